@@ -1,0 +1,1 @@
+"""Grades and reviews CUDA kernels that language models wrote."""

@@ -1,0 +1,29 @@
+"""The base of every record: frozen, strict, readable back from JSON."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+JsonValue = Any
+"""A value that JSON can hold: None, bool, int, float, str, list or dict of these."""
+
+
+class Record(BaseModel):
+    """Plain frozen data between two stages; refuses fields that it doesn't know."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, ser_json_inf_nan="strings"
+    )
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return the hex SHA-256 of the parts, each length-prefixed so that no two lists collide."""
+    hasher = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "little"))
+        hasher.update(data)
+    return hasher.hexdigest()

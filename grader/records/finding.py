@@ -1,0 +1,102 @@
+"""What was observed (evidence) and what is claimed (findings)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.records.base import JsonValue, Record
+
+Severity = Literal["error", "warning", "note"]
+Confidence = Literal["proven", "likely", "possible"]
+Language = Literal["python", "cuda", "cpp", "text"]
+EvidenceKind = Literal[
+    "compiler",
+    "ptxas",
+    "python",
+    "link",
+    "mismatch",
+    "probe",
+    "simulator",
+    "sanitizer",
+    "profile",
+    "timing",
+    "dispatch",
+    "text",
+]
+
+
+class Place(Record):
+    """A stretch of a submission, in its own lines and in the sample's."""
+
+    line: int
+    """Line of the submission's Python text (1-based); also for places inside a CUDA string."""
+    end_line: int
+    column: int = 0
+    """First column (0-based, in characters)."""
+    end_column: int = 0
+    """Column after the last character; 0 with `column` 0 means the whole lines."""
+    sample_line: int = 0
+    """Line of the sample (1-based); 0 where the line is not in the sample."""
+    language: Language = "python"
+    string_line: int | None = None
+    """Line inside the CUDA or C++ string (1-based), where the place is in one."""
+    excerpt: str = ""
+    """The text at the place, at most 200 characters of its first line."""
+
+
+class Evidence(Record):
+    """Something observed: a compiler error, a mismatch, a race between two lines."""
+
+    kind: EvidenceKind
+    code: str
+    """What was seen, machine-readable: `uninit-shared-read`, `race`, `constant-factor`, ..."""
+    text: str
+    """One sentence for a person, with the values."""
+    place: Place | None = None
+    related: tuple[Place, ...] = ()
+    """Other places that take part, e.g. the second line of a race."""
+    workload: str | None = None
+    count: int = 1
+    data: dict[str, JsonValue] = {}
+    """Values by name: thread, block, kernel, factor, index, ..."""
+
+
+class Edit(Record):
+    """A change of a submission's text: `code[start:end]` becomes `text`."""
+
+    start: int
+    """Offset into the submission's code, in characters."""
+    end: int
+    text: str
+
+
+class Fix(Record):
+    """A set of edits that belong together."""
+
+    label: str
+    """What it does, in the imperative: "store each partial sum before the tree reads it"."""
+    edits: tuple[Edit, ...]
+    certain: bool = False
+    """Whether it can't change what a right program means (a missing include)."""
+
+
+class Finding(Record):
+    """A rule's claim about a submission, at a place."""
+
+    rule: str
+    """Code, e.g. `SYN001`."""
+    name: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    """One sentence in the user's terms: what is wrong and what it does."""
+    place: Place | None = None
+    evidence: tuple[Evidence, ...] = ()
+    consequences: tuple[str, ...] = ()
+    """What follows from it, in order ("the build fails", "would hang after that")."""
+    also: tuple[str, ...] = ()
+    """Codes of other rules with the same cause, merged into this finding."""
+    after_mend: tuple[str, ...] = ()
+    """Labels of the mends after which it showed; empty for the submission as it is."""
+    fixes: tuple[Fix, ...] = ()
+    data: dict[str, JsonValue] = {}

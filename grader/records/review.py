@@ -1,0 +1,159 @@
+"""What is said of a sample: verdict, evaluation, repair, review."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from grader.records.base import JsonValue, Record
+from grader.records.finding import Evidence, Finding
+from grader.records.run import Build, Comparison, Run, Timing
+
+SCHEMA = "kernel-grader/1"
+
+Status = Literal[
+    "no_code",
+    "no_task",
+    "rejected",
+    "build_failed",
+    "build_timeout",
+    "crashed",
+    "hung",
+    "timeout",
+    "not_run",
+    "incorrect",
+    "dishonest",
+    "correct",
+    "grader_error",
+]
+DeviceName = Literal["cuda", "sim", "none"]
+
+
+class Verdict(Record):
+    """Where a submission stands."""
+
+    status: Status
+    sentence: str
+    """One sentence that a person can repeat."""
+    compiled: bool | None = None
+    """None where the build never ran or the grader failed."""
+    correct: bool | None = None
+    general: bool | None = None
+    """Right at the other sizes as well; None where that was not seen."""
+    honest: bool | None = None
+    speedup: float | None = None
+    """Over eager torch, measured on a GPU; None without a measurement."""
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    reasons: tuple[str, ...] = ()
+    kernelbench: bool | None = None
+    """What KernelBench's own tolerance would have said."""
+
+
+class Evaluation(Record):
+    """Build, runs and verdict of one program: the same for a submission, a reference, a repair."""
+
+    submission: str
+    """Content address of the program."""
+    device: DeviceName
+    sandbox: str
+    """Name of the form of isolation that held."""
+    build: Build | None = None
+    runs: tuple[Run, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    probes: tuple[Evidence, ...] = ()
+    """What numeric probes showed about a wrong answer."""
+    verdict: Verdict
+    seconds: dict[str, float] = {}
+
+
+class Mend(Record):
+    """A change that was made to see further, whether or not it led to a right program."""
+
+    label: str
+    rule: str
+    diff: str
+    """Unified diff against the program before it."""
+    status: Status
+    """Where the program stood after it."""
+
+
+class Repair(Record):
+    """A changed submission together with the evaluation that it passed."""
+
+    kind: Literal["mend", "reference", "model"]
+    code: str
+    diff: str = ""
+    """Unified diff against the submission; empty for a reference-fixed kernel."""
+    settles: tuple[tuple[str, str], ...] = ()
+    """Pairs of rule code and label of the edit that settles it."""
+    evaluation: Evaluation
+    title: str = ""
+
+    @model_validator(mode="after")
+    def _passed(self) -> Self:
+        if self.evaluation.verdict.status != "correct":
+            msg = f"a repair must have passed; this one is {self.evaluation.verdict.status}"
+            raise ValueError(msg)
+        return self
+
+
+class Claim(Record):
+    """Something that the transcript says of its own code."""
+
+    line: int
+    """Line of the sample."""
+    quote: str
+    outcome: Literal["true", "false", "not checked"]
+    because: str
+
+
+class TaskSummary(Record):
+    """The task as a review names it."""
+
+    name: str | None
+    source: str
+    reason: str
+    confidence: float = 1.0
+    title: str = ""
+    weak: tuple[str, ...] = ()
+    reference: str = ""
+
+
+class Review(Record):
+    """All of it for one sample, as a person or a tool reads it."""
+
+    schema_: str = SCHEMA
+    sample: str
+    origin: str
+    format: str
+    text: str
+    """The sample's text, for the reports."""
+    code: str | None
+    """The submission's code; None where there is none."""
+    line_map: tuple[int, ...] = ()
+    how: str = ""
+    """How the code was found, or what was there instead."""
+    notes: tuple[str, ...] = ()
+    task: TaskSummary
+    evaluation: Evaluation
+    findings: tuple[Finding, ...] = ()
+    mends: tuple[Mend, ...] = ()
+    """What was mended to see further, in order."""
+    repairs: tuple[Repair, ...] = ()
+    repair_note: str = ""
+    """How far the search got, where no repair passed."""
+    claims: tuple[Claim, ...] = ()
+    summary: str = ""
+    """A model's words, only with --llm; marked as such."""
+    environment: dict[str, str] = {}
+    """What stays the same between two gradings on one kind of machine."""
+    machine: dict[str, JsonValue] = {}
+    """Times and paths of this machine; never in the markdown."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The submission's own verdict."""
+        return self.evaluation.verdict

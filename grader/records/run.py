@@ -1,0 +1,153 @@
+"""What happened when a submission was built and run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.records.base import JsonValue, Record
+from grader.records.finding import Evidence
+
+BuildStatus = Literal["built", "failed", "timeout", "crashed", "grader_error"]
+RunStatus = Literal[
+    "ran", "raised", "crashed", "hung", "timeout", "out_of_memory", "not_run", "grader_error"
+]
+
+
+class KernelResources(Record):
+    """What ptxas said of one kernel."""
+
+    kernel: str
+    """Demangled name where it could be had."""
+    registers: int
+    shared_bytes: int
+    """Static shared memory."""
+    stack_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    constant_bytes: int = 0
+
+
+class Build(Record):
+    """The outcome of compiling a submission for a device."""
+
+    status: BuildStatus
+    device: Literal["sim", "cuda"]
+    mode: Literal["fast", "stock"] = "fast"
+    """Which way decided: our drivers, or torch's own untouched."""
+    key: str = ""
+    """Content address of the artifact folder in the store; empty unless built."""
+    errors: tuple[Evidence, ...] = ()
+    """The errors that matter, first things first."""
+    warnings: tuple[Evidence, ...] = ()
+    resources: tuple[KernelResources, ...] = ()
+    log: str = ""
+    """Everything that the build printed, cut in the middle beyond 200 kB."""
+    reason: str = ""
+    """Why, for anything but `built`."""
+    seconds: float = 0.0
+    lazy: bool = False
+    """Nothing was compiled at import: the submission builds when it is constructed or called."""
+
+
+class LineCount(Record):
+    """What the simulator counted at one line of a kernel."""
+
+    kernel: str
+    line: int
+    """Line of the submission."""
+    instructions: int = 0
+    accesses: int = 0
+    """Lane accesses to global memory."""
+    sectors: int = 0
+    """32-byte sectors that the warps' accesses touched."""
+    ideal_sectors: int = 0
+    requests: int = 0
+    """Warp-level global accesses."""
+    shared_accesses: int = 0
+    bank_conflicts: int = 0
+    """Extra shared-memory passes."""
+    divergent: int = 0
+    atomics: int = 0
+    stores: int = 0
+    bytes: int = 0
+
+
+class Launch(Record):
+    """One kind of kernel launch that a run made."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    """Dynamic shared memory."""
+    count: int = 1
+    limits: dict[str, JsonValue] = {}
+    """Occupancy: blocks per multiprocessor, limiter, share of warps."""
+
+
+class Run(Record):
+    """The outcome of one execution on one workload; the outputs themselves travel beside it."""
+
+    workload: str
+    device: Literal["sim", "cuda"]
+    status: RunStatus
+    reason: str = ""
+    """Why, for anything but `ran`; for `not_run` which feature, and its line."""
+    evidence: tuple[Evidence, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    counts: tuple[LineCount, ...] = ()
+    operators: dict[str, int] = {}
+    """torch operators that ran inside forward, by name."""
+    seconds: float = 0.0
+    """Wall time by the host's clock."""
+    output: str = ""
+    """What it printed, cut beyond 20 kB; shown, never believed."""
+
+
+class Mismatch(Record):
+    """How an output differs from the reference."""
+
+    kind: Literal["values", "shape", "dtype", "device", "count", "type", "nonfinite", "unwritten"]
+    text: str
+    fraction: float = 0.0
+    """Share of the elements that are out of tolerance."""
+    max_error: float = 0.0
+    """Largest |a - r|."""
+    worst_index: tuple[int, ...] = ()
+    worst_value: float | None = None
+    worst_reference: float | None = None
+    patterns: tuple[Evidence, ...] = ()
+    """What the wrong elements have in common: a factor, zeros, a region, a dimension."""
+
+
+class Comparison(Record):
+    """One workload's outputs against the reference."""
+
+    workload: str
+    role: str
+    equal: bool
+    counts: bool = True
+    """Whether the verdict hangs on it (not where the reference is NaN or infinite)."""
+    mismatch: Mismatch | None = None
+    half_precision: bool = False
+    """Wrong to float32's tolerance, right to half precision's."""
+    kernelbench_equal: bool | None = None
+    """Under KernelBench's own tolerance (allclose with atol = rtol = 1e-4 for float32)."""
+    note: str = ""
+
+
+class Timing(Record):
+    """A distribution of times, in milliseconds, by a clock that the host holds."""
+
+    what: str
+    """`submission`, `eager`, `compile`, `reference kernel`, `floor`."""
+    workload: str
+    median: float
+    low: float
+    """Lower end of the 95% bootstrap interval of the median."""
+    high: float
+    iqr: float
+    samples: int
+    converged: bool
+    """Whether the interval fell under 2% within the budget."""
+    note: str = ""

@@ -1,0 +1,109 @@
+"""What was asked: the reference, the inputs, the tolerances."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+from grader.records.base import JsonValue, Record, digest
+
+DType = Literal[
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+]
+Distribution = Literal[
+    "normal",
+    "uniform",
+    "signed_uniform",
+    "heavy_tailed",
+    "zeros",
+    "ones",
+    "constant",
+    "large",
+    "ramp",
+    "one_hot",
+    "randint",
+    "spike",
+]
+Role = Literal["nominal", "general", "stress", "full"]
+
+
+class TensorSpec(Record):
+    """How one input tensor is made on the host."""
+
+    shape: tuple[int, ...]
+    dtype: DType = "float32"
+    distribution: Distribution = "normal"
+    low: float = 0.0
+    """Lower bound, mean, or constant, as the distribution needs."""
+    high: float = 1.0
+    """Upper bound (exclusive for randint), standard deviation or scale."""
+    contiguous: bool = True
+    """False: made as a transposed view of contiguous memory."""
+
+
+class Workload(Record):
+    """One concrete input of a task, but for its seed."""
+
+    name: str
+    """Short and unique in its task, e.g. `16x1000`, `16x1000 zeros`."""
+    role: Role
+    """`nominal`: the sizes the task names, or reduced ones that stand for them; decides `correct`.
+    `general`: other sizes; decides `general`. `stress`: other values at nominal sizes; decides
+    `correct` too. `full`: full size, for timing on a GPU."""
+    inputs: tuple[TensorSpec | JsonValue, ...]
+    """Arguments of `forward`: tensors to make, or plain values."""
+    init: tuple[JsonValue, ...] = ()
+    """Arguments of the constructor."""
+    reference_may_be_nonfinite: bool = False
+    """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
+
+
+class Tolerance(Record):
+    """When two numbers count as equal: |a - r| <= absolute * scale + relative * |r|."""
+
+    relative: float
+    absolute: float
+    """In units of the reference output's root mean square (`scale`)."""
+    why: str
+
+
+class Task(Record):
+    """One problem with all that is needed to judge an answer to it."""
+
+    name: str
+    title: str
+    source: Literal["builtin", "kernelbench", "embedded", "file"]
+    reference: str
+    """Python text with `Model`; runs in a guest of its own, never on the host."""
+    workloads: tuple[Workload, ...]
+    tolerance: Tolerance | None = None
+    """Overrides the one derived from dtype and reduction length."""
+    reduction_length: str = ""
+    """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
+    where `dK` is dimension K of the first input."""
+    family: str = ""
+    """Family of reference-fixed kernels, e.g. `row-norm`."""
+    parameters: dict[str, JsonValue] = {}
+    """Parameters of the family, e.g. `{"p": 2, "mean": false}`."""
+    prompt: str = ""
+    """What a model is asked, in a sentence."""
+    rules_out: tuple[str, ...] = ("zeros", "the input", "a constant multiple", "a skipped reduction")
+    weak: tuple[str, ...] = ()
+    """Why its verdicts are weak, where an audit found that it can't tell wrong programs apart."""
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """Content address: changes with anything that could change a verdict."""
+        return digest("task", self.model_dump_json())
+
+
+class TaskChoice(Record):
+    """Which task a sample answers, and how that was found."""
+
+    task: Task | None
+    how: Literal["option", "side-file", "kernelbench", "embedded", "inferred", "none"]
+    reason: str
+    """For the review: what spoke for it (and against others)."""
+    confidence: float = 1.0
+    """0 to 1; only `inferred` is below 1."""
