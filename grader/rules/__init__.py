@@ -1,1 +1,30 @@
-"""rules"""
+"""The rules, one a file, in a folder a family; they know no device and not each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.records import Finding
+    from grader.source import Source
+
+__all__ = ["Context", "Example", "Rule", "all_rules", "review_text"]
+
+
+def all_rules() -> Mapping[str, Rule]:
+    """Return every rule by its code; see `grader.rules.registry`."""
+    from grader.rules import registry
+
+    return registry.all_rules()
+
+
+def review_text(
+    source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Return the findings about a submission; see `grader.rules.engine`."""
+    from grader.rules import engine
+
+    return engine.review_text(source, context, select, ignore)

@@ -1,0 +1,1 @@
+"""API: how the extension talks to PyTorch."""

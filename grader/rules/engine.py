@@ -1,0 +1,72 @@
+"""Runs the rules over a submission's text, and makes one finding of one defect."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Severity
+from grader.rules.merge import merge
+from grader.rules.registry import all_rules
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+logger = logging.getLogger(__name__)
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What the rules said, and where they failed themselves."""
+
+    findings: tuple[Finding, ...]
+    trouble: tuple[str, ...] = ()
+    """One sentence for each rule that raised; the grader's own fault, never the sample's."""
+
+
+def review_text(
+    source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Return the findings about a submission, one a defect, worst first and then by line.
+
+    `select` and `ignore` hold codes, prefixes of codes (`SYN`) or names of rules; no `select` means
+    all. Never raises: a rule that fails is left out and logged.
+    """
+    return inspect(source, context, select, ignore).findings
+
+
+def inspect(
+    source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> Inspection:
+    """Like `review_text`, and say which rules failed."""
+    found: list[Finding] = []
+    trouble: list[str] = []
+    for rule in chosen(all_rules().values(), select, ignore):
+        try:
+            found.extend(rule.check(source, context))
+        except Exception as error:
+            logger.exception("rule %s failed on a submission", rule.code)
+            trouble.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
+    return Inspection(tuple(sorted(merge(found), key=_rank)), tuple(trouble))
+
+
+def chosen(
+    rules: Iterable[Rule], select: Collection[str], ignore: Collection[str]
+) -> tuple[Rule, ...]:
+    """Return the rules that `select` names and `ignore` does not."""
+    return tuple(
+        rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore)
+    )
+
+
+def _named(rule: Rule, names: Collection[str]) -> bool:
+    return any(rule.code.startswith(name.upper()) or rule.name == name for name in names if name)
+
+
+def _rank(finding: Finding) -> tuple[int, int, str]:
+    line = finding.place.line if finding.place else 0
+    return (SEVERITIES.index(finding.severity), line, finding.rule)

@@ -1,0 +1,81 @@
+"""A rule's examples, as whole submissions: what the rule tests and the pages read."""
+
+from __future__ import annotations
+
+import re
+
+from grader.rules.rule import Context, Example, Examples
+
+WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
+HOST_FUNCTION = re.compile(
+    r"^((?:std::vector<)?(?:torch|at)::Tensor>?|void|int64_t|double)\s+(\w+)\s*\(([^{;]*)\)\s*\{",
+    re.MULTILINE,
+)
+TEMPLATE = '''import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+cuda_source = r"""
+{includes}{text}
+"""
+
+cpp_source = """
+{prototypes}
+"""
+
+extension = load_inline(
+    name="example_rows_extension",
+    cpp_sources=cpp_source,
+    cuda_sources=cuda_source,
+    functions={names},
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return {call}
+'''
+INCLUDES = "#include <torch/extension.h>\n#include <cuda_runtime.h>\n"
+
+
+def each(examples: Examples) -> tuple[Example, ...]:
+    """Return the examples one by one, snippets wrapped into submissions."""
+    several = examples if isinstance(examples, tuple) else (examples,)
+    return tuple(
+        Example(as_submission(item), Context())
+        if isinstance(item, str)
+        else Example(as_submission(item.code), item.context)
+        for item in several
+    )
+
+
+def as_submission(code: str) -> str:
+    """Wrap a CUDA snippet into a submission with `load_inline`; leave a submission as it is.
+
+    Host functions of the snippet that start a line are declared and bound; the first of them is
+    what `forward` calls, with one `x` for each tensor and `1` for each number. Snippets without an
+    include get torch's and CUDA's.
+    """
+    if any(mark in code for mark in WHOLE):
+        return code
+    hosts = [match.groups() for match in HOST_FUNCTION.finditer(code)]
+    prototypes = "\n".join(f"{kind} {name}({_one_line(args)});" for kind, name, args in hosts)
+    names = [name for _, name, _ in hosts]
+    call = f"extension.{names[0]}({_arguments(hosts[0][2])})" if names else "extension"
+    text = code.strip("\n")
+    includes = "" if "#include" in text else INCLUDES
+    return TEMPLATE.format(
+        includes=includes, text=text, prototypes=prototypes, names=names, call=call
+    )
+
+
+def _one_line(arguments: str) -> str:
+    return " ".join(arguments.split())
+
+
+def _arguments(parameters: str) -> str:
+    parts = [part.strip() for part in parameters.split(",") if part.strip()]
+    return ", ".join("x" if "Tensor" in part else "1" for part in parts)

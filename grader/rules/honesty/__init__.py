@@ -1,0 +1,1 @@
+"""CHT: results that the kernel did not earn."""

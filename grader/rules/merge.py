@@ -1,0 +1,100 @@
+"""One defect, one finding: findings with the same cause become one, with the others beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.records import Evidence, Finding
+
+PRECEDENCE = ("EXT", "BLD", "SYN", "RED", "MEM", "NUM", "IDX", "API", "PRF", "STY", "CHT", "SEC")
+SEVERITY = ("error", "warning", "note")
+CONFIDENCE = ("proven", "likely", "possible")
+BUILD_KINDS = ("compiler", "ptxas", "link", "python")
+CATCH_ALL = "BLD015"
+"""Says in plain words what the compiler said: gives way to any rule that explains the cause."""
+FOLLOWS: dict[str, tuple[str, ...]] = {
+    "SYN001": ("RED002", "RED004", "RED005"),
+    "RED001": ("RED003",),
+    "MEM002": ("IDX005",),
+    "BLD002": ("BLD006",),
+    "BLD005": ("BLD002", "BLD004"),
+    "EXT003": ("EXT002",),
+}
+"""Rules that on the same lines only repeat what the first one says."""
+
+
+def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings with those of one defect joined under the one that takes precedence.
+
+    Two findings are of one defect when they carry the same `data["cause"]`, when they rest on the
+    same piece of compiler evidence, when they are of one rule at one place, or when `FOLLOWS` says
+    so and their lines overlap. The evidence of all of them is kept.
+    """
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=_precedence):
+        for index, first in enumerate(kept):
+            if _one_defect(first, finding):
+                kept[index] = _joined(first, finding)
+                break
+        else:
+            kept.append(finding)
+    return tuple(kept)
+
+
+def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
+    family = finding.rule[:3]
+    rank = PRECEDENCE.index(family) if family in PRECEDENCE else len(PRECEDENCE)
+    return (
+        finding.rule == CATCH_ALL,
+        rank,
+        SEVERITY.index(finding.severity),
+        finding.rule,
+        finding.place.line if finding.place else 0,
+    )
+
+
+def _one_defect(first: Finding, second: Finding) -> bool:
+    cause = first.data.get("cause")
+    if cause is not None and cause == second.data.get("cause"):
+        return True
+    if _build_evidence(first) & _build_evidence(second):
+        return True
+    if first.rule == second.rule:
+        return first.place == second.place and first.message == second.message
+    return second.rule in FOLLOWS.get(first.rule, ()) and _overlap(first, second)
+
+
+def _build_evidence(finding: Finding) -> set[tuple[str, str, int]]:
+    return {_identity(item) for item in finding.evidence if item.kind in BUILD_KINDS}
+
+
+def _identity(item: Evidence) -> tuple[str, str, int]:
+    return (item.kind, item.text, item.place.line if item.place else 0)
+
+
+def _overlap(first: Finding, second: Finding) -> bool:
+    one, other = first.place, second.place
+    if one is None or other is None:
+        return False
+    return one.line <= other.end_line and other.line <= one.end_line
+
+
+def _joined(first: Finding, second: Finding) -> Finding:
+    also = [*first.also, second.rule, *second.also]
+    return first.model_copy(
+        update={
+            "severity": min(first.severity, second.severity, key=SEVERITY.index),
+            "confidence": min(first.confidence, second.confidence, key=CONFIDENCE.index),
+            "also": tuple(dict.fromkeys(code for code in also if code != first.rule)),
+            "evidence": _distinct((*first.evidence, *second.evidence)),
+            "fixes": (*first.fixes, *(fix for fix in second.fixes if fix not in first.fixes)),
+        }
+    )
+
+
+def _distinct(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    kept: list[Evidence] = []
+    for item in evidence:
+        if item not in kept:
+            kept.append(item)
+    return tuple(kept)

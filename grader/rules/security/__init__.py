@@ -1,0 +1,1 @@
+"""SEC: code that touches the system it runs on."""

@@ -1,0 +1,1 @@
+"""STY: notes on style."""
