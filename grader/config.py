@@ -1,0 +1,155 @@
+"""What a run is told: flags over environment over `pyproject.toml` over defaults."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from grader.errors import UsageError
+from grader.records import Record
+
+PREFIX = "KERNEL_GRADER_"
+TABLE = "kernel-grader"
+
+
+class Options(Record):
+    """Everything that a user may set, with its default."""
+
+    device: Literal["auto", "sim", "cuda", "none"] = "auto"
+    """Where submissions run: a real GPU, the CPU simulator, or nowhere (review of text and build)."""
+    gpu: str = "h100"
+    """The GPU that the simulator stands for."""
+    jobs: int = 0
+    """Samples graded at once; 0 means one for each core."""
+    out: Path = Path("reviews")
+    """Folder for reviews and results."""
+    task: str | None = None
+    """Name of the task that all samples answer."""
+    tasks: Path | None = None
+    """Folder with KernelBench-style problem files."""
+    select: tuple[str, ...] = ()
+    """Rules to use: codes or prefixes of codes."""
+    ignore: tuple[str, ...] = ()
+    """Rules not to use: codes or prefixes of codes."""
+    only: str | None = None
+    """Grade only the samples whose id matches this glob."""
+    fail_on: Literal["error", "incorrect", "never"] = "never"
+    """When to exit with 1: any finding of severity error, any verdict but correct, or never."""
+    policy: Literal["any", "custom-only"] = "any"
+    """Whether the work may be left to library calls."""
+    shapes: Literal["nominal", "any"] = "nominal"
+    """Whether `correct` asks for the task's own sizes or for any size."""
+    seed: int | None = None
+    """Seed of the inputs; drawn from this installation's secret and the program when not given."""
+    build: Literal["fast", "stock"] = "fast"
+    """Our compiler drivers, or torch's own untouched."""
+    repair: bool = True
+    """Look for a mend and make the reference-fixed kernel."""
+    repair_tries: int = 12
+    """Candidate mends that are tried for one sample at most."""
+    build_seconds: float = 300.0
+    """Wall time that one build may take."""
+    run_seconds: float = 60.0
+    """Wall time that the runs of one program may take."""
+    memory_gb: float = 8.0
+    """Memory that one guest may use."""
+    unsafe_no_sandbox: bool = False
+    """Run generated code without any isolation."""
+    llm: str | None = None
+    """Model that may propose repairs and summarise, through an OpenAI-compatible server."""
+    cache: Path | None = None
+    """Folder of the store; the user's cache folder when not given."""
+    fresh: bool = False
+    """Grade again what has been graded."""
+    timing: bool = True
+    """Measure time where there is a GPU."""
+    sanitize: bool = False
+    """Run compute-sanitizer on every sample, not only on those that go wrong."""
+    profile: bool = False
+    """Collect bytes and sectors with ncu where that is permitted."""
+
+
+class Setting(Record):
+    """One option's value and where it comes from."""
+
+    name: str
+    value: str
+    origin: str
+
+
+def load(flags: Mapping[str, Any], folder: Path | None = None) -> tuple[Options, tuple[Setting, ...]]:
+    """Merge the layers; return the options and the origin of each value.
+
+    Raises UsageError for a key that isn't known, with the nearest one, and for a value that doesn't fit.
+    """
+    layers = (
+        (f"{folder or Path.cwd()}/pyproject.toml", _from_file(folder or Path.cwd())),
+        ("environment", _from_environment()),
+        ("flag", {name: value for name, value in flags.items() if value is not None}),
+    )
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, values in layers:
+        for name, value in values.items():
+            merged[_known(name, origin)] = value
+            origins[_known(name, origin)] = origin
+    options = _validated(merged, origins)
+    return options, tuple(
+        Setting(name=name, value=str(getattr(options, name)), origin=origins.get(name, "default"))
+        for name in Options.model_fields
+    )
+
+
+def _known(name: str, origin: str) -> str:
+    key = name.replace("-", "_")
+    if key in Options.model_fields:
+        return key
+    near = difflib.get_close_matches(key, Options.model_fields, n=1)
+    suggestion = f"did you mean '{near[0].replace('_', '-')}'?" if near else "see: config"
+    raise UsageError(f"unknown option '{name}' in {origin}", suggestion)
+
+
+def _validated(values: dict[str, Any], origins: dict[str, str]) -> Options:
+    try:
+        return Options.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "?"
+        raise UsageError(
+            f"option '{name.replace('_', '-')}' from {origins.get(name, 'defaults')}: {first['msg']}"
+        ) from error
+
+
+def _from_file(folder: Path) -> dict[str, Any]:
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return {}
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} can't be read: {error}") from error
+    values = table.get("tool", {}).get(TABLE, {})
+    return values if isinstance(values, dict) else {}
+
+
+def _from_environment() -> dict[str, Any]:
+    found = {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in os.environ.items()
+        if name.startswith(PREFIX)
+    }
+    return {
+        name: tuple(value.split(",")) if _is_list(Options.model_fields.get(name)) else value
+        for name, value in found.items()
+    }
+
+
+def _is_list(field: FieldInfo | None) -> bool:
+    return field is not None and isinstance(field.default, tuple)
