@@ -102,8 +102,9 @@ class Rule:
         """Return a finding of this rule.
 
         `data["fold"] = True` marks notes that hit nearly every kernel: reports collect them
-        into one line. `data["cause"]`, a string, names the defect: findings of several rules with the same
-        cause are merged into the one that takes precedence.
+        into one line. `data["cause"]`, a string, names the defect: findings of several rules
+        with the same cause are merged into the one that takes precedence. `data["rejects"] = True`
+        marks what the text alone proves to be cheating by construction.
         """
         return Finding(
             rule=self.code,

@@ -1,0 +1,211 @@
+"""A submission's Python tree, indexed once: nodes by kind, parents, and what names stand for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+Node = TypeVar("Node", bound=ast.AST)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+MODEL = "ModelNew"
+
+
+@dataclass(frozen=True, eq=False)
+class PythonCode:
+    """Read-only index of one module's syntax tree."""
+
+    tree: ast.Module
+    by_kind: Mapping[type[ast.AST], tuple[ast.AST, ...]]
+    parents: Mapping[ast.AST, ast.AST]
+
+    def of(self, kind: type[Node]) -> tuple[Node, ...]:
+        """Return the nodes of exactly this kind, outer before inner."""
+        return self.by_kind.get(kind, ())  # type: ignore[return-value]
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes around a node, from the inside out."""
+        parent = self.parents.get(node)
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(parent)
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """Return the innermost function around a node."""
+        for around in self.ancestors(node):
+            if isinstance(around, Function):
+                return around
+        return None
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """Return the innermost class around a node."""
+        for around in self.ancestors(node):
+            if isinstance(around, ast.ClassDef):
+                return around
+        return None
+
+    def in_main_guard(self, node: ast.AST) -> bool:
+        """Whether a node only runs when the file itself is the program."""
+        return any(
+            isinstance(around, ast.If) and "__main__" in ast.dump(around.test)
+            for around in self.ancestors(node)
+        )
+
+    @cached_property
+    def model(self) -> ast.ClassDef | None:
+        """The last class ModelNew, the one that an import would see."""
+        found = [node for node in self.of(ast.ClassDef) if node.name == MODEL]
+        return found[-1] if found else None
+
+    def method(self, name: str) -> Function | None:
+        """Return a method of ModelNew, its own one."""
+        found = [
+            node
+            for node in (self.model.body if self.model else ())
+            if isinstance(node, Function) and node.name == name
+        ]
+        return found[-1] if found else None
+
+    @cached_property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions at module level by name, also those under if, try and with."""
+        return {
+            node.name: node
+            for kind in (ast.FunctionDef, ast.AsyncFunctionDef)
+            for node in self.of(kind)
+            if self.function_of(node) is None and self.class_of(node) is None
+        }
+
+    @cached_property
+    def classes(self) -> Mapping[str, ast.ClassDef]:
+        """All classes by name."""
+        return {node.name: node for node in self.of(ast.ClassDef)}
+
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """What imported names stand for, and names bound to them: `F` is `torch.nn.functional`."""
+        names: dict[str, str] = {}
+        for plain in self.of(ast.Import):
+            for item in plain.names:
+                first = item.name.partition(".")[0]
+                names[item.asname or first] = item.name if item.asname else first
+        for source in self.of(ast.ImportFrom):
+            for item in source.names:
+                names[item.asname or item.name] = f"{source.module or ''}.{item.name}"
+        for assign in self.of(ast.Assign):
+            match assign:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                    name not in names and (target := _dotted(value, names)) and "." in target
+                ):
+                    names[name] = target
+        return names
+
+    def canonical(self, node: ast.AST | None) -> str:
+        """Return the full name that an expression stands for, or "" where it isn't a name.
+
+        Follows imports, plain aliases and `getattr` with a constant: `t.cuda.Event` after
+        `import torch as t` is `torch.cuda.Event`.
+        """
+        return _dotted(node, self.aliases) if node is not None else ""
+
+    @cached_property
+    def calls(self) -> tuple[tuple[str, ast.Call], ...]:
+        """All calls with the full name of what they call ("" where it isn't a name)."""
+        return tuple((self.canonical(node.func), node) for node in self.of(ast.Call))
+
+    @cached_property
+    def reached(self) -> tuple[ast.AST, ...]:
+        """The functions that a call of ModelNew runs: forward and what it calls, as written here."""
+        todo: list[ast.AST] = [
+            found for name in ("forward", "__call__") if (found := self.method(name)) is not None
+        ]
+        seen: dict[ast.AST, None] = {}
+        while todo:
+            function = todo.pop()
+            if function not in seen:
+                seen[function] = None
+                todo.extend(self._called_from(function))
+        return tuple(seen)
+
+    def _called_from(self, function: ast.AST) -> Iterator[ast.AST]:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and node.id in self.functions:
+                yield self.functions[node.id]
+            elif isinstance(node, ast.Attribute):
+                if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls", MODEL}:
+                    found = self.method(node.attr)
+                    if found is not None:
+                        yield found
+                elif isinstance(node.value, ast.Name) and node.value.id in self.classes:
+                    yield self.classes[node.value.id]
+            elif isinstance(node, ast.Name) and node.id in self.classes and node.id != MODEL:
+                yield self.classes[node.id]
+
+    def runs_in_forward(self, node: ast.AST) -> bool:
+        """Whether a node stands in a function that a call of ModelNew runs."""
+        reached = self.reached
+        return any(around in reached for around in self.ancestors(node))
+
+    def text(self, node: ast.AST) -> str:
+        """Return a node as code, on one line, at most 80 characters."""
+        line = " ".join(ast.unparse(node).split())
+        return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def python_code(source: Source) -> PythonCode | None:
+    """Return the index of a submission's Python tree; None where it doesn't parse."""
+    return _index(source.python) if source.python is not None else None
+
+
+@lru_cache(maxsize=16)
+def _index(tree: ast.Module) -> PythonCode:
+    by_kind: dict[type[ast.AST], list[ast.AST]] = {}
+    parents: dict[ast.AST, ast.AST] = {}
+    todo: list[ast.AST] = [tree]
+    for node in todo:
+        by_kind.setdefault(type(node), []).append(node)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr_context | ast.operator | ast.cmpop):
+                parents[child] = node
+                todo.append(child)
+    ordered = {
+        kind: tuple(sorted(nodes, key=lambda node: getattr(node, "lineno", 0)))
+        for kind, nodes in by_kind.items()
+    }
+    return PythonCode(tree, ordered, parents)
+
+
+def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
+    match node:
+        case ast.Name(id=name):
+            return aliases.get(name, name)
+        case ast.Attribute(value=value, attr=attribute):
+            base = _dotted(value, aliases)
+            return f"{base}.{attribute}" if base else ""
+        case ast.Call(func=ast.Name(id="getattr"), args=[value, name, *_]):
+            base, attribute = _dotted(value, aliases), constant_text(name)
+            return f"{base}.{attribute}" if base and attribute else ""
+        case ast.Call(func=ast.Name(id="__import__"), args=[name, *_]):
+            return constant_text(name) or ""
+        case _:
+            return ""
+
+
+def constant_text(node: ast.AST) -> str | None:
+    """Return the string that an expression of literals and `+` is, or None."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            first, second = constant_text(left), constant_text(right)
+            return None if first is None or second is None else first + second
+        case ast.JoinedStr(values=values):
+            parts = [constant_text(value) for value in values]
+            return None if None in parts else "".join(part for part in parts if part)
+        case _:
+            return None
