@@ -1,1 +1,43 @@
-"""source"""
+"""A submission's text, parsed once: Python tree, CUDA trees, positions."""
+
+from grader.source.cuda_tree import ancestor, cuda_language, descend, node_text
+from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
+from grader.source.functions import (
+    Function,
+    Kernel,
+    Launch,
+    Parameter,
+    PythonBinding,
+    SharedArray,
+    callee_name,
+)
+from grader.source.parse import parse, read_python
+from grader.source.places import in_sample
+from grader.source.scopes import FunctionNode, dotted
+from grader.source.source import PythonError, Source
+from grader.source.units import Unit
+
+__all__ = [
+    "CPP_PRELUDE",
+    "CUDA_PRELUDE",
+    "Extension",
+    "Function",
+    "FunctionNode",
+    "Kernel",
+    "Launch",
+    "Parameter",
+    "PythonBinding",
+    "PythonError",
+    "SharedArray",
+    "Source",
+    "Unit",
+    "ancestor",
+    "callee_name",
+    "cuda_language",
+    "descend",
+    "dotted",
+    "in_sample",
+    "node_text",
+    "parse",
+    "read_python",
+]

@@ -1,0 +1,80 @@
+"""Parses CUDA and C++ text with tree-sitter's CUDA grammar, and walks its trees.
+
+The grammar tolerates errors: what it can't read becomes an `ERROR` node, the rest stays usable.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cache
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser, Tree
+
+TIME_LIMIT = 1.5
+"""Seconds for one text; error recovery on megabytes of nonsense can take minutes."""
+MAX_BYTES = 4_000_000
+SMALL = 32_768
+"""Bytes that are read without a deadline."""
+CHUNK = 65_536
+
+
+@cache
+def cuda_language() -> Language:
+    """Return the grammar, for queries of one's own."""
+    return Language(tree_sitter_cuda.language())
+
+
+def parse_cuda(data: bytes) -> Tree:
+    """Return the tree of a CUDA or C++ text; an empty tree where it takes too long to read."""
+    if len(data) > SMALL and not _readable_in_time(data):
+        data = b""
+    return Parser(cuda_language()).parse(data)
+
+
+def _readable_in_time(data: bytes) -> bool:
+    """Parse on trial, with a deadline: only this form of the call has one, but its tree is slow."""
+    if len(data) > MAX_BYTES:
+        return False
+    deadline = time.monotonic() + TIME_LIMIT
+    try:
+        Parser(cuda_language()).parse(
+            lambda offset, _point: data[offset : offset + CHUNK],
+            progress_callback=lambda _offset, _error: time.monotonic() > deadline,
+        )
+    except ValueError:  # how the binding says that the callback stopped it
+        return False
+    return True
+
+
+def descend(node: Node, *kinds: str) -> Iterator[Node]:
+    """Yield the node and all under it in the order of the text; only some kinds, if given.
+
+    Iterative: generated code may nest deeper than Python's stack.
+    """
+    cursor = node.walk()
+    while True:
+        here = cursor.node
+        if here is not None and (not kinds or here.type in kinds):
+            yield here
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def node_text(node: Node | None) -> str:
+    """Return the text of a node; empty for None."""
+    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+
+
+def ancestor(node: Node, *kinds: str) -> Node | None:
+    """Return the nearest node above that is of one of the kinds."""
+    here = node.parent
+    while here is not None and here.type not in kinds:
+        here = here.parent
+    return here

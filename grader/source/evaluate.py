@@ -1,0 +1,413 @@
+"""Finds out which strings an expression stands for, by reading alone.
+
+Follows names, concatenation, f-strings, `join`, `format`, `replace`, `strip`, `dedent`, lists,
+dictionaries, class attributes, parameters of a helper function and what it returns. What can't be
+known is marked (`Text.resolved`), never guessed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from grader.source.literals import read_literals, unknown_name
+from grader.source.positions import Positions
+from grader.source.scopes import (
+    Binding,
+    FunctionNode,
+    Scope,
+    call_scope,
+    dotted,
+    read_scope,
+)
+from grader.source.text import Text, computed, join
+
+MAX_DEPTH = 40
+MAX_STEPS = 20_000
+"""Expressions evaluated in one program; a program that doubles a string 40 times gives up here."""
+MAX_LENGTH = 16_000_000
+"""Characters of all concatenations together."""
+
+MAX_REPLACED = 1000
+
+
+class Unknown:
+    """A value that reading can't tell."""
+
+
+UNKNOWN = Unknown()
+Value = Text | tuple["Value", ...] | dict[str, "Value"] | int | float | bool | None | Unknown
+
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+
+@dataclass
+class Evaluator:
+    """Evaluates expressions of one program."""
+
+    positions: Positions
+    module: Scope
+    classes: dict[str, Scope]
+    _depth: int = field(default=0, init=False)
+    _steps: int = field(default=0, init=False)
+    _length: int = field(default=0, init=False)
+    _constants: dict[ast.Constant, Value] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, positions: Positions, tree: ast.Module) -> Evaluator:
+        """Return the evaluator of a parsed program."""
+        module = read_scope(tree, None)
+        classes = {
+            node.name: read_scope(node, module)
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+        for scope in classes.values():
+            _add_instance_attributes(scope)
+        return cls(positions, module, classes)
+
+    def value(self, node: ast.expr | None, scope: Scope) -> Value:
+        """Return what an expression stands for in a scope; UNKNOWN where that can't be told."""
+        if node is None or self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
+            return UNKNOWN
+        rule = _RULES.get(type(node))
+        if rule is None:
+            return UNKNOWN
+        self._depth += 1
+        self._steps += 1
+        try:
+            return rule(self, node, scope)
+        finally:
+            self._depth -= 1
+
+    def text(self, node: ast.expr, scope: Scope) -> Text:
+        """Return an expression's value as text; an unknown one becomes an unresolved name."""
+        return self._as_text(self.value(node, scope), node)
+
+    def _as_text(self, value: Value, node: ast.expr) -> Text:
+        if isinstance(value, Text):
+            return value
+        start, end = self.positions.span(node)
+        if isinstance(value, (bool, int, float, str)):
+            return computed(str(value), start, end)
+        return computed(unknown_name(start), start, end, resolved=False)
+
+    # one method for each kind of expression
+
+    def _constant(self, node: ast.Constant, scope: Scope) -> Value:
+        del scope
+        if node not in self._constants:
+            self._constants[node] = self._read_constant(node)
+        return self._constants[node]
+
+    def _read_constant(self, node: ast.Constant) -> Value:
+        if isinstance(node.value, str):
+            text = read_literals(self.positions.text, *self.positions.span(node), _no_hole)
+            return text if text is not None and text.value == node.value else self._inexact(node)
+        return node.value if isinstance(node.value, (int, float, type(None))) else UNKNOWN
+
+    def _inexact(self, node: ast.Constant) -> Text:
+        return computed(str(node.value), *self.positions.span(node))
+
+    def _fstring(self, node: ast.JoinedStr, scope: Scope) -> Value:
+        def hole(expression: str, start: int, end: int) -> Text:
+            value = self._hole(expression, scope)
+            if isinstance(value, Text):
+                return computed(value.value, start, end, resolved=value.resolved)
+            if isinstance(value, (bool, int, float)):
+                return computed(str(value), start, end)
+            return computed(unknown_name(start), start, end, resolved=False)
+
+        text = read_literals(self.positions.text, *self.positions.span(node), hole)
+        return UNKNOWN if text is None else text
+
+    def _hole(self, expression: str, scope: Scope) -> Value:
+        """Evaluate an f-string's hole where it is a plain name or number."""
+        name = expression.strip()
+        if not name.replace(".", "").isidentifier() and not name.isdecimal():
+            return UNKNOWN
+        try:
+            tree = ast.parse(name, mode="eval").body
+        except (SyntaxError, ValueError):
+            return UNKNOWN
+        if isinstance(tree, ast.Constant):
+            return tree.value if isinstance(tree.value, int) else UNKNOWN
+        for child in ast.walk(tree):
+            child.__dict__.update(lineno=1 << 30, end_lineno=1 << 30)  # after every binding
+        return self.value(tree, scope)
+
+    def _name(self, node: ast.Name, scope: Scope) -> Value:
+        return self._lookup(node.id, node, scope)
+
+    def _lookup(self, name: str, node: ast.expr, scope: Scope) -> Value:
+        here: Scope | None = scope
+        first = True
+        while here is not None:
+            if not isinstance(here.node, ast.ClassDef) or first:
+                if bindings := here.bindings.get(name):
+                    before = (node.lineno, node.col_offset) if first else None
+                    return self._bound(bindings, here, before)
+                if name in here.parameters:
+                    return self.value(*here.parameters[name])
+            here, first = here.parent, False
+        return UNKNOWN
+
+    def _bound(
+        self, bindings: list[Binding], scope: Scope, before: tuple[int, int] | None
+    ) -> Value:
+        """Play the assignments to a name in order; with `before`, only those above the use."""
+        value: Value = UNKNOWN
+        doubtful = False
+        for binding in bindings:
+            if before is not None and binding.at >= before and value is not UNKNOWN:
+                break
+            new = self.value(binding.value, scope)
+            doubtful = binding.conditional and value is not UNKNOWN
+            value = self._plus(value, new, binding.value) if binding.augmented else new
+        return value.unresolved() if doubtful and isinstance(value, Text) else value
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        name = dotted(node)
+        if not name:
+            return UNKNOWN
+        owner, _, attribute = name.rpartition(".")
+        owners = [owner] if owner not in {"self", "cls"} else _class_names(scope)
+        for one in owners:
+            found = self.classes.get(one)
+            if found is not None and (bindings := found.bindings.get(attribute)):
+                return self._bound(bindings, found, None)
+        return self._lookup(name, node, scope)
+
+    def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
+        # a chain of additions leans left and can be thousands long: walk it without recursion
+        if isinstance(node.op, ast.Add):
+            terms: list[ast.expr] = []
+            left: ast.expr = node
+            while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
+                terms.append(left.right)
+                left = left.left
+            terms.append(left)
+            return self._sum([(term, self.value(term, scope)) for term in reversed(terms)])
+        left_value, right_value = self.value(node.left, scope), self.value(node.right, scope)
+        if isinstance(left_value, Text) and isinstance(node.op, ast.Mod):
+            return left_value.unresolved()
+        return _arithmetic(node.op, left_value, right_value)
+
+    def _sum(self, terms: list[tuple[ast.expr, Value]]) -> Value:
+        values = [value for _, value in terms]
+        if any(isinstance(value, Text) for value in values):
+            texts = [self._as_text(value, node) for node, value in terms]
+            self._length += sum(len(text.value) for text in texts)
+            return join(texts) if self._length <= MAX_LENGTH else UNKNOWN
+        result = values[0]
+        for value in values[1:]:
+            if isinstance(result, tuple) and isinstance(value, tuple):
+                result = (*result, *value)
+            else:
+                result = _arithmetic(ast.Add(), result, value)
+        return result
+
+    def _plus(self, left: Value, right: Value, node: ast.expr) -> Value:
+        return self._sum([(node, left), (node, right)])
+
+    def _sequence(self, node: ast.List | ast.Tuple, scope: Scope) -> Value:
+        items: list[Value] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                inner = self.value(item.value, scope)
+                items += inner if isinstance(inner, tuple) else (UNKNOWN,)
+            else:
+                items.append(self.value(item, scope))
+        return tuple(items)
+
+    def _dictionary(self, node: ast.Dict, scope: Scope) -> Value:
+        pairs: dict[str, Value] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                pairs[key.value] = self.value(item, scope)
+        return pairs
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
+        owner, key = self.value(node.value, scope), self.value(node.slice, scope)
+        if isinstance(owner, dict) and isinstance(key, Text):
+            return owner.get(key.value, UNKNOWN)
+        if isinstance(owner, tuple) and type(key) is int and -len(owner) <= key < len(owner):
+            return owner[key]
+        return UNKNOWN
+
+    def _choice(self, node: ast.IfExp, scope: Scope) -> Value:
+        value = self.value(node.body, scope)
+        return value.unresolved() if isinstance(value, Text) else value
+
+    def _call(self, node: ast.Call, scope: Scope) -> Value:
+        name = dotted(node.func)
+        if name in {"textwrap.dedent", "dedent"} and node.args:
+            value = self.value(node.args[0], scope)
+            return _dedented(value) if isinstance(value, Text) else UNKNOWN
+        if name in {"str", "int", "list", "tuple"} and len(node.args) == 1 and not node.keywords:
+            value = self.value(node.args[0], scope)
+            return self._as_text(value, node) if name == "str" else value
+        if isinstance(node.func, ast.Name):
+            return self._returned(node, node.func.id, scope)
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func, scope)
+        return UNKNOWN
+
+    def _returned(self, call: ast.Call, name: str, scope: Scope) -> Value:
+        """Return what a function of the module returns, where it has one `return`."""
+        function = self.module.functions.get(name)
+        if function is None:
+            return UNKNOWN
+        returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+        if len(returns) != 1:
+            return UNKNOWN
+        return self.value(returns[0].value, call_scope(function, call, scope, self.module))
+
+    def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Value:
+        owner = self.value(function.value, scope)
+        if not isinstance(owner, Text):
+            return UNKNOWN
+        method = _METHODS.get(function.attr)
+        return owner.unresolved() if method is None else method(self, owner, call, scope)
+
+    def _strip(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else "strip"
+        characters = self.value(call.args[0], scope) if call.args else None
+        if isinstance(characters, Unknown):
+            return owner.unresolved()
+        wanted = characters.value if isinstance(characters, Text) else None
+        value = owner.value
+        start = len(value) - len(value.lstrip(wanted)) if name != "rstrip" else 0
+        end = len(value.rstrip(wanted)) if name != "lstrip" else len(value)
+        return owner.cut(start, max(start, end))
+
+    def _replace(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
+        if len(call.args) != 2 or call.keywords:
+            return owner.unresolved()
+        old, new = (self.value(argument, scope) for argument in call.args)
+        if not isinstance(old, Text) or not isinstance(new, Text) or not old.value:
+            return owner.unresolved()
+        if owner.value.count(old.value) > MAX_REPLACED:
+            return owner.unresolved()
+        parts: list[Text] = []
+        at = 0
+        for found in re.finditer(re.escape(old.value), owner.value):
+            parts += (owner.cut(at, found.start()), new)
+            at = found.end()
+        return join([*parts, owner.cut(at, len(owner.value))])
+
+    def _format(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
+        named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        parts: list[Text] = []
+        at = counter = 0
+        start, end = self.positions.span(call)
+        for found in _FIELD.finditer(owner.value):
+            parts.append(owner.cut(at, found.start()))
+            at = found.end()
+            if found[1] is None:
+                parts.append(owner.cut(found.start(), found.start() + 1))
+                continue
+            key = found[1] or str(counter)
+            counter += 1
+            argument = named.get(key)
+            if argument is None and key.isdecimal() and int(key) < len(call.args):
+                argument = call.args[int(key)]
+            unknown = computed(unknown_name(found.start()), start, end, resolved=False)
+            parts.append(unknown if argument is None else self.text(argument, scope))
+        return join([*parts, owner.cut(at, len(owner.value))])
+
+    def _join(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
+        items = self.value(call.args[0], scope) if len(call.args) == 1 else UNKNOWN
+        if not isinstance(items, tuple):
+            return UNKNOWN
+        parts: list[Text] = []
+        for item in items:
+            parts += (owner, self._as_text(item, call))
+        return join(parts[1:])
+
+
+Rule = Callable[[Evaluator, ast.expr, Scope], Value]
+Method = Callable[[Evaluator, Text, ast.Call, Scope], Value]
+
+_RULES: dict[type[ast.expr], Rule] = {
+    ast.Constant: Evaluator._constant,  # type: ignore[dict-item]
+    ast.JoinedStr: Evaluator._fstring,  # type: ignore[dict-item]
+    ast.Name: Evaluator._name,  # type: ignore[dict-item]
+    ast.Attribute: Evaluator._attribute,  # type: ignore[dict-item]
+    ast.BinOp: Evaluator._binary,  # type: ignore[dict-item]
+    ast.List: Evaluator._sequence,  # type: ignore[dict-item]
+    ast.Tuple: Evaluator._sequence,  # type: ignore[dict-item]
+    ast.Dict: Evaluator._dictionary,  # type: ignore[dict-item]
+    ast.Subscript: Evaluator._subscript,  # type: ignore[dict-item]
+    ast.IfExp: Evaluator._choice,  # type: ignore[dict-item]
+    ast.Call: Evaluator._call,  # type: ignore[dict-item]
+}
+_METHODS: dict[str, Method] = {
+    "strip": Evaluator._strip,
+    "lstrip": Evaluator._strip,
+    "rstrip": Evaluator._strip,
+    "replace": Evaluator._replace,
+    "format": Evaluator._format,
+    "join": Evaluator._join,
+}
+
+
+def _no_hole(expression: str, start: int, end: int) -> Text:
+    del expression
+    return computed(unknown_name(start), start, end, resolved=False)
+
+
+def _arithmetic(operator: ast.operator, left: Value, right: Value) -> Value:
+    """Fold whole numbers; sizes of blocks and tiles are written like that."""
+    if type(left) is not int or type(right) is not int or max(abs(left), abs(right)) > 1 << 40:
+        return UNKNOWN
+    match operator:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.FloorDiv() if right:
+            return left // right
+    return UNKNOWN
+
+
+def _dedented(text: Text) -> Text:
+    """Apply `textwrap.dedent`, which shortens each line from the left (blank lines wholly)."""
+    new = textwrap.dedent(text.value).split("\n")
+    old = text.value.split("\n")
+    parts: list[Text] = []
+    at = 0
+    for index, (before, after) in enumerate(zip(old, new, strict=True)):
+        end = at + len(before)
+        newline = 1 if index < len(old) - 1 else 0
+        parts.append(text.cut(end - len(after), end + newline))
+        at = end + newline
+    return join(parts)
+
+
+def _class_names(scope: Scope) -> list[str]:
+    names: list[str] = []
+    here: Scope | None = scope
+    while here is not None:
+        if isinstance(here.node, ast.ClassDef):
+            names.append(here.node.name)
+        here = here.parent
+    return names
+
+
+def _add_instance_attributes(scope: Scope) -> None:
+    """Add what methods assign to `self.x` to the names of the class."""
+    for function in scope.functions.values():
+        inner = read_scope(function, scope)
+        for name, bindings in inner.bindings.items():
+            owner, _, attribute = name.partition(".")
+            if owner in {"self", "cls"} and attribute:
+                scope.bindings.setdefault(attribute, []).extend(bindings)
+
+
+__all__ = ["UNKNOWN", "Evaluator", "FunctionNode", "Unknown", "Value"]

@@ -1,0 +1,124 @@
+"""From text to `Source`."""
+
+from __future__ import annotations
+
+import ast
+import threading
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+
+from grader.source.evaluate import Evaluator
+from grader.source.extensions import Extension, ExtensionReader
+from grader.source.literals import scan_literals
+from grader.source.positions import Positions
+from grader.source.source import PythonError, Source
+from grader.source.text import Text
+from grader.source.units import Unit
+
+MAX_CODE = 20_000_000
+"""Characters; a longer program isn't read as Python."""
+_warnings_lock = threading.Lock()
+
+
+@lru_cache(maxsize=64)
+def parse(code: str) -> Source:
+    """Read a submission; never raises, never runs any of it.
+
+    What can't be read is left out: a text that is no Python has `python` None and `syntax_error`
+    set, and its strings are still searched for kernels.
+    """
+    code = code.replace("\r\n", "\n").replace("\r", "\n")
+    positions = Positions(code)
+    tree, error = read_python(code)
+    if tree is None:
+        return _without_python(code, positions, error)
+    imports = _imports(tree)
+    evaluator = Evaluator.of(positions, tree)
+    reader = ExtensionReader(evaluator, imports)
+    try:
+        extensions = tuple(reader.read(tree))
+        loose = _loose(extensions, _string_constants(evaluator, tree))
+    except RecursionError:
+        return _without_python(code, positions, None, tree)
+    units = list(dict.fromkeys(unit for one in extensions for unit in one.cuda))
+    units += [reader.unit(text, "cuda") for text in loose]
+    cpp = tuple(dict.fromkeys(unit for one in extensions for unit in one.cpp))
+    return Source(code, positions, tree, None, extensions, tuple(units), cpp, imports)
+
+
+def read_python(code: str) -> tuple[ast.Module | None, PythonError | None]:
+    """Parse Python; a text that isn't gives the reason."""
+    if len(code) > MAX_CODE:
+        return None, PythonError(f"longer than {MAX_CODE} characters", 1, 0, "")
+    try:
+        # an invalid escape such as "\d" warns; the lock because filters belong to the process
+        with _warnings_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code), None
+    except SyntaxError as error:
+        line = error.lineno or 1
+        return None, PythonError(error.msg, line, max((error.offset or 1) - 1, 0), error.text or "")
+    except (ValueError, OverflowError) as error:
+        return None, PythonError(str(error), 1, 0, "")
+    except (RecursionError, MemoryError):
+        return None, PythonError("nested too deeply for Python's parser", 1, 0, "")
+
+
+def _without_python(
+    code: str, positions: Positions, error: PythonError | None, tree: ast.Module | None = None
+) -> Source:
+    texts = [text for text in scan_literals(code) if _is_cuda(text)]
+    units = tuple(Unit("cuda", text, positions) for text in dict.fromkeys(texts))
+    return Source(code, positions, tree, error, (), units, (), {})
+
+
+def _loose(extensions: tuple[Extension, ...], constants: list[Text]) -> list[Text]:
+    """Return texts with kernels that no call could be seen to use, where some call is unclear."""
+    if extensions and all(one.complete and one.cuda for one in extensions):
+        return []
+    known = [unit.text for one in extensions for unit in one.units]
+    return [
+        text
+        for text in dict.fromkeys(constants)
+        if _is_cuda(text) and not any(text.value in other for other in known)
+    ]
+
+
+def _is_cuda(text: Text) -> bool:
+    return "__global__" in text.value and "\n" in text.value.strip()
+
+
+def _string_constants(evaluator: Evaluator, tree: ast.Module) -> list[Text]:
+    docstrings = _docstrings(tree)
+    values = [
+        evaluator.value(node, evaluator.module)
+        for node in ast.walk(tree)
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and "__global__" in node.value
+        )
+        or isinstance(node, ast.JoinedStr)
+        if node not in docstrings
+    ]
+    return [value for value in values if isinstance(value, Text)]
+
+
+def _docstrings(tree: ast.Module) -> set[ast.AST]:
+    """Return strings that are statements of their own: no program can use them."""
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def _imports(tree: ast.Module) -> Mapping[str, str]:
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names

@@ -1,0 +1,121 @@
+"""Which expressions a Python name is bound to, scope by scope, without running anything."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Block = ast.Module | ast.ClassDef | FunctionNode
+
+
+class Binding(NamedTuple):
+    """One assignment to a name."""
+
+    value: ast.expr
+    at: tuple[int, int]
+    """Line and column of the statement."""
+    augmented: bool
+    """`name += value` rather than `name = value`."""
+    conditional: bool
+    """Under an `if`, a loop, a `try` or a `match`: it may not have happened."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module, class or function with the names bound in it."""
+
+    node: Block
+    parent: Scope | None
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    functions: dict[str, FunctionNode] = field(default_factory=dict)
+    parameters: dict[str, tuple[ast.expr, Scope]] = field(default_factory=dict)
+    """What a call passes: the expression and the scope that it stands in."""
+
+    @property
+    def name(self) -> str | None:
+        """Name of the function or class; None for the module."""
+        return None if isinstance(self.node, ast.Module) else self.node.name
+
+
+def read_scope(node: Block, parent: Scope | None) -> Scope:
+    """Collect what is bound directly in a block, not in the functions and classes inside it."""
+    scope = Scope(node, parent)
+    for statement, conditional in _statements(node.body):
+        if isinstance(statement, FunctionNode):
+            scope.functions[statement.name] = statement
+        for target, value, augmented in _assignments(statement):
+            at = (statement.lineno, statement.col_offset)
+            scope.bindings.setdefault(target, []).append(Binding(value, at, augmented, conditional))
+    return scope
+
+
+def call_scope(callee: FunctionNode, call: ast.Call, caller: Scope, defined_in: Scope) -> Scope:
+    """Return the scope of one call of a function: its parameters bound to the arguments."""
+    scope = read_scope(callee, defined_in)
+    arguments = callee.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            defaults[argument.arg] = default
+    scope.parameters = {name: (value, defined_in) for name, value in defaults.items()}
+    for name, value in zip(names, call.args, strict=False):
+        if isinstance(value, ast.Starred):
+            break
+        scope.parameters[name] = (value, caller)
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            scope.parameters[keyword.arg] = (keyword.value, caller)
+    return scope
+
+
+def dotted(node: ast.AST | None) -> str:
+    """Return `a.b.c` for such a chain of attributes, else an empty string."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join((node.id, *reversed(names)))
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield the statements of a block in order, with whether a condition stands over them."""
+    stack = [(statement, False) for statement in reversed(body)]
+    while stack:
+        statement, conditional = stack.pop()
+        yield statement, conditional
+        if isinstance(statement, (ast.ClassDef, FunctionNode)):
+            continue
+        plain = isinstance(statement, (ast.With, ast.AsyncWith))
+        inner: list[ast.stmt] = []
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for child in getattr(statement, name, ()):
+                inner += child.body if not isinstance(child, ast.stmt) else [child]
+        stack += [(child, conditional or not plain) for child in reversed(inner)]
+
+
+def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr, bool]]:
+    """Yield (name, value, augmented); attributes of `self` are named `self.x`."""
+    if isinstance(statement, ast.AugAssign):
+        if isinstance(statement.op, ast.Add) and (name := dotted(statement.target)):
+            yield name, statement.value, True
+    elif isinstance(statement, ast.AnnAssign):
+        if statement.value is not None and (name := dotted(statement.target)):
+            yield name, statement.value, False
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from _unpack(target, statement.value)
+
+
+def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:
+    if name := dotted(target):
+        yield name, value, False
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+        for one, part in zip(target.elts, value.elts, strict=False):
+            if name := dotted(one):
+                yield name, part, False

@@ -1,0 +1,179 @@
+"""A submission's text, parsed once: Python tree, CUDA units, extensions, positions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from grader.records import Place
+from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
+from grader.source.places import place_span
+from grader.source.positions import Positions
+from grader.source.scopes import FunctionNode, dotted
+from grader.source.units import Unit
+
+NodeType = TypeVar("NodeType", bound=ast.AST)
+
+
+@dataclass(frozen=True)
+class PythonError:
+    """Why the Python text can't be parsed."""
+
+    message: str
+    line: int
+    """1-based."""
+    column: int
+    """0-based."""
+    text: str
+    """The line itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Everything that can be told from the text alone. Offsets and columns are in characters."""
+
+    code: str
+    """The Python text, with `\\n` line ends."""
+    positions: Positions
+    python: ast.Module | None
+    """None where the text is no Python."""
+    syntax_error: PythonError | None
+    extensions: tuple[Extension, ...]
+    cuda: tuple[Unit, ...]
+    """Texts that reach `cuda_sources`; where none can be found, each string with `__global__`."""
+    cpp: tuple[Unit, ...]
+    imports: Mapping[str, str]
+    """Full dotted name of each imported name: `F` -> `torch.nn.functional`."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Lines of the Python text."""
+        return self.positions.lines
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """CUDA units, then C++ units."""
+        return self.cuda + self.cpp
+
+    # Python
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the Python tree, breadth first."""
+        return tuple(ast.walk(self.python)) if self.python is not None else ()
+
+    def walk(self, *kinds: type[NodeType]) -> Iterator[NodeType]:
+        """Yield the nodes of some types, all over the program."""
+        for node in self.nodes:
+            if isinstance(node, kinds):
+                yield node
+
+    @cached_property
+    def classes(self) -> Mapping[str, ast.ClassDef]:
+        """Classes by name, wherever they stand; the last of a name counts."""
+        return {node.name: node for node in self.walk(ast.ClassDef)}
+
+    @cached_property
+    def functions(self) -> Mapping[str, FunctionNode]:
+        """Functions of the module by name; the last of a name counts."""
+        body = self.python.body if self.python is not None else []
+        return {node.name: node for node in body if isinstance(node, FunctionNode)}
+
+    @cached_property
+    def module_names(self) -> frozenset[str]:
+        """Names bound at module level, imports included."""
+        return frozenset(self._module_names())
+
+    def has_class(self, name: str) -> bool:
+        """Whether a class of this name is defined."""
+        return name in self.classes
+
+    def method(self, owner: str, name: str) -> FunctionNode | None:
+        """Return a method of a class, if it has one of its own."""
+        body = self.classes[owner].body if owner in self.classes else []
+        found = [node for node in body if isinstance(node, FunctionNode) and node.name == name]
+        return found[-1] if found else None
+
+    def full_name(self, node: ast.AST) -> str:
+        """Return what a name or attribute chain refers to, imports followed; empty if it's none.
+
+        `F.relu` gives `torch.nn.functional.relu`.
+        """
+        name = dotted(node)
+        first, _, rest = name.partition(".")
+        return ".".join(filter(None, (self.imports.get(first, first), rest)))
+
+    # places
+
+    def place(self, node_or_span: ast.AST | tuple[int, int]) -> Place:
+        """Return the place of a node of the Python tree or of `code[start:end]`."""
+        span = node_or_span if isinstance(node_or_span, tuple) else self.span(node_or_span)
+        return place_span(self.positions, *span)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return the offsets of a node of the Python tree, for edits."""
+        return self.positions.span(node)
+
+    def line_place(self, line: int) -> Place:
+        """Return the place of a whole line of the Python text, without its indentation."""
+        text = self.lines[line - 1] if 1 <= line <= len(self.lines) else ""
+        start = self.positions.offset(line, len(text) - len(text.lstrip()))
+        return place_span(self.positions, start, self.positions.offset(line, len(text.rstrip())))
+
+    def compiled_place(
+        self, file: str, line: int, column: int = 0, extension: str | None = None
+    ) -> Place | None:
+        """Return where a line that the compiler names stands in the submission.
+
+        `file` is `cuda.cu` or `main.cpp`, with or without folders; `line` is 1-based, `column`
+        0-based. Of several extensions the one named counts, else the first with such a line. None
+        for torch's own lines and for what can't be told.
+        """
+        name = file.rsplit("/", 1)[-1]
+        for one in self.extensions:
+            if extension is None or one.name is None or _same(one.name, extension):
+                units, prelude = _layout(one, name)
+                found = _unit_line(units, line - prelude)
+                if found is not None:
+                    return found[0].place_line(found[1], column)
+        return None
+
+    def _module_names(self) -> Iterator[str]:
+        stack: list[ast.AST] = list(self.python.body) if self.python is not None else []
+        while stack:
+            node = stack.pop()
+            if isinstance(node, (FunctionNode, ast.ClassDef)):
+                yield node.name
+                continue
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            stack += ast.iter_child_nodes(node)
+
+
+def _layout(extension: Extension, file: str) -> tuple[tuple[Unit, ...], int]:
+    """Return the units that a file is joined from, and how many lines stand before them."""
+    if file == "cuda.cu":
+        return extension.cuda, len(CUDA_PRELUDE) if extension.preluded else 0
+    if file == "main.cpp":
+        return extension.cpp, len(CPP_PRELUDE) if extension.preluded else 0
+    return (), 0
+
+
+def _unit_line(units: tuple[Unit, ...], line: int) -> tuple[Unit, int] | None:
+    if line < 1:
+        return None
+    for unit in units:
+        if line <= len(unit.lines):
+            return unit, line
+        line -= len(unit.lines)
+    return None
+
+
+def _same(name: str, given: str) -> bool:
+    """Whether a build's name is the extension's, which torch extends by `_v1` when it changes."""
+    return given == name or given.rpartition("_v")[0] == name

@@ -1,0 +1,281 @@
+"""One C++ or CUDA string of a submission."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal as OneOf
+
+from tree_sitter import Node, Tree
+
+from grader.records import Edit, Place
+from grader.source.cuda_tree import descend, node_text, parse_cuda
+from grader.source.functions import (
+    Function,
+    Kernel,
+    Launch,
+    PythonBinding,
+    SharedArray,
+    read_functions,
+    read_launches,
+    read_python_bindings,
+    shared_arrays,
+)
+from grader.source.places import place_span
+from grader.source.positions import Positions
+from grader.source.text import Literal, Piece, Text
+
+UnitLanguage = OneOf["cuda", "cpp"]
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A text that reaches `cuda_sources` or `cpp_sources`, parsed on first use.
+
+    Nodes and bytes refer to `data`, the text in UTF-8.
+    """
+
+    language: UnitLanguage
+    origin: Text
+    positions: Positions
+    """Of the Python text."""
+
+    @property
+    def text(self) -> str:
+        """The text as the compiler gets it, as far as it is known."""
+        return self.origin.value
+
+    @property
+    def resolved(self) -> bool:
+        """False where parts aren't known: holes of f-strings that depend on run time."""
+        return self.origin.resolved
+
+    @cached_property
+    def data(self) -> bytes:
+        """The text in UTF-8."""
+        return self.text.encode("utf-8", "replace")
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Lines of the text."""
+        return tuple(self.text.split("\n"))
+
+    @cached_property
+    def syntax(self) -> Tree:
+        """The tree; keeps `tree` alive."""
+        return parse_cuda(self.data)
+
+    @cached_property
+    def tree(self) -> Node:
+        """The root node, by tree-sitter's CUDA grammar."""
+        return self.syntax.root_node
+
+    # facts
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """All functions with a body, in order, kernels included."""
+        return tuple(function for function in self._all_functions if function.body is not None)
+
+    @cached_property
+    def declarations(self) -> tuple[Function, ...]:
+        """Prototypes without a body."""
+        return tuple(function for function in self._all_functions if function.body is None)
+
+    @cached_property
+    def _all_functions(self) -> tuple[Function, ...]:
+        return tuple(read_functions(self.tree))
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """`__global__` functions with a body."""
+        return tuple(function for function in self.functions if isinstance(function, Kernel))
+
+    @cached_property
+    def device_functions(self) -> tuple[Function, ...]:
+        """`__device__` functions."""
+        return tuple(function for function in self.functions if function.runs == "device")
+
+    @cached_property
+    def host_functions(self) -> tuple[Function, ...]:
+        """Functions of the host."""
+        return tuple(function for function in self.functions if function.runs == "host")
+
+    @cached_property
+    def launches(self) -> tuple[Launch, ...]:
+        """Each `<<<...>>>`."""
+        return tuple(read_launches(self.tree, self.functions))
+
+    @cached_property
+    def shared(self) -> tuple[SharedArray, ...]:
+        """All shared arrays, those at file scope included."""
+        return tuple(
+            array for node in descend(self.tree, "declaration") for array in shared_arrays(node)
+        )
+
+    @cached_property
+    def bindings(self) -> tuple[PythonBinding, ...]:
+        """What the text exports itself with `m.def`."""
+        return tuple(read_python_bindings(self.tree))
+
+    @cached_property
+    def includes(self) -> tuple[str, ...]:
+        """Names of included headers, without brackets or quotes."""
+        return tuple(
+            node_text(node.child_by_field_name("path")).strip('<>"')
+            for node in descend(self.tree, "preproc_include")
+        )
+
+    @cached_property
+    def macros(self) -> dict[str, str]:
+        """Object-like `#define`s with their values; the last definition counts."""
+        return {
+            node_text(node.child_by_field_name("name")): node_text(
+                node.child_by_field_name("value")
+            ).strip()
+            for node in descend(self.tree, "preproc_def")
+        }
+
+    @cached_property
+    def constants(self) -> dict[str, Node]:
+        """Initialisers of `constexpr` and `const` variables at file scope."""
+        found: dict[str, Node] = {}
+        for node in self.tree.named_children:
+            words = {node_text(c) for c in node.children if c.type == "type_qualifier"}
+            declarator = node.child_by_field_name("declarator")
+            if words & {"constexpr", "const", "__constant__"} and declarator is not None:
+                value = declarator.child_by_field_name("value")
+                name = node_text(declarator.child_by_field_name("declarator"))
+                if value is not None and name:
+                    found[name] = value
+        return found
+
+    # positions
+
+    def place(self, node: Node) -> Place:
+        """Return a node's place in the submission."""
+        return self.place_span(node.start_byte, node.end_byte)
+
+    def place_span(self, start_byte: int, end_byte: int) -> Place:
+        """Return the place of a stretch of the text, given in bytes of `data`."""
+        return self._place(self._character(start_byte), self._character(end_byte))
+
+    def place_line(self, line: int, column: int = 0) -> Place:
+        """Return the place of a line of the text (1-based), without its indentation."""
+        line = min(max(line, 1), len(self.lines))
+        text = self.lines[line - 1]
+        start = self._line_starts[line - 1]
+        indent = len(text) - len(text.lstrip())
+        first = start + (min(column, len(text)) if column > 0 else indent)
+        return self._place(first, start + len(text.rstrip()) if text.strip() else first)
+
+    def code_span(self, start_byte: int, end_byte: int) -> tuple[int, int] | None:
+        """Return the offsets in `Source.code` of a stretch of the text.
+
+        None where it isn't one stretch of the code: it crosses literals, or cuts into an escape or
+        a computed part. To change text inside it use `edit`, which also escapes what is put in.
+        """
+        span = self._span(self._character(start_byte), self._character(end_byte))
+        return span[:2] if span else None
+
+    def edit(self, start_byte: int, end_byte: int, text: str) -> Edit | None:
+        """Return the edit of the submission that makes `data[start:end]` the given text.
+
+        The text is escaped as the literal needs it; None where that can't be done.
+        """
+        span = self._span(self._character(start_byte), self._character(end_byte))
+        written = _written(text, span[2]) if span else None
+        if span is None or written is None:
+            return None
+        return Edit(start=span[0], end=span[1], text=written)
+
+    def insert_line(self, line: int, text: str) -> Edit | None:
+        """Return the edit that puts a line of its own before a line of the text (1-based)."""
+        if not 1 <= line <= len(self.lines):
+            return None
+        at = len(self.text[: self._line_starts[line - 1]].encode("utf-8", "replace"))
+        return self.edit(at, at, text + "\n")
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts, at = [], 0
+        for line in self.lines:
+            starts.append(at)
+            at += len(line) + 1
+        return starts
+
+    @cached_property
+    def _ascii(self) -> bool:
+        return self.text.isascii()
+
+    def _character(self, byte: int) -> int:
+        """Return the offset in characters of an offset in bytes."""
+        if self._ascii:
+            return min(max(byte, 0), len(self.text))
+        return len(self.data[: max(byte, 0)].decode("utf-8", "ignore"))
+
+    def _place(self, start: int, end: int) -> Place:
+        first = self._piece(start)
+        if first is None:
+            return place_span(self.positions, 0, 0, self.language, 1)
+        begin = self._code_offset(start, *first)
+        last = self._piece(end - 1) if end > start else None
+        finish = self._code_offset(end, *last) if last else begin
+        string_line = self.text.count("\n", 0, start) + 1
+        return place_span(self.positions, begin, finish, self.language, string_line)
+
+    def _piece(self, offset: int) -> tuple[Piece, int] | None:
+        """Return the piece that holds a character, and where it starts in the text."""
+        starts = self.origin.starts
+        if not starts:
+            return None
+        index = bisect_right(starts, max(offset, 0)) - 1
+        return self.origin.pieces[index], starts[index]
+
+    @staticmethod
+    def _code_offset(offset: int, piece: Piece, at: int) -> int:
+        if piece.verbatim:
+            return piece.start + min(max(offset - at, 0), piece.length)
+        return piece.start if offset <= at else piece.end
+
+    def _span(self, start: int, end: int) -> tuple[int, int, Literal] | None:
+        first = self._piece(start)
+        last = self._piece(end - 1) if end > start else first
+        if first is None or last is None or first[0].literal is None:
+            return None
+        if not _on_boundary(start, *first) or not _on_boundary(end, *last):
+            return None
+        begin, finish = self._code_offset(start, *first), self._code_offset(end, *last)
+        if not self._contiguous(first[1], last[1]):
+            return None
+        return begin, finish, first[0].literal
+
+    def _contiguous(self, first: int, last: int) -> bool:
+        """Whether the pieces from one start to another follow each other in one literal."""
+        starts = self.origin.starts
+        low, high = bisect_right(starts, first) - 1, bisect_right(starts, last) - 1
+        run = self.origin.pieces[low : high + 1]
+        return all(
+            a.end == b.start and a.literal == b.literal and b.literal is not None
+            for a, b in zip(run, run[1:], strict=False)
+        )
+
+
+def _on_boundary(offset: int, piece: Piece, at: int) -> bool:
+    return piece.verbatim or offset in {at, at + piece.length}
+
+
+def _written(text: str, literal: Literal) -> str | None:
+    """Return how a text is written inside a literal; None if a raw one can't hold it."""
+    long = len(literal.quote) == 3
+    if literal.raw:
+        if literal.quote[0] in text or text.endswith("\\") or ("\n" in text and not long):
+            return None
+    else:
+        text = text.replace("\\", "\\\\").replace(literal.quote, "\\" + literal.quote)
+        if text.endswith(literal.quote[0]) and long:
+            text = text[:-1] + "\\" + text[-1]
+        if not long:
+            text = text.replace("\n", "\\n")
+    return text.replace("{", "{{").replace("}", "}}") if literal.formatted else text
