@@ -84,7 +84,9 @@ class Setting(Record):
     origin: str
 
 
-def load(flags: Mapping[str, Any], folder: Path | None = None) -> tuple[Options, tuple[Setting, ...]]:
+def load(
+    flags: Mapping[str, Any], folder: Path | None = None
+) -> tuple[Options, tuple[Setting, ...]]:
     """Merge the layers; return the options and the origin of each value.
 
     Raises UsageError for a key that isn't known, with the nearest one, and for a value that doesn't fit.

@@ -79,7 +79,9 @@ class Store:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(32))
         secret = path.read_bytes()
-        if len(secret) < 32:  # another process is between making and filling it, or the disk was full
+        if (
+            len(secret) < 32
+        ):  # another process is between making and filling it, or the disk was full
             time.sleep(0.05)
             secret = path.read_bytes()
         return secret
@@ -120,7 +122,9 @@ class Store:
         for kind in sorted(self.root.glob("*-by-content")):
             for shelf in sorted(kind.iterdir()):
                 if shelf.is_dir():
-                    yield from ((kind.name.removesuffix("-by-content"), path) for path in shelf.iterdir())
+                    yield from (
+                        (kind.name.removesuffix("-by-content"), path) for path in shelf.iterdir()
+                    )
 
     def _file(self, kind: str, key: str) -> Path:
         if not (key.isalnum() and kind.isalpha()):

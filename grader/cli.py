@@ -1,0 +1,317 @@
+"""Commands, options, exit codes; the only module that prints."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.markup import escape as escape_markup
+from rich.table import Table
+
+from grader import config
+from grader.config import Options
+from grader.errors import GraderError, UsageError
+from grader.store import Store
+
+GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+STDIN = "/dev/stdin"
+
+HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
+
+    kernel-grader samples/                 grade a folder of transcripts into reviews/
+    kernel-grader answer.txt --task softmax
+    cat out.jsonl | kernel-grader - --json
+    kernel-grader runs/mine --tasks KernelBench/
+    kernel-grader --doctor                 what this machine can do
+    kernel-grader --rule SYN001            explain a rule
+
+Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 usage, 3 the grader itself failed, 130 interrupted.
+"""
+
+app = App(name="kernel-grader", help=HELP, help_format="plaintext", version_flags=["--version"])
+errors = Console(stderr=True)
+out = Console()
+
+Flags = Annotated[Options | None, Parameter(name="*")]
+
+
+@app.default
+def grade(
+    *paths: str,
+    options: Flags = None,
+    doctor: Annotated[bool, Parameter(negative=())] = False,
+    rule: str | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
+) -> int:
+    """Grade files and folders, or standard input with `-`.
+
+    Parameters
+    ----------
+    paths
+        Files, folders, or `-` for standard input.
+    doctor
+        Print what this machine has, and what each missing piece costs; grade nothing.
+    rule
+        Explain a rule; grade nothing.
+    json_
+        Print the rows of results.jsonl to standard output.
+    quiet
+        Print nothing but errors.
+    """
+    chosen, _ = config.load(_given(options))
+    if doctor:
+        return _doctor(chosen)
+    if rule:
+        return explain(rule)
+    if not paths:
+        raise UsageError("nothing to grade", "name a file, a folder, or - for standard input")
+    return _grade(tuple("-" if path == STDIN else path for path in paths), chosen, json_, quiet)
+
+
+def _given(options: Options | None) -> dict[str, Any]:
+    if options is None:
+        return {}
+    given = {name: getattr(options, name) for name in options.model_fields_set}
+    return {
+        name: _split(value) if isinstance(value, tuple) else value for name, value in given.items()
+    }
+
+
+def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for value in values for part in value.split(",") if part)
+
+
+def _grade(paths: Sequence[str], options: Options, as_json: bool, quiet: bool) -> int:
+    import fnmatch
+
+    from grader import pipeline, schedule
+    from grader.ingest import read_samples
+    from grader.progress import Progress
+    from grader.report import rows
+    from grader.report.folder import RunFolder
+
+    folder = RunFolder(options.out)
+    seed = folder.seed(options.seed, secrets.randbits(62))
+    with Progress(errors, quiet=quiet or as_json) as progress:
+        workshop = pipeline.open_workshop(options, Store(options.cache), seed, progress.preparing)
+        samples = (
+            sample
+            for sample in read_samples(paths, sys.stdin.buffer)
+            if options.only is None or fnmatch.fnmatchcase(sample.id, options.only)
+        )
+        outcome = schedule.run(progress.counted(samples), workshop, folder, progress.watcher())
+    if not outcome.samples:
+        raise UsageError(
+            f"no samples in {', '.join(paths)}", "expected .txt, .md, .py or .jsonl files"
+        )
+    reviews = folder.write_index(outcome.samples)
+    if as_json:
+        for review in reviews:
+            sys.stdout.write(rows.line(review) + "\n")
+    elif not quiet:
+        _summary(reviews, outcome.resumed, options.out)
+    return _exit_code(reviews, options)
+
+
+def _exit_code(reviews: Sequence[Any], options: Options) -> int:
+    if options.fail_on == "incorrect" and any(
+        review.verdict.status != "correct" for review in reviews
+    ):
+        return GATE
+    if options.fail_on == "error" and any(
+        finding.severity == "error" for review in reviews for finding in review.findings
+    ):
+        return GATE
+    if any(review.verdict.status == "grader_error" for review in reviews):
+        return FAILED
+    return GRADED
+
+
+def _summary(reviews: Sequence[Any], resumed: int, folder: Path) -> None:
+    from collections import Counter
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("sample", "verdict", "errors", "mend", "why"):
+        table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
+    for review in reviews:
+        count = Counter(finding.severity for finding in review.findings)["error"]
+        mended = any(repair.kind != "reference" for repair in review.repairs)
+        table.add_row(
+            escape_markup(review.sample),
+            review.verdict.status,
+            str(count or ""),
+            "passes" if mended else "",
+            escape_markup(review.verdict.sentence),
+        )
+    out.print(table)
+    counts = Counter(review.verdict.status for review in reviews)
+    again = f", {resumed} of them already done" if resumed else ""
+    out.print(
+        f"{len(reviews)} samples{again}: "
+        + " · ".join(f"{count} {status}" for status, count in counts.most_common())
+    )
+    out.print(escape_markup(str(folder / "README.md")))
+
+
+@app.command
+def explain(code: str) -> int:
+    """Explain a rule: what it finds, why it matters, how to mend it."""
+    import difflib
+
+    from rich.markdown import Markdown
+
+    from grader.rules import all_rules
+    from grader.rules.page import page
+
+    rules = all_rules()
+    rule = rules.get(code.upper()) or next(
+        (item for item in rules.values() if item.name == code), None
+    )
+    if rule is None:
+        near = difflib.get_close_matches(code.upper(), rules, n=1)
+        raise UsageError(f"no rule {code}", f"did you mean {near[0]}?" if near else "see: rules")
+    text = page(rule)
+    out.print(Markdown(text) if out.is_terminal else escape_markup(text))
+    return GRADED
+
+
+@app.command
+def rules() -> int:
+    """List all rules."""
+    from grader.rules import all_rules
+
+    for rule in sorted(all_rules().values(), key=lambda rule: rule.code):
+        out.print(f"{rule.code}  {rule.severity:8} {rule.name}", highlight=False)
+    return GRADED
+
+
+@app.command
+def tasks() -> int:
+    """List the built-in tasks."""
+    from grader.tasks import builtin_tasks
+
+    for name, task in sorted(builtin_tasks().items()):
+        out.print(f"{name:24} {escape_markup(task.title)}", highlight=False)
+    return GRADED
+
+
+@app.command(name="config")
+def show_config(*, options: Flags = None) -> int:
+    """Show each option's value and where it comes from."""
+    _, settings = config.load(_given(options))
+    for setting in settings:
+        out.print(
+            f"{setting.name.replace('_', '-'):20} {escape_markup(setting.value):24} {setting.origin}",
+            highlight=False,
+        )
+    return GRADED
+
+
+@app.command
+def report(run: Path) -> int:
+    """Render a run folder's reports again, without running anything.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote.
+    """
+    from grader.report import markdown
+    from grader.report.folder import RunFolder
+
+    if not (run / "data").is_dir():
+        raise UsageError(f"{run} is not a run folder", "name the folder given as --out")
+    folder = RunFolder(run)
+    names = set()
+    for review in folder.reviews():
+        names.add(review.sample)
+        (run / f"{review.sample}.md").write_text(markdown.render(review), "utf-8")
+    folder.write_index(names)
+    out.print(f"{len(names)} reviews rendered in {escape_markup(str(run))}")
+    return GRADED
+
+
+@app.command
+def show(review: Path) -> int:
+    """Show a review in the terminal."""
+    from rich.markdown import Markdown
+
+    if not review.is_file():
+        raise UsageError(f"no review at {review}", "name a .md file of a run folder")
+    out.print(Markdown(review.read_text("utf-8", "replace")))
+    return GRADED
+
+
+@app.command
+def cache(*, clear: bool = False, folder: Path | None = None) -> int:
+    """Show what the store holds, or clear it.
+
+    Parameters
+    ----------
+    clear
+        Delete all of it.
+    folder
+        The store's folder, where it isn't the user's cache folder.
+    """
+    store = Store(folder)
+    if clear:
+        store.clear()
+    for kind, (count, size) in sorted(store.usage().items()):
+        out.print(f"{kind:12} {count:8} entries {size / 1e6:10.1f} MB", highlight=False)
+    out.print(escape_markup(str(store.root)))
+    return GRADED
+
+
+def _doctor(options: Options) -> int:
+    from grader.doctor import examine
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("what", "state", "found", "what it costs, what helps"):
+        table.add_column(heading)
+    for item in examine(options):
+        table.add_row(
+            item.what,
+            "ok" if item.ok else "missing",
+            escape_markup(item.found),
+            escape_markup(item.advice),
+        )
+    out.print(table)
+    return GRADED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        result = app(
+            [STDIN if argument == "-" else argument for argument in given],
+            result_action="return_value",
+            exit_on_error=False,
+            print_error=True,
+        )
+    except KeyboardInterrupt:
+        errors.print("interrupted: what was finished is kept, run the same command to go on")
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # workers may still wait for guests that are being killed
+    except UsageError as error:
+        errors.print(f"[red]error:[/red] {escape_markup(str(error))}")
+        return USAGE
+    except GraderError as error:
+        errors.print(f"[red]grader error:[/red] {escape_markup(str(error))}")
+        return FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GRADED
+    except Exception as error:  # noqa: BLE001 - the exit code must tell our failure from the user's
+        if type(error).__module__.startswith("cyclopts"):
+            return USAGE
+        errors.print_exception()
+        return FAILED
+    return result if isinstance(result, int) else GRADED

@@ -1,0 +1,62 @@
+"""A program under examination: its text, what happened when it was evaluated, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grader.records import Evaluation, Finding, Fix, Submission
+
+Evaluate = Callable[[Submission], Evaluation]
+"""Builds, runs and judges one program: always the same function, whoever asks."""
+
+Examine = Callable[[Submission, Evaluation], tuple[Finding, ...]]
+"""Reads one program and what happened to it: findings, the places in its own lines."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One state of a submission on the way from what was handed in to what is right."""
+
+    submission: Submission
+    evaluation: Evaluation
+    findings: tuple[Finding, ...]
+    mends: tuple[tuple[Finding, Fix], ...] = ()
+    """What was changed so far, and the finding that asked for it."""
+
+    @property
+    def status(self) -> str:
+        """The verdict's status."""
+        return self.evaluation.verdict.status
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """How far the program got: greater is better."""
+        return STAGES.get(self.status, 0), -wrong_share(self.evaluation)
+
+
+STAGES = {
+    "grader_error": -1,
+    "no_code": 0,
+    "rejected": 0,
+    "build_timeout": 1,
+    "build_failed": 1,
+    "not_run": 2,
+    "crashed": 3,
+    "hung": 3,
+    "timeout": 3,
+    "no_task": 4,
+    "incorrect": 5,
+    "dishonest": 5,
+    "correct": 6,
+}
+
+
+def wrong_share(evaluation: Evaluation) -> float:
+    """Return the mean share of wrong elements over the compared workloads, 0 to 1."""
+    shares = [
+        item.mismatch.fraction or 1.0 if item.mismatch else 0.0
+        for item in evaluation.comparisons
+        if item.counts
+    ]
+    return sum(shares) / len(shares) if shares else 1.0

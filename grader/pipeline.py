@@ -1,0 +1,403 @@
+"""One sample through all stages. `evaluate` is the one way in which any program is judged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from grader import judge, sandbox, tasks
+from grader.config import Options
+from grader.devices import Device, choose_device
+from grader.diagnose import Program, deepen, gather, mends
+from grader.diagnose.claims import check_claims
+from grader.errors import GraderError
+from grader.ingest import extract
+from grader.judge import References
+from grader.records import (
+    SCHEMA,
+    Build,
+    Comparison,
+    Evaluation,
+    Evidence,
+    Extraction,
+    Finding,
+    Repair,
+    Review,
+    Run,
+    Sample,
+    Submission,
+    Task,
+    TaskChoice,
+    TaskSummary,
+    Verdict,
+    Workload,
+    digest,
+)
+from grader.repair import mend, reference_fixed
+from grader.rules import Context, review_text
+from grader.source import parse
+from grader.store import Store, grader_version
+
+Stage = Callable[[str], None]
+NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"}
+"""Options that can't change what is said of a sample (the task's text is keyed by itself)."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What all samples of one run share."""
+
+    options: Options
+    store: Store
+    seed: int
+    form: sandbox.Form
+    device: Device | None
+    no_device: str = ""
+    """Why there is no device, where there is none."""
+    references: dict[str, References] = field(default_factory=dict)
+    locks: dict[str, threading.Lock] = field(default_factory=dict)
+
+    @cached_property
+    def limits(self) -> sandbox.Limits:
+        """Limits of one list of runs."""
+        options = self.options
+        return sandbox.Limits(wall=options.run_seconds, memory=int(options.memory_gb * (1 << 30)))
+
+    @cached_property
+    def identity(self) -> str:
+        """Content address of everything but the sample that could change a review."""
+        kept = self.options.model_dump_json(exclude=NOT_KEYED)
+        device = self.device.identity if self.device else "none"
+        return digest("workshop", SCHEMA, grader_version(), kept, device, str(self.seed))
+
+    def abort(self) -> None:
+        """Kill every guest that is still running."""
+        sandbox.kill_all()
+
+
+def open_workshop(
+    options: Options, store: Store, seed: int, preparing: Callable[[str], None] = lambda _what: None
+) -> Workshop:
+    """Find the sandbox and the device, and prepare what is prepared once for this machine.
+
+    Raises GraderError when no sandbox holds, or when the device that was asked for isn't there.
+    """
+    form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
+    device, reason = choose_device(options, form, store, preparing)
+    preparing("")
+    return Workshop(options, store, seed, form, device, reason)
+
+
+def review_key(workshop: Workshop, sample: Sample) -> str:
+    """Return the content address of the sample's review."""
+    folder = workshop.options.tasks
+    return digest("review", workshop.identity, sample.key, _folder_key(folder) if folder else "")
+
+
+def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
+    """Grade and review one sample; whatever fails on our side becomes `grader_error`, never a verdict."""
+    key = review_key(workshop, sample)
+    stored = None if workshop.options.fresh else workshop.store.read("review", key)
+    if stored is not None:
+        known = Review.model_validate_json(stored)
+        return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
+    result = _review(workshop, sample, stage)
+    if result.verdict.status != "grader_error":
+        workshop.store.write("review", key, result.model_dump_json().encode())
+    return result
+
+
+def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
+    clock = _Clock(stage)
+    extraction = Extraction(submission=None)
+    choice = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
+    try:
+        with clock.stage("read"):
+            extraction = extract(sample)
+        with clock.stage("task"):
+            choice = _choose_task(workshop, sample, extraction)
+        return _reviewed(workshop, sample, extraction, choice, clock)
+    except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
+        verdict = Verdict(
+            status="grader_error",
+            sentence="The grader itself failed; this says nothing about the submission.",
+            reasons=(f"{type(error).__name__}: {error}",),
+        )
+        evaluation = _bare(workshop, extraction, verdict)
+        return _assemble(workshop, sample, extraction, choice, evaluation, clock)
+
+
+def _reviewed(
+    workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice, clock: _Clock
+) -> Review:
+    submission = extraction.submission
+    if submission is None:
+        verdict = Verdict(
+            status="no_code", sentence=f"There is no code to grade: {extraction.found}."
+        )
+        return _assemble(
+            workshop, sample, extraction, choice, _bare(workshop, extraction, verdict), clock
+        )
+
+    def judged(program: Submission) -> Evaluation:
+        return evaluate(workshop, program, choice.task)
+
+    def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
+        return examine(workshop, sample, extraction, choice.task, program, evaluation)
+
+    with clock.stage("evaluate"):
+        evaluation = judged(submission)
+    with clock.stage("diagnose"):
+        first = Program(submission, evaluation, examined(submission, evaluation))
+        states = deepen(first, judged, examined)
+    repairs, note = (), ""
+    if workshop.options.repair and choice.task and workshop.device:
+        with clock.stage("repair"):
+            repairs, note = _repairs(workshop, choice.task, states, judged, examined)
+    return _assemble(workshop, sample, extraction, choice, evaluation, clock, states, repairs, note)
+
+
+def _repairs(
+    workshop: Workshop,
+    task: Task,
+    states: tuple[Program, ...],
+    judged: Callable[[Submission], Evaluation],
+    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
+) -> tuple[tuple[Repair, ...], str]:
+    found: list[Repair] = []
+    note = ""
+    if states[0].status not in {"correct", "grader_error", "not_run"}:
+        mended, note = mend(states, judged, examined, workshop.options.repair_tries)
+        found += [mended] if mended else []
+    fixed = reference_fixed(task, states[0].submission, judged)
+    found += [fixed] if fixed else []
+    return tuple(found), note
+
+
+def examine(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    task: Task | None,
+    program: Submission,
+    evaluation: Evaluation,
+) -> tuple[Finding, ...]:
+    """Return the findings about a program, from its text and from what happened to it."""
+    build = evaluation.build
+    context = Context(
+        task=task,
+        torch_version=workshop.device.torch_version if workshop.device else (2, 6),
+        evidence=evidence_of(evaluation),
+        resources=build.resources if build else (),
+        counts=tuple(count for run in evaluation.runs for count in run.counts),
+        launches=tuple(launch for run in evaluation.runs for launch in run.launches),
+        extraction=extraction,
+        sample=sample,
+        device=evaluation.device,
+    )
+    options = workshop.options
+    found = review_text(parse(program.code), context, options.select, options.ignore)
+    return tuple(_placed(finding, program) for finding in found)
+
+
+def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
+    """Return everything that was observed while a program was evaluated."""
+    build = evaluation.build
+    patterns = (
+        pattern.model_copy(update={"workload": item.workload})
+        for item in evaluation.comparisons
+        if item.mismatch and item.counts
+        for pattern in item.mismatch.patterns
+    )
+    return (
+        *((*build.errors, *build.warnings) if build else ()),
+        *(item for run in evaluation.runs for item in run.evidence),
+        *patterns,
+        *evaluation.probes,
+    )
+
+
+def evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
+    """Build a program, run it on the task's workloads, compare, and give the verdict.
+
+    The same for a submission, a mended one, a reference kernel and a known cheat; the result is stored by content.
+    """
+    key = digest("evaluation", workshop.identity, submission.key, task.key if task else "")
+    stored = None if workshop.options.fresh else workshop.store.read("evaluation", key)
+    if stored is not None:
+        return Evaluation.model_validate_json(stored)
+    evaluation = _evaluate(workshop, submission, task)
+    if evaluation.verdict.status != "grader_error":
+        workshop.store.write("evaluation", key, evaluation.model_dump_json().encode())
+    return evaluation
+
+
+def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
+    clock = _Clock(lambda _stage: None)
+    device = workshop.device
+    build: Build | None = None
+    runs: tuple[Run, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    if device is not None:
+        with clock.stage("build"):
+            build = device.build(submission, _init(task))
+        if build.status == "built" and task is not None:
+            with clock.stage("run"):
+                runs, comparisons = _run(workshop, device, submission, build, task)
+    verdict = judge.verdict(
+        task=task,
+        build=build,
+        runs=runs,
+        comparisons=comparisons,
+        shapes=workshop.options.shapes,
+        no_device=workshop.no_device,
+    )
+    return Evaluation(
+        submission=submission.key,
+        device=device.name if device else "none",
+        sandbox=workshop.form.name,
+        build=build,
+        runs=runs,
+        comparisons=comparisons,
+        verdict=verdict,
+        seconds=clock.seconds,
+    )
+
+
+def _init(task: Task | None) -> tuple[object, ...] | None:
+    return task.workloads[0].init if task and task.workloads else None
+
+
+def _run(
+    workshop: Workshop, device: Device, submission: Submission, build: Build, task: Task
+) -> tuple[tuple[Run, ...], tuple[Comparison, ...]]:
+    workloads = tuple(item for item in task.workloads if item.role != "full")
+    references = _references(workshop, task, workloads)
+    results = device.run(submission, build, task, references)
+    comparisons = [
+        judge.compare(task, workload, references, result)
+        for workload, result in zip(workloads, results, strict=True)
+        if result.run.status == "ran"
+    ]
+    return tuple(result.run for result in results), tuple(comparisons)
+
+
+def _references(workshop: Workshop, task: Task, workloads: tuple[Workload, ...]) -> References:
+    """Return inputs and reference outputs; made once a run for each task, by a guest of their own."""
+    lock = workshop.locks.setdefault(task.key, threading.Lock())
+    with lock:
+        if task.key not in workshop.references:
+            workshop.references[task.key] = judge.reference(
+                task, workloads, workshop.seed, workshop.form, workshop.limits
+            )
+        return workshop.references[task.key]
+
+
+def _choose_task(workshop: Workshop, sample: Sample, extraction: Extraction) -> TaskChoice:
+    options = workshop.options
+    choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
+    if choice.task is None or choice.task.workloads:
+        return choice
+    filled = judge.describe(choice.task, workshop.form, workshop.limits)
+    return choice.model_copy(update={"task": filled})
+
+
+def _placed(finding: Finding, program: Submission) -> Finding:
+    place = finding.place
+    if place is None or place.sample_line:
+        return finding
+    return finding.model_copy(
+        update={"place": place.model_copy(update={"sample_line": program.sample_line(place.line)})}
+    )
+
+
+def _bare(workshop: Workshop, extraction: Extraction, verdict: Verdict) -> Evaluation:
+    return Evaluation(
+        submission=extraction.submission.key if extraction.submission else "",
+        device="none",
+        sandbox=workshop.form.name,
+        verdict=verdict,
+    )
+
+
+def _assemble(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    choice: TaskChoice,
+    evaluation: Evaluation,
+    clock: _Clock,
+    states: tuple[Program, ...] = (),
+    repairs: tuple[Repair, ...] = (),
+    note: str = "",
+) -> Review:
+    submission = extraction.submission
+    findings = gather(states) if states else ()
+    task = choice.task
+    return Review(
+        sample=sample.id,
+        origin=sample.origin,
+        format=sample.format,
+        text=sample.text,
+        code=submission.code if submission else None,
+        line_map=submission.line_map if submission else (),
+        how=submission.how if submission else extraction.found,
+        notes=(*sample.notes, *(submission.notes if submission else ())),
+        task=TaskSummary(
+            name=task.name if task else None,
+            source=choice.how,
+            reason=choice.reason,
+            confidence=choice.confidence,
+            title=task.title if task else "",
+            weak=task.weak if task else (),
+            reference=task.reference if task else "",
+        ),
+        evaluation=evaluation.model_copy(
+            update={"seconds": {**evaluation.seconds, **clock.seconds}}
+        ),
+        findings=findings,
+        mends=mends(states) if states else (),
+        repairs=repairs,
+        repair_note=note,
+        claims=check_claims(
+            extraction, parse(submission.code) if submission else None, evaluation, findings
+        ),
+        environment=_environment(workshop),
+    )
+
+
+def _environment(workshop: Workshop) -> Mapping[str, str]:
+    facts = workshop.device.facts if workshop.device else {"device": workshop.no_device}
+    return {**facts, "seed of the inputs": str(workshop.seed)}
+
+
+def _folder_key(folder: Path) -> str:
+    try:
+        files = sorted(folder.rglob("*.py"))
+        return digest(
+            *(f"{path}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files)
+        )
+    except OSError as error:
+        raise GraderError(f"can't read the tasks in {folder}: {error.strerror}") from error
+
+
+class _Clock:
+    """Wall time by stage, in seconds."""
+
+    def __init__(self, watch: Stage) -> None:
+        self.seconds: dict[str, float] = {}
+        self._watch = watch
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self._watch(name)
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begin

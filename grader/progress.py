@@ -1,0 +1,100 @@
+"""What a user sees while samples are graded: a line a worker, counts, time left; nothing in a pipe."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from grader.records import Review, Sample
+from grader.schedule import Watcher
+
+
+class Progress:
+    """A live display on a terminal; plain silence elsewhere."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._shown = console.is_terminal and not quiet
+        self._stages: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task("grading", total=0)
+        self._live = Live(
+            console=console, get_renderable=self._render, transient=True, refresh_per_second=8
+        )
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            self._live.stop()
+
+    def preparing(self, what: str) -> None:
+        """Show what is prepared once for this machine."""
+        with self._lock:
+            self._stages["preparing"] = what
+            if not what:
+                self._stages.pop("preparing")
+
+    def counted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Yield the samples, counting them as they come."""
+        for number, sample in enumerate(samples, 1):
+            self._bar.update(self._task, total=number)
+            yield sample
+
+    def watcher(self) -> Watcher:
+        """Return the hooks that a run calls."""
+        return Watcher(started=self._started, stage=self._stage, finished=self._finished)
+
+    def _started(self, sample: Sample) -> None:
+        self._stage(sample, "start")
+
+    def _stage(self, sample: Sample, stage: str) -> None:
+        with self._lock:
+            self._stages[sample.id] = stage
+
+    def _finished(self, review: Review) -> None:
+        with self._lock:
+            self._stages.pop(review.sample, None)
+            self._counts[review.verdict.status] += 1
+            self._bar.advance(self._task)
+
+    def _render(self) -> Table:
+        grid = Table.grid(padding=(0, 2))
+        with self._lock:
+            for name, stage in self._stages.items():
+                grid.add_row(escape(name[:50]), escape(stage))
+            counts = " · ".join(f"{count} {status}" for status, count in self._counts.most_common())
+        grid.add_row(self._bar, counts)
+        return grid
