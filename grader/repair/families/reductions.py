@@ -1,0 +1,160 @@
+"""Reductions along one dim, alone or followed by a map: norms, softmax, sums, extremes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.records import Task
+from grader.repair.families.family import Family, Names, Operation, Scalar, module
+
+SUM = (("float", "sum", "0.0f"),)
+ADD = "a.sum += b.sum;"
+IDEA = (
+    "Every value is read once from memory: threads that are neighbours read values that are neighbours,\n"
+    "each folds its share into a few registers, and the shares meet by warp shuffles and shared memory."
+)
+
+
+def _norm(task: Task) -> Operation:
+    power = task.parameters.get("p", 2)
+    add = "s.sum += v * v;" if power == 2 else "s.sum += fabsf(v);"
+    total = "sqrtf(s.sum)" if power == 2 else "s.sum"
+    divisor = f"{total} / n" if task.parameters.get("mean") else total
+    return Operation(fields=SUM, add=add, merge=ADD, finish=f"return v / ({divisor});")
+
+
+def _rms(_task: Task) -> Operation:
+    return Operation(
+        fields=SUM,
+        add="s.sum += v * v;",
+        merge=ADD,
+        finish="return v * rsqrtf(s.sum / n + eps);",
+        scalars=(Scalar("eps"),),
+    )
+
+
+ONLINE_SUM = Operation(
+    # The running sum is kept relative to the running maximum, so that one pass is enough and nothing
+    # overflows (Milakov and Gimelshein, 2018).
+    fields=(("float", "top", "-INFINITY"), ("float", "sum", "0.0f")),
+    add="""\
+const float top = fmaxf(s.top, v);
+if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(v - top);
+s.top = top;""",
+    merge="""\
+const float top = fmaxf(a.top, b.top);
+if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);
+a.top = top;""",
+    finish="return expf(v - s.top) / s.sum;",
+)
+SOFTMAX = ONLINE_SUM
+LOG_SOFTMAX = replace(ONLINE_SUM, finish="return v - s.top - logf(s.sum);")
+
+
+def _extreme(sign: str, *, index: bool) -> Operation:
+    start = "-INFINITY" if sign == ">" else "INFINITY"
+    # NaN wins, as in torch; of equal values the first one does.
+    better = f"(v {sign} s.best || v != v) && s.best == s.best"
+    merged = (
+        f"const bool nan_a = a.best != a.best, nan_b = b.best != b.best;\n"
+        f"const bool wins = nan_a ? (nan_b && b.at < a.at)\n"
+        f"                        : (nan_b || b.best {sign} a.best || (b.best == a.best && b.at < a.at));\n"
+        "if (wins) a = b;"
+    )
+    return Operation(
+        fields=(("float", "best", start), ("int", "at", "0x7fffffff")),
+        add=f"if ({better} || s.at == 0x7fffffff) {{\n    s.best = v;\n    s.at = i;\n}}",
+        merge=merged,
+        finish="return s.at;" if index else "return s.best;",
+        result="int64_t" if index else "float",
+        maps=False,
+        indexed=True,
+    )
+
+
+REDUCTIONS = {
+    "sum": Operation(fields=SUM, add="s.sum += v;", merge=ADD, finish="return s.sum;", maps=False),
+    "mean": Operation(
+        fields=SUM, add="s.sum += v;", merge=ADD, finish="return s.sum / n;", maps=False
+    ),
+    "prod": Operation(
+        fields=(("float", "product", "1.0f"),),
+        add="s.product *= v;",
+        merge="a.product *= b.product;",
+        finish="return s.product;",
+        maps=False,
+    ),
+    "max": _extreme(">", index=False),
+    "min": _extreme("<", index=False),
+    "argmax": _extreme(">", index=True),
+    "argmin": _extreme("<", index=True),
+}
+
+
+def _along(task: Task, names: Names, operation: Operation, body: str) -> str:
+    return module(
+        "reduce.cu.jinja",
+        names,
+        title=f"{task.title}: reference-fixed kernel",
+        idea=IDEA,
+        body=body,
+        values={"op": operation},
+    )
+
+
+def _forward(dim: str, scalars: str = "") -> str:
+    return (
+        "def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+        f"    return EXTENSION.FUNCTION(x{scalars}, {dim})\n"
+    )
+
+
+def _row_norm(task: Task, names: Names) -> str:
+    return _along(task, names, _norm(task), _forward("1"))
+
+
+def _channel_norm(task: Task, names: Names) -> str:
+    body = (
+        "def __init__(self, num_features: int, eps: float = 1e-5):\n"
+        "    super().__init__()\n"
+        "    self.num_features = num_features\n"
+        "    self.eps = eps\n\n" + _forward("1", ", self.eps")
+    )
+    return _along(task, names, _rms(task), body)
+
+
+def _softmax(task: Task, names: Names) -> str:
+    operation = LOG_SOFTMAX if task.parameters.get("log") else SOFTMAX
+    return _along(task, names, operation, _init_dim(task) + _forward(_dim(task)))
+
+
+def _reduce(task: Task, names: Names) -> str | None:
+    operation = REDUCTIONS.get(str(task.parameters.get("op", "")))
+    if operation is None:
+        return None
+    keep = "keepdim=True" in task.reference
+    return _along(task, names, operation, _init_dim(task) + _forward(f"{_dim(task)}, {keep}"))
+
+
+def _dim(task: Task) -> str:
+    return "self.dim" if _takes_dim(task) else str(task.parameters.get("dim", 1))
+
+
+def _takes_dim(task: Task) -> bool:
+    return "self.dim" in task.reference
+
+
+def _init_dim(task: Task) -> str:
+    if not _takes_dim(task):
+        return ""
+    default = " = 1" if "dim: int = " in task.reference or "dim=" in task.reference else ""
+    return f"def __init__(self, dim: int{default}):\n    super().__init__()\n    self.dim = dim\n\n"
+
+
+FAMILIES = (
+    Family("row-norm", _row_norm),
+    Family("channel-norm", _channel_norm),
+    Family("softmax", _softmax),
+    Family("reduce", _reduce),
+    Family("arg-reduce", _reduce),
+)
