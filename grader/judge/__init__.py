@@ -1,1 +1,18 @@
-"""judge"""
+"""The host's judgement: inputs, reference, comparison, verdict."""
+
+from grader.judge.compare import compare
+from grader.judge.expected import Expected, Group, References, groups
+from grader.judge.inputs import make_inputs
+from grader.judge.tolerance import tolerance
+from grader.judge.verdict import verdict
+
+__all__ = [
+    "Expected",
+    "Group",
+    "References",
+    "compare",
+    "groups",
+    "make_inputs",
+    "tolerance",
+    "verdict",
+]

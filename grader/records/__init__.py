@@ -41,10 +41,12 @@ from grader.records.task import (
     Distribution,
     DType,
     Role,
+    Structure,
     Task,
     TaskChoice,
     TensorSpec,
     Tolerance,
+    Weights,
     Workload,
 )
 
@@ -85,6 +87,7 @@ __all__ = [
     "SampleFormat",
     "Severity",
     "Status",
+    "Structure",
     "Submission",
     "Task",
     "TaskChoice",
@@ -93,6 +96,7 @@ __all__ = [
     "Timing",
     "Tolerance",
     "Verdict",
+    "Weights",
     "Workload",
     "digest",
 ]

@@ -35,6 +35,8 @@ class Sample(Record):
     kernelbench: KernelBenchId | None = None
     notes: tuple[str, ...] = ()
     """What had to be done to read it (an encoding guessed, a part cut), for the review."""
+    unreadable: str = ""
+    """Why its file could not be read at all: the machine's failure, not the sample's."""
 
     @cached_property
     def key(self) -> str:

@@ -24,6 +24,9 @@ Distribution = Literal[
     "randint",
     "spike",
 ]
+Structure = Literal["none", "upper", "lower", "symmetric", "simplex"]
+"""Triangular and symmetric in the last two dims; `simplex`: each row (last dim) sums to one."""
+Weights = Literal["initial", "drawn"]
 Role = Literal["nominal", "general", "stress", "full"]
 
 
@@ -39,6 +42,8 @@ class TensorSpec(Record):
     """Upper bound (exclusive for randint), standard deviation or scale."""
     contiguous: bool = True
     """False: made as a transposed view of contiguous memory."""
+    structure: Structure = "none"
+    """What holds between the elements, imposed after drawing (on the last one or two dims)."""
 
 
 class Workload(Record):
@@ -54,6 +59,9 @@ class Workload(Record):
     """Arguments of `forward`: tensors to make, or plain values."""
     init: tuple[JsonValue, ...] = ()
     """Arguments of the constructor."""
+    weights: Weights = "initial"
+    """`initial`: as the reference's constructor leaves them under the seed (KernelBench's way);
+    `drawn`: parameters and running statistics drawn anew, so that none is 0 or 1 by default."""
     reference_may_be_nonfinite: bool = False
     """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
 

@@ -1,1 +1,6 @@
-"""tasks"""
+"""What was asked: built-in tasks, KernelBench problems, and which of them a sample answers."""
+
+from grader.tasks.entry import Entry
+from grader.tasks.registry import builtin_tasks, entries
+
+__all__ = ["Entry", "builtin_tasks", "entries"]

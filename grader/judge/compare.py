@@ -1,0 +1,322 @@
+"""One workload's outputs against the reference: equal or not, and how it is wrong.
+
+A guest's arrays are hostile: any dtype of the protocol's closed list, NaN with payloads,
+infinities, extreme sizes. All arithmetic here is in float64 on copies, without warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from grader.judge.expected import Expected, References
+from grader.judge.inputs import Array
+from grader.judge.patterns import Wrong, patterns
+from grader.judge.tolerance import KERNELBENCH, half_tolerance, tolerance
+from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Workload
+
+CHUNK = 2**22
+"""Elements compared at a time."""
+NATIVE_SHARE = 4.0
+"""A submission may be this many times as far off as torch's own result is."""
+
+Kind = Literal["shape", "dtype", "device", "count", "type"]
+
+
+class Output(Protocol):
+    """One tensor that came back from a guest."""
+
+    @property
+    def array(self) -> Array:
+        """Return its values."""
+
+    @property
+    def device(self) -> str:
+        """Return where it said it was, e.g. `cuda:0`."""
+
+
+class Outputs(Protocol):
+    """What `forward` returned."""
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        """Return its tensors, flattened."""
+
+    @property
+    def structure(self) -> str:
+        """Return how they were wrapped: `tensor`, `tuple`, `list`, ..."""
+
+
+def compare(
+    task: Task, workload: Workload, references: References, result: Outputs, *, device: str = "cuda"
+) -> Comparison:
+    """Return whether what came back equals the reference, and how it differs where it doesn't.
+
+    `device` is where the outputs must say that they lie ("" for anywhere). Every element must
+    fulfil |a - r| <= absolute * scale + relative * |r|, with `scale` the reference's root mean
+    square (nothing for a single number); NaN equals NaN, and an infinity the same infinity.
+    Nothing counts where the reference itself fails.
+    """
+    expected = references.expected[workload.name]
+    if expected.failure:
+        note = f"the reference itself fails: {expected.failure}"
+        return Comparison(
+            workload=workload.name, role=workload.role, equal=True, counts=False, note=note
+        )
+    mismatch = _form(expected, result, device)
+    if mismatch is not None:
+        return _comparison(workload, mismatch, counts=expected.finite, kernelbench=False)
+    return _compare_values(task, workload, references, result)
+
+
+def _compare_values(
+    task: Task, workload: Workload, references: References, outputs: Outputs
+) -> Comparison:
+    reference, inputs = references.expected[workload.name], references.inputs[workload.name]
+    judged = [
+        _values(task, workload, inputs, _Pair(output.array, exact, native))
+        for output, exact, native in zip(
+            outputs.outputs, reference.exact, reference.native, strict=True
+        )
+    ]
+    wrong = [item for item in judged if item.mismatch is not None]
+    worst = max(
+        wrong, key=lambda item: item.mismatch.fraction if item.mismatch else 0.0, default=None
+    )
+    return _comparison(
+        workload,
+        worst.mismatch if worst else None,
+        counts=reference.finite,
+        kernelbench=all(item.kernelbench for item in judged),
+        half=bool(wrong) and all(item.half for item in wrong),
+        note="; ".join(dict.fromkeys(item.note for item in judged if item.note)),
+    )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    actual: Array
+    exact: Array
+    native: Array
+
+
+@dataclass(frozen=True)
+class _Judged:
+    mismatch: Mismatch | None
+    kernelbench: bool
+    half: bool = False
+    note: str = ""
+
+
+def _comparison(
+    workload: Workload,
+    mismatch: Mismatch | None,
+    *,
+    counts: bool,
+    kernelbench: bool,
+    half: bool = False,
+    note: str = "",
+) -> Comparison:
+    said = (
+        [] if counts else ["the reference itself is NaN or infinite here; not part of the verdict"]
+    )
+    return Comparison(
+        workload=workload.name,
+        role=workload.role,
+        equal=mismatch is None,
+        counts=counts,
+        mismatch=mismatch,
+        half_precision=half,
+        kernelbench_equal=kernelbench,
+        note="; ".join([*said, note] if note else said),
+    )
+
+
+def _form(reference: Expected, outputs: Outputs, device: str) -> Mismatch | None:
+    """Return what is wrong with number, type, shape, dtype or device, before any value counts."""
+    if len(outputs.outputs) != len(reference.native):
+        text = f"{len(outputs.outputs)} tensors returned, {len(reference.native)} expected"
+        return _formal("count", text)
+    if _container(outputs.structure) != _container(reference.structure):
+        return _formal("type", f"a {outputs.structure} returned, a {reference.structure} expected")
+    for output, native in zip(outputs.outputs, reference.native, strict=True):
+        found = _form_of_one(output, native, device)
+        if found is not None:
+            return found
+    return None
+
+
+def _container(structure: str) -> str:
+    return "sequence" if structure in {"tuple", "list"} else structure
+
+
+def _form_of_one(output: Output, native: Array, device: str) -> Mismatch | None:
+    if output.array.shape != native.shape:
+        text = f"shape {_shape(output.array)} returned, {_shape(native)} expected"
+        return _formal("shape", text)
+    if output.array.dtype != native.dtype:
+        return _formal("dtype", f"{output.array.dtype} returned, {native.dtype} expected")
+    if device and output.device.split(":")[0] != device:
+        text = f"the result lies on {output.device}, and the reference's on {device}"
+        return _formal("device", text)
+    return None
+
+
+def _formal(kind: Kind, text: str) -> Mismatch:
+    return Mismatch(kind=kind, text=text, fraction=1.0)
+
+
+def _shape(array: Array) -> str:
+    return f"({', '.join(map(str, array.shape))})"
+
+
+def _values(
+    task: Task, workload: Workload, inputs: Sequence[Array | JsonValue], pair: _Pair
+) -> _Judged:
+    dtype = str(pair.native.dtype)
+    bound = tolerance(task, workload, dtype)
+    scale = root_mean_square(pair.exact)
+    kernelbench = _within(pair.actual, pair.native, KERNELBENCH.get(dtype, 0.0))
+    widened = _widening(pair, bound, scale)
+    mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
+    note = (
+        f"tolerance times {widened:.3g}: torch's own result is that far off" if widened > 1 else ""
+    )
+    if not mask.any():
+        return _Judged(None, kernelbench, note=note)
+    half = half_tolerance(dtype)
+    wrong = Wrong(
+        actual=pair.actual,
+        exact=pair.exact,
+        mask=mask,
+        scale=scale,
+        inputs=tuple(item for item in inputs if isinstance(item, np.ndarray)),
+        workload=workload.name,
+        half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
+    )
+    mismatch = _describe(wrong)
+    only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
+    return _Judged(mismatch, kernelbench, half=only_half, note=note)
+
+
+def root_mean_square(exact: Array) -> float:
+    """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
+    if exact.size <= 1 or exact.dtype.kind != "f":
+        return 0.0
+    total = count = 0.0
+    for chunk in _chunks(exact):
+        finite = chunk[np.isfinite(chunk)].astype(np.float64)
+        total += float(np.dot(finite, finite))
+        count += finite.size
+    return float(np.sqrt(total / count)) if count else 0.0
+
+
+def wrong_elements(
+    actual: Array, exact: Array, bound: Tolerance, scale: float, widened: float = 1.0
+) -> Array:
+    """Return a mask, in the shape of the output, of the elements that are out of tolerance."""
+    mask = np.empty(exact.size, np.bool_)
+    start = 0
+    for a, r in zip(_chunks(actual), _chunks(exact), strict=True):
+        mask[start : start + r.size] = _wrong(a, r, bound, scale, widened)
+        start += r.size
+    return mask.reshape(exact.shape)
+
+
+def _wrong(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -> Array:
+    if r.dtype.kind in "biu":
+        return np.asarray(a != r)
+    with np.errstate(all="ignore"):
+        a, r = a.astype(np.float64), r.astype(np.float64)
+        allowed = widened * (bound.absolute * scale + bound.relative * np.abs(r))
+        same = (a == r) | (np.isnan(a) & np.isnan(r))
+        near = (np.abs(a - r) <= allowed) & np.isfinite(a) & np.isfinite(r)
+        return np.asarray(~(same | near))
+
+
+def _within(actual: Array, native: Array, both: float) -> bool:
+    """Return KernelBench's own verdict: `allclose(native, actual, atol=both, rtol=both)`.
+
+    There, NaN equals nothing; rtol applies to the submission's value.
+    """
+    for a, r in zip(_chunks(actual), _chunks(native), strict=True):
+        if r.dtype.kind in "biu":
+            if not np.array_equal(a, r):
+                return False
+            continue
+        with np.errstate(all="ignore"):
+            a64, r64 = a.astype(np.float64), r.astype(np.float64)
+            close = (a64 == r64) | (np.abs(r64 - a64) <= both + both * np.abs(a64))
+            if not bool(np.all(close & ~np.isnan(a64) & (np.isfinite(a64) | (a64 == r64)))):
+                return False
+    return True
+
+
+def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
+    """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
+    if pair.native is pair.exact or pair.exact.dtype.kind != "f":
+        return 1.0
+    ratio = 0.0
+    for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):
+        with np.errstate(all="ignore"):
+            n64, r64 = n.astype(np.float64), r.astype(np.float64)
+            share = np.abs(n64 - r64) / (bound.absolute * scale + bound.relative * np.abs(r64))
+        share = share[np.isfinite(share)]
+        ratio = max(ratio, float(share.max()) if share.size else 0.0)
+    return max(1.0, NATIVE_SHARE * ratio)
+
+
+def _chunks(array: Array) -> list[Array]:
+    flat = array.reshape(-1)
+    return [flat[i : i + CHUNK] for i in range(0, flat.size, CHUNK)]
+
+
+def _describe(wrong: Wrong) -> Mismatch:
+    found = patterns(wrong)
+    index, value, expected, error = _worst(wrong)
+    fraction = float(wrong.mask.mean())
+    count = int(wrong.mask.sum())
+    say = (
+        "every element is wrong"
+        if count == wrong.mask.size
+        else (f"{count} of {wrong.mask.size} elements are wrong ({_percent(fraction)})")
+    )
+    place = f" at {list(index)}" if index else ""
+    text = f"{say}; the worst{place} is {value:.6g} where the reference has {expected:.6g}"
+    if found:
+        text = f"{text}: {'; '.join(pattern.text for pattern in found[:2])}"
+    codes = {pattern.code for pattern in found}
+    kind: Literal["unwritten", "nonfinite", "values"] = "values"
+    if "unwritten" in codes:
+        kind = "unwritten"
+    elif codes & {"nan", "infinite"}:
+        kind = "nonfinite"
+    return Mismatch(
+        kind=kind,
+        text=text,
+        fraction=fraction,
+        max_error=error,
+        worst_index=index,
+        worst_value=value,
+        worst_reference=expected,
+        patterns=found,
+    )
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g}%"
+
+
+def _worst(wrong: Wrong) -> tuple[tuple[int, ...], float, float, float]:
+    """Return index, value, reference value and error of the worst element; a NaN is the worst."""
+    flat = np.flatnonzero(wrong.mask)
+    a = wrong.actual.reshape(-1)[flat].astype(np.float64)
+    r = wrong.exact.reshape(-1)[flat].astype(np.float64)
+    with np.errstate(all="ignore"):
+        error = np.nan_to_num(np.abs(a - r), nan=np.inf, posinf=np.inf)
+    at = int(np.argmax(error))
+    index = tuple(int(i) for i in np.unravel_index(int(flat[at]), wrong.mask.shape))
+    return index, float(a[at]), float(r[at]), float(error[at])

@@ -1,0 +1,61 @@
+"""What the host holds of a task while it judges: inputs, weights, reference outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.records import JsonValue, Weights, Workload
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference gives on one workload."""
+
+    workload: str
+    exact: tuple[Array, ...] = ()
+    """In float64 where that was affordable and the operator has it, else as `native`."""
+    native: tuple[Array, ...] = ()
+    """In the dtype of the task, as torch itself computes it."""
+    structure: str = "tensor"
+    failure: str = ""
+    """Why there is none: what the reference raised."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether every element of it is a number."""
+        return all(bool(np.isfinite(a).all()) for a in self.exact if a.dtype.kind == "f")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Workloads that one constructed module can answer: same arguments, same weights."""
+
+    init: tuple[JsonValue, ...]
+    weights: Weights
+    workloads: tuple[Workload, ...]
+
+
+@dataclass(frozen=True)
+class References:
+    """The reference outputs of a task for one seed, and the weights that go to both sides."""
+
+    task: str
+    seed: int
+    expected: Mapping[str, Expected] = field(default_factory=dict)
+    """By workload."""
+    states: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    """Parameters and buffers by workload; they go to the submission as well."""
+    inputs: Mapping[str, tuple[Array | JsonValue, ...]] = field(default_factory=dict)
+    """Arguments of `forward` by workload."""
+
+
+def groups(workloads: Sequence[Workload]) -> tuple[Group, ...]:
+    """Return the workloads by constructor arguments and weights, in order of first appearance."""
+    found: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        found.setdefault(f"{workload.init!r} {workload.weights}", []).append(workload)
+    return tuple(Group(some[0].init, some[0].weights, tuple(some)) for some in found.values())

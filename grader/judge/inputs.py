@@ -1,0 +1,188 @@
+"""Inputs and drawn weights, made on the host from a seed that no guest sees."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.errors import GraderError
+from grader.records import JsonValue, Task, TensorSpec, Workload
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+SPIKE = 100.0
+"""How much larger a `spike` row's one large element is than the others."""
+LIGHT_TAIL = 2.5
+"""Degrees of freedom of `heavy_tailed` (Student's t): finite variance, wild extremes."""
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return numpy's dtype of that name; bfloat16 is that of `ml_dtypes`.
+
+    Raises GraderError where `ml_dtypes` is needed and not installed.
+    """
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise GraderError("bfloat16 inputs need ml_dtypes", "pip install ml_dtypes") from error
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
+
+
+def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | JsonValue, ...]:
+    """Return the arguments of `forward` for one workload.
+
+    The same task name, workload name and seed give the same bytes on any machine; each argument
+    has a stream of its own, so that no argument tells anything about another.
+    """
+    return tuple(
+        make_array(item, generator(seed, task.name, workload.name, index))
+        if isinstance(item, TensorSpec)
+        else item
+        for index, item in enumerate(workload.inputs)
+    )
+
+
+def generator(seed: int, *parts: str | int) -> np.random.Generator:
+    """Return a generator whose stream depends on the seed and on every part."""
+    text = "\0".join([str(seed), *map(str, parts)])
+    return np.random.Generator(
+        np.random.Philox(key=int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little"))
+    )
+
+
+def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
+    """Return one tensor as `spec` says; a transposed view where it asks for no contiguity."""
+    shape = spec.shape if spec.contiguous else spec.shape[::-1]
+    values = _structured(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
+    made: Array = np.asarray(values).astype(numpy_dtype(spec.dtype), copy=False)
+    return made if spec.contiguous else made.T
+
+
+def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
+    """Return parameters and statistics of the same names and shapes, none at a default value.
+
+    What stood at one constant (weights of 1, biases of 0, running statistics) is drawn around it;
+    what was random is drawn anew with its own standard deviation. Integers stay as they are.
+    """
+    return {
+        name: _drawn(name, array, generator(seed, "state", name)) for name, array in state.items()
+    }
+
+
+def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
+    if array.dtype.kind != "f" or array.size == 0:
+        return array
+    values = array.astype(np.float64)
+    if name.rsplit(".", 1)[-1].endswith("var"):
+        drawn = rng.uniform(0.5, 2.0, array.shape)
+    elif array.size > 1 and values.std() > 0:
+        drawn = values.mean() + values.std() * rng.standard_normal(array.shape)
+    else:
+        drawn = values + rng.uniform(0.25, 0.75, array.shape) * rng.choice([-1.0, 1.0], array.shape)
+    return np.asarray(drawn, array.dtype)
+
+
+Draw = Callable[[TensorSpec, Shape, np.random.Generator], Array]
+
+
+def _uniform(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    values = rng.random(shape, dtype=np.float32)
+    if (spec.low, spec.high) != (0.0, 1.0):
+        values *= np.float32(spec.high - spec.low)
+        values += np.float32(spec.low)
+    return values
+
+
+def _normal(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    values = rng.standard_normal(shape, dtype=np.float32)
+    if (spec.low, spec.high) != (0.0, 1.0):
+        values *= np.float32(spec.high)
+        values += np.float32(spec.low)
+    return values
+
+
+def _signed_uniform(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    signs = rng.choice(np.array([-1, 1], np.float32), shape)
+    return np.asarray(_uniform(spec, shape, rng) * signs)
+
+
+def _heavy_tailed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    values = np.clip(rng.standard_t(LIGHT_TAIL, shape), -1e4, 1e4)
+    return np.asarray(spec.low + spec.high * values, np.float32)
+
+
+def _large(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    return rng.standard_normal(shape, dtype=np.float32) * np.float32(spec.high)
+
+
+def _zeros(_: TensorSpec, shape: Shape, __: np.random.Generator) -> Array:
+    return np.zeros(shape, np.float32)
+
+
+def _ones(_: TensorSpec, shape: Shape, __: np.random.Generator) -> Array:
+    return np.ones(shape, np.float32)
+
+
+def _constant(spec: TensorSpec, shape: Shape, _: np.random.Generator) -> Array:
+    return np.full(shape, spec.low, np.float64)
+
+
+def _ramp(spec: TensorSpec, shape: Shape, _: np.random.Generator) -> Array:
+    return np.linspace(spec.low, spec.high, int(np.prod(shape)), dtype=np.float64).reshape(shape)
+
+
+def _one_hot(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    return _one_each_row(np.zeros(shape, np.float32), np.float32(spec.high), rng)
+
+
+def _spike(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    return _one_each_row(_uniform(spec, shape, rng), np.float32(SPIKE * spec.high), rng)
+
+
+def _randint(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    return rng.integers(int(spec.low), max(int(spec.high), int(spec.low) + 1), shape)
+
+
+_DRAW: Mapping[str, Draw] = {
+    "uniform": _uniform,
+    "normal": _normal,
+    "signed_uniform": _signed_uniform,
+    "heavy_tailed": _heavy_tailed,
+    "large": _large,
+    "zeros": _zeros,
+    "ones": _ones,
+    "constant": _constant,
+    "ramp": _ramp,
+    "one_hot": _one_hot,
+    "spike": _spike,
+    "randint": _randint,
+}
+
+
+def _one_each_row(values: Array, value: np.float32, rng: np.random.Generator) -> Array:
+    """Set one element of each row (last dim) to `value`."""
+    if values.size:
+        table = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+        table[np.arange(len(table)), rng.integers(0, table.shape[1], len(table))] = value
+    return values
+
+
+def _structured(values: Array, structure: str) -> Array:
+    if structure == "upper":
+        return np.triu(values)
+    if structure == "lower":
+        return np.tril(values)
+    if structure == "symmetric":
+        return (values + np.swapaxes(values, -1, -2)) / np.float32(2)
+    if structure == "simplex":
+        positive = np.abs(values) + np.float32(1e-3)
+        return np.asarray(positive / positive.sum(axis=-1, keepdims=True))
+    return values

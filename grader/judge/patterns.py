@@ -1,0 +1,279 @@
+"""What wrong elements have in common: a value, a factor, a region, a period, another layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.judge.regions import regions
+from grader.records import Evidence, JsonValue
+
+SAMPLE = 2**18
+"""Wrong elements that the patterns of values look at, evenly taken."""
+MOST = 0.98
+"""Share of the wrong elements that must agree before a pattern is said to hold."""
+STEADY = 2e-3
+"""Relative spread under which a ratio counts as constant."""
+LAYOUT_LIMIT = 2**24
+"""Elements up to which shifted and transposed copies are tried."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An output that is out of tolerance somewhere."""
+
+    actual: Array
+    exact: Array
+    mask: Array
+    scale: float
+    inputs: tuple[Array, ...] = ()
+    workload: str = ""
+    half: bool = False
+    """Whether all of it is within half precision's tolerance."""
+    _cache: dict[str, Array] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def index(self) -> Array:
+        """Flat positions of (a sample of) the wrong elements."""
+        flat = np.flatnonzero(self.mask)
+        return flat if flat.size <= SAMPLE else flat[:: -(-flat.size // SAMPLE)]
+
+    @cached_property
+    def a(self) -> Array:
+        """The sampled wrong values, in float64."""
+        return np.asarray(self.actual.reshape(-1)[self.index].astype(np.float64))
+
+    @cached_property
+    def r(self) -> Array:
+        """The reference at the same elements, in float64."""
+        return np.asarray(self.exact.reshape(-1)[self.index].astype(np.float64))
+
+    def evidence(self, code: str, text: str, **data: JsonValue) -> Evidence:
+        """Return what was seen as evidence of this workload."""
+        return Evidence(
+            kind="mismatch", code=code, text=text, workload=self.workload or None, data=data
+        )
+
+
+def patterns(wrong: Wrong) -> tuple[Evidence, ...]:
+    """Return the patterns that hold: first what the values are, then where they stand."""
+    with np.errstate(all="ignore"):
+        return (*_value_pattern(wrong), *regions(wrong.mask, wrong.evidence))
+
+
+def _value_pattern(wrong: Wrong) -> Iterable[Evidence]:
+    """Yield the first pattern of values that explains most of the wrong elements."""
+    for look in _LOOKS:
+        found = look(wrong)
+        if found is not None:
+            yield found
+            return
+
+
+def _nonfinite(wrong: Wrong) -> Evidence | None:
+    share = float(np.mean(np.isnan(wrong.a)))
+    if share >= 0.5:
+        return _not_a_number(wrong, share)
+    infinite = float(np.mean(np.isinf(wrong.a)))
+    if infinite >= 0.5:
+        return wrong.evidence("infinite", f"{_share(infinite)} of the wrong are infinite")
+    return None
+
+
+def _not_a_number(wrong: Wrong, share: float) -> Evidence:
+    values = wrong.actual.reshape(-1)[wrong.index]
+    width = values.dtype.itemsize
+    bits = np.ascontiguousarray(values[np.isnan(wrong.a)]).view(f"u{width}")
+    pattern = f"0x{int(bits[0]):0{2 * width}x}"
+    text = f"{_share(share)} of the wrong are NaN"
+    if bool((bits == bits[0]).all()) and int(bits[0]) not in _COMPUTED_NAN.get(width, ()):
+        text = f"{text}, all with the bits {pattern} of memory that nothing was written to"
+        return wrong.evidence("unwritten", text, share=share, bits=pattern)
+    return wrong.evidence("nan", text, share=share)
+
+
+_COMPUTED_NAN = {
+    2: (0x7FFF, 0xFE00, 0xFFC0),
+    4: (0x7FFFFFFF, 0xFFC00000),
+    8: (0x7FFFFFFFFFFFFFFF, 0xFFF8000000000000),
+}
+"""Bits of the NaNs that arithmetic gives, on a GPU and on x86, by width in bytes; a guest fills
+fresh memory with other ones (`grader.guest.placement`)."""
+
+
+def _half(wrong: Wrong) -> Evidence | None:
+    """Small errors of both signs: what rounding to half precision or TF32 leaves."""
+    if not wrong.half:
+        return None
+    error = wrong.a - wrong.r
+    biased = abs(float(error.mean())) > 0.7 * float(np.abs(error).mean())
+    relative = np.abs(error) / np.maximum(np.abs(wrong.r), wrong.scale)
+    steady = wrong.a.size > 8 and _constant_ratio(wrong) is not None
+    if steady or (biased and wrong.a.size > 64):
+        return None
+    text = f"right to half precision only (errors up to {float(relative.max()):.2g} of the size)"
+    return wrong.evidence("half-precision", text, error=float(relative.max()))
+
+
+def _zeros(wrong: Wrong) -> Evidence | None:
+    share = float(np.mean(wrong.a == 0))
+    if share < MOST:
+        return None
+    whole = not bool(wrong.actual.any())
+    text = "the whole output is zero" if whole else f"{_share(share)} of the wrong are zero"
+    return wrong.evidence("zeros", text, share=share, whole=whole)
+
+
+def _one_value(wrong: Wrong) -> Evidence | None:
+    value = float(np.median(wrong.a))
+    share = float(np.mean(wrong.a == value))
+    if share < MOST or wrong.a.size < 4 or np.ptp(wrong.r) == 0:
+        return None
+    return wrong.evidence(
+        "constant-value", f"{_share(share)} of the wrong are {value:.6g}", value=value, share=share
+    )
+
+
+def _input(wrong: Wrong) -> Evidence | None:
+    for number, array in enumerate(wrong.inputs):
+        if array.shape == wrong.actual.shape and array.dtype.kind in "fiub":
+            values = array.reshape(-1)[wrong.index].astype(np.float64)
+            if float(np.mean(values == wrong.a)) >= MOST:
+                return wrong.evidence(
+                    "input-returned",
+                    f"the wrong elements are those of input {number}",
+                    input=number,
+                )
+    return None
+
+
+def _constant_ratio(wrong: Wrong) -> float | None:
+    """Return the factor a / r where one holds for most of the wrong elements."""
+    usable = np.abs(wrong.r) > max(1e-3 * wrong.scale, np.finfo(np.float64).tiny)
+    usable &= np.isfinite(wrong.a)
+    if usable.sum() < max(4, usable.size // 2):
+        return None
+    ratio = wrong.a[usable] / wrong.r[usable]
+    factor = float(np.median(ratio))
+    spread = np.abs(ratio - factor)
+    if factor == 0 or factor == 1:
+        return None
+    if float(np.mean(spread < min(STEADY * abs(factor), 0.1 * abs(factor - 1)))) < MOST:
+        return None
+    return factor
+
+
+def _factor(wrong: Wrong) -> Evidence | None:
+    factor = _constant_ratio(wrong)
+    if factor is None:
+        return None
+    if abs(factor + 1) < STEADY:
+        return wrong.evidence("sign-flip", "every wrong element has the other sign", factor=factor)
+    text = f"the wrong are {factor:.6g} times the reference{_meaning(wrong, factor)}"
+    return wrong.evidence("constant-factor", text, factor=factor)
+
+
+def _meaning(wrong: Wrong, factor: float) -> str:
+    """Return what the factor may stand for: a length that was (not) divided by."""
+    lengths = {n for array in (wrong.exact, *wrong.inputs) for n in array.shape if n > 1}
+    lengths |= {32, 64, 128, 256, 512, 1024}
+    for n in sorted(lengths):
+        for value, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
+            if abs(abs(factor) / value - 1) < STEADY:
+                return f" ({text})"
+        for value, text in ((n**0.5, f"sqrt({n})"), (n**-0.5, f"1/sqrt({n})")):
+            if abs(abs(factor) / value - 1) < STEADY:
+                return f" ({text})"
+    return ""
+
+
+def _offset(wrong: Wrong) -> Evidence | None:
+    difference = wrong.a - wrong.r
+    value = float(np.median(difference))
+    if wrong.a.size < 4 or not np.isfinite(value) or value == 0:
+        return None
+    if float(np.mean(np.abs(difference - value) <= STEADY * abs(value))) < MOST:
+        return None
+    text = f"the wrong are off by {value:+.6g} each"
+    return wrong.evidence("constant-offset", text, offset=value)
+
+
+def _factor_by_dim(wrong: Wrong) -> Evidence | None:
+    """One factor for each index along some dims: a statistic of that slice is wrong."""
+    shape = wrong.exact.shape
+    if len(shape) < 2 or wrong.a.size < 64:
+        return None
+    good = (np.abs(wrong.r) > 1e-3 * wrong.scale) & np.isfinite(wrong.a)
+    where = np.unravel_index(wrong.index[good], shape)
+    ratio = wrong.a[good] / wrong.r[good]
+    for free in range(len(shape) - 1, -1, -1):
+        kept = [d for d in range(len(shape)) if d != free]
+        key = np.ravel_multi_index([where[d] for d in kept], [shape[d] for d in kept])
+        spread = _spread_within(key, ratio)
+        if spread is not None and spread < STEADY:
+            name = "row" if free == len(shape) - 1 else f"slice along dim {free}"
+            low, high = float(np.min(ratio)), float(np.max(ratio))
+            text = f"each {name} has its own constant factor, from {low:.4g} to {high:.4g}"
+            return wrong.evidence("row-factor", text, dim=free, low=low, high=high)
+    return None
+
+
+def _spread_within(key: Array, ratio: Array) -> float | None:
+    """Return the 98th percentile of the ratios' relative distance to their group's median."""
+    order = np.argsort(key, kind="stable")
+    key, ratio = key[order], ratio[order]
+    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    sizes = np.diff(np.r_[starts, key.size])
+    if sizes.size == 0 or np.mean(sizes) < 4:
+        return None
+    middle = ratio[starts + sizes // 2]
+    distance = np.abs(ratio / np.repeat(middle, sizes) - 1)
+    return float(np.quantile(distance, MOST))
+
+
+def _layout(wrong: Wrong) -> Evidence | None:
+    """Recognise the right values at other places: transposed, or shifted by one along a dim."""
+    shape = wrong.exact.shape
+    if not shape or wrong.exact.size > LAYOUT_LIMIT or wrong.exact.size < 4:
+        return None
+    for code, text, moved in _moved(wrong.exact):
+        values = moved.reshape(-1)[wrong.index].astype(np.float64)
+        close = np.abs(values - wrong.a) <= 1e-4 * (np.abs(values) + wrong.scale)
+        if float(np.mean(close)) >= 0.9 and np.ptp(values) > 0:
+            return wrong.evidence(code, text)
+    return None
+
+
+def _moved(exact: Array) -> Iterable[tuple[str, str, Array]]:
+    for first in range(exact.ndim - 1):
+        for second in range(first + 1, exact.ndim):
+            swapped = np.ascontiguousarray(np.swapaxes(exact, first, second))
+            text = f"the wrong hold the reference's values with dims {first} and {second} swapped"
+            yield "transposed", text, swapped
+    for dim in range(exact.ndim):
+        for step in (1, -1):
+            if exact.shape[dim] > 2:
+                other = "previous" if step > 0 else "next"
+                text = f"the wrong hold the reference's values of the {other} index of dim {dim}"
+                yield "shifted", text, np.roll(exact, step, axis=dim)
+
+
+_LOOKS: tuple[Callable[[Wrong], Evidence | None], ...] = (
+    _nonfinite,
+    _zeros,
+    _half,
+    _input,
+    _factor,
+    _one_value,
+    _offset,
+    _factor_by_dim,
+    _layout,
+)
+
+
+def _share(fraction: float) -> str:
+    return "all" if fraction == 1 else f"{100 * fraction:.3g}%"

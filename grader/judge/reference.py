@@ -1,0 +1,107 @@
+"""Reference outputs: run by guests of their own, kept on the host as numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.errors import GraderError
+from grader.judge.expected import Expected, Group, References, groups
+from grader.judge.inputs import Array, draw_state, make_inputs
+from grader.judge.tolerance import element_count
+from grader.records import JsonValue, Task, Workload
+from grader.sandbox.forms import Form
+from grader.sandbox.session import (
+    GuestJob,
+    GuestReply,
+    GuestResult,
+    GuestWorkload,
+    Limits,
+    converse,
+)
+
+DOUBLE_LIMIT = 2**26
+"""Input elements up to which the reference is also computed in float64."""
+
+
+def reference(
+    task: Task, workloads: Sequence[Workload], seed: int, form: Form, limits: Limits
+) -> References:
+    """Make inputs from the secret seed, run the task's `Model` on them, return all that is known.
+
+    Both constructors run under `seed`, and drawn weights depend on it. Workloads of one constructor
+    call share a guest. A built-in reference that fails raises GraderError; a problem file's own
+    failure stands in `Expected.failure`.
+    """
+    inputs = {workload.name: make_inputs(task, workload, seed) for workload in workloads}
+    asking = _Asking(task, inputs, seed, form, limits)
+    expected: dict[str, Expected] = {}
+    states: dict[str, Mapping[str, Array]] = {}
+    for group in groups(workloads):
+        state, answers = asking.group(group)
+        expected.update(answers)
+        states.update({workload.name: state for workload in group.workloads})
+    failed = [answer for answer in expected.values() if answer.failure]
+    if failed and task.source == "builtin":
+        raise GraderError(f"reference {task.name} on {failed[0].workload}: {failed[0].failure}")
+    return References(task.name, seed, expected, states, inputs)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A task's reference and where it is run."""
+
+    task: Task
+    inputs: Mapping[str, tuple[Array | JsonValue, ...]]
+    seed: int
+    form: Form
+    limits: Limits
+
+    def group(self, group: Group) -> tuple[Mapping[str, Array], dict[str, Expected]]:
+        """Return the weights and, by workload, what the reference gives."""
+        state: Mapping[str, Array] | None = None
+        if group.weights == "drawn":
+            state = draw_state(self._ask(group, (), want_state=True).state, self.seed)
+        native = self._ask(group, group.workloads, state=state, want_state=state is None)
+        known = native.state if state is None else state
+        small = [w for w in group.workloads if element_count(w) <= DOUBLE_LIMIT]
+        double = self._ask(group, small, state=known, double=True) if small else None
+        exact = {result.name: result for result in double.results} if double else {}
+        plain = {result.name: result for result in native.results}
+        return known, {
+            w.name: _expected(w.name, plain.get(w.name), exact.get(w.name), native)
+            for w in group.workloads
+        }
+
+    def _ask(self, group: Group, workloads: Sequence[Workload], **options: Any) -> GuestReply:
+        job = GuestJob(
+            role="reference",
+            code=self.task.reference,
+            entry="Model",
+            device="cpu",
+            workloads=tuple(GuestWorkload(w.name, self.inputs[w.name], None) for w in workloads),
+            init=group.init,
+            seed=self.seed % 2**63,
+            **options,
+        )
+        return _checked(converse(job, self.form, self.limits))
+
+
+def _checked(reply: GuestReply) -> GuestReply:
+    if reply.status == "grader_error":
+        raise GraderError(f"the reference could not be run: {reply.reason}")
+    return reply
+
+
+def _expected(
+    name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
+) -> Expected:
+    if native is None or native.status != "ran":
+        why = native.reason if native else reply.reason or f"the reference guest {reply.status}"
+        return Expected(name, failure=why or "it did not run")
+    arrays = tuple(output.array for output in native.outputs)
+    use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
+    sharp = tuple(output.array for output in use)
+    fits = [a.shape for a in sharp] == [a.shape for a in arrays]
+    return Expected(name, sharp if fits else arrays, arrays, native.structure)

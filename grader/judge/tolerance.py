@@ -1,0 +1,90 @@
+"""When two numbers count as equal: derived from dtype and reduction length, in words as well."""
+
+from __future__ import annotations
+
+import re
+from math import prod, sqrt
+from typing import Final
+
+from grader.errors import GraderError
+from grader.records import Task, TensorSpec, Tolerance, Workload
+
+UNIT_ROUNDOFF: Final = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+}
+KERNELBENCH: Final = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
+"""atol and rtol of KernelBench's `torch.allclose` by precision (`get_tolerance_for_precision`)."""
+ROUNDINGS: Final = 320.0
+"""Roundings granted to a program apart from its sum: 2e-5 in float32. It covers the fast
+intrinsics (`__expf`, `rsqrtf`, `__fdividef`: a few ulp each), and stays 12 times under half
+precision's mean rounding error of 2^-12."""
+TERMS: Final = 2.0
+"""Granted per square root of the number of terms of a sum. One running sum of n terms, the worst
+honest order, is off by about u * sqrt(n) / 4 (one standard deviation; Higham & Mary, A new
+approach to probabilistic rounding error analysis, 2019): this is eight of them."""
+CAP: Final = 2.0**-12
+"""In float32 no sum may be off by more than half of half precision's unit roundoff."""
+
+_FACTOR = re.compile(r"(?:d(?P<dim>\d+)|(?P<number>\d+))\Z")
+
+
+def reduction_length(task: Task, workload: Workload) -> int:
+    """Return how many terms meet in one output of `workload`, at least 1.
+
+    Raises GraderError for a formula that the workload's first input doesn't have the dims for.
+    """
+    first = next((item.shape for item in workload.inputs if isinstance(item, TensorSpec)), ())
+    length = 1
+    for factor in filter(None, task.reduction_length.replace(" ", "").split("*")):
+        match = _FACTOR.match(factor)
+        if match is None or (match["dim"] and int(match["dim"]) >= len(first)):
+            raise GraderError(f"task {task.name}: no reduction length from {factor!r}")
+        length *= first[int(match["dim"])] if match["dim"] else int(match["number"])
+    return max(length, 1)
+
+
+def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:
+    """Return what an output of `dtype` may differ by, against the float64 reference.
+
+    With n terms a float32 sum in any order has an error near u * sqrt(n) of its terms' size, so
+    relative = u * (320 + 2 * sqrt(n)), at most 2^-12; the absolute part, in units of the output's
+    root mean square, is the same: what cancels is as uncertain as what it was made of.
+    """
+    if task.tolerance is not None:
+        return task.tolerance
+    if dtype not in UNIT_ROUNDOFF:
+        return Tolerance(relative=0.0, absolute=0.0, why=f"{dtype} results must be equal exactly")
+    unit = UNIT_ROUNDOFF[dtype]
+    terms = reduction_length(task, workload)
+    if dtype in {"float16", "bfloat16"}:
+        bound = unit * (4 + sqrt(terms) / 8)
+        why = f"{dtype} rounds to {unit:.1e}; four roundings and a sum of {terms} terms"
+    else:
+        bound = unit * (ROUNDINGS + TERMS * sqrt(terms))
+        bound = min(bound, CAP) if dtype == "float32" else bound
+        why = (
+            f"{dtype} rounds to {unit:.1e}; {ROUNDINGS:.0f} roundings (fast intrinsics included) "
+            f"and eight standard deviations of one running sum of {terms} terms"
+        )
+    return Tolerance(
+        relative=bound,
+        absolute=bound,
+        why=f"{why}: |a - r| <= {bound:.2g} * (|r| + RMS of the reference in float64)",
+    )
+
+
+def half_tolerance(dtype: str) -> Tolerance | None:
+    """Return the level under which a float32 or float64 result is right to half precision."""
+    if dtype not in {"float32", "float64"}:
+        return None
+    return Tolerance(
+        relative=1e-2, absolute=1e-2, why="what float16, bfloat16 or TF32 arithmetic leaves"
+    )
+
+
+def element_count(workload: Workload) -> int:
+    """Return how many elements the inputs of `workload` have together."""
+    return sum(prod(item.shape) for item in workload.inputs if isinstance(item, TensorSpec))

@@ -1,0 +1,319 @@
+"""Where a submission stands: the first stage it failed at, or correct; in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.records import (
+    Build,
+    Comparison,
+    Run,
+    RunStatus,
+    Status,
+    Task,
+    Verdict,
+    Workload,
+)
+
+DECIDING = frozenset({"nominal", "stress"})
+_FATAL: Mapping[RunStatus, Status] = {
+    "grader_error": "grader_error",
+    "raised": "crashed",
+    "crashed": "crashed",
+    "out_of_memory": "crashed",
+    "hung": "hung",
+}
+"""A run that ended so settles the verdict, in this order, whatever other runs gave."""
+_OPEN: Mapping[RunStatus, Status] = {"timeout": "timeout", "not_run": "not_run"}
+"""A run that ended so settles it only where no other run shows a wrong result."""
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What the verdict hangs on besides build, runs and comparisons."""
+
+    task: Task | None
+    no_code: str
+    no_task: str
+    no_device: str
+    rejected: tuple[str, ...]
+
+
+def verdict(
+    *,
+    task: Task | None,
+    build: Build | None,
+    runs: Sequence[Run] = (),
+    comparisons: Sequence[Comparison] = (),
+    shapes: Literal["nominal", "any"] = "nominal",
+    no_device: str = "",
+    no_code: str = "",
+    no_task: str = "",
+    rejected: tuple[str, ...] = (),
+    dishonest: tuple[str, ...] = (),
+) -> Verdict:
+    """Return the verdict: the first stage that failed, in the order of `Status`.
+
+    `nominal` and `stress` workloads decide `correct`, `general` ones decide `general` (and with
+    shapes "any" also `correct`); where the reference itself is NaN or infinite nothing hangs on a
+    workload. `no_device`, `no_code` and `no_task` say why there is none, `rejected` how it cheats
+    by construction, `dishonest` what it was seen doing to look better than it is.
+    """
+    around = _Around(task, no_code, no_task, no_device, rejected)
+    early = _before_the_runs(build, around)
+    if early is not None:
+        return early
+    seen = _Seen(task, runs, comparisons)
+    found = _of_the_runs(seen)
+    general = seen.general()
+    reasons = found.reasons + seen.remarks()
+    status, sentence = found.status, found.sentence
+    if status == "correct" and general is False and shapes == "any":
+        status, sentence = "incorrect", f"Incorrect at other sizes: {seen.first_general()}"
+    if status == "correct" and dishonest:
+        status, sentence = "dishonest", f"Dishonest: {dishonest[0]}"
+    return Verdict(
+        status=status,
+        sentence=sentence,
+        compiled=_compiled(build),
+        correct=_CORRECT.get(status),
+        general=general if found.status == "correct" else None,
+        honest=not dishonest if runs else None,
+        reasons=(*dishonest, *reasons),
+        kernelbench=seen.kernelbench(),
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    status: Status
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+_CORRECT: Mapping[Status, bool] = {
+    "correct": True,
+    "dishonest": True,
+    "incorrect": False,
+    "crashed": False,
+    "hung": False,
+}
+"""What is known of the result; nothing for the other words."""
+
+
+def _compiled(build: Build | None) -> bool | None:
+    if build is None or build.status == "grader_error":
+        return None
+    return build.status == "built"
+
+
+def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
+    """Return the verdict of what never got as far as a run that counts."""
+    compiled = _compiled(build)
+
+    def made(status: Status, sentence: str, *, honest: bool | None = None) -> Verdict:
+        return Verdict(
+            status=status,
+            sentence=sentence,
+            compiled=compiled,
+            correct=False if status == "rejected" else None,
+            honest=honest,
+            reasons=around.rejected,
+        )
+
+    if around.no_code:
+        return made("no_code", f"No code: {around.no_code}")
+    if around.task is None and not _broken(build):
+        return made("no_task", _without_task(build, around.no_task))
+    if around.rejected:
+        return made("rejected", f"Rejected: {around.rejected[0]}", honest=False)
+    return _without_runs(build, around.no_device)
+
+
+def _broken(build: Build | None) -> bool:
+    return build is not None and build.status == "grader_error"
+
+
+def _without_runs(build: Build | None, no_device: str) -> Verdict | None:
+    if build is None:
+        why = no_device or "there is no device to build for"
+        return Verdict(status="not_run", sentence=f"It was neither built nor run: {why}.")
+    if build.status == "grader_error":
+        text = f"The grader failed, not the submission: {build.reason}"
+        return Verdict(status="grader_error", sentence=text)
+    if build.status != "built":
+        return _build_verdict(build)
+    if no_device:
+        text = f"It builds, and was not run: {no_device}"
+        return Verdict(status="not_run", sentence=text, compiled=True)
+    return None
+
+
+def _without_task(build: Build | None, why: str) -> str:
+    say = f"No task was found that it answers{f': {why}' if why else ''}"
+    if build is None:
+        return say
+    return f"{say}; it compiles" if build.status == "built" else f"{say}; and {_build_text(build)}"
+
+
+def _build_verdict(build: Build) -> Verdict:
+    status: Status = "build_timeout" if build.status == "timeout" else "build_failed"
+    text = _build_text(build)
+    return Verdict(
+        status=status, sentence=text[:1].upper() + text[1:], compiled=False, correct=False
+    )
+
+
+def _build_text(build: Build) -> str:
+    if build.status == "timeout":
+        return (
+            f"the build took too long: {build.reason}"
+            if build.reason
+            else "the build took too long"
+        )
+    first = build.errors[0] if build.errors else None
+    if first is None:
+        return f"the build fails: {build.reason or 'no reason was printed'}"
+    at = f"line {first.place.line}: " if first.place is not None else ""
+    more = f" (and {len(build.errors) - 1} more)" if len(build.errors) > 1 else ""
+    return f"the build fails: {at}{first.text}{more}"
+
+
+class _Seen:
+    """Runs and comparisons by workload, with the workloads' roles."""
+
+    def __init__(
+        self, task: Task | None, runs: Sequence[Run], comparisons: Sequence[Comparison]
+    ) -> None:
+        self.weak = task.weak if task else ()
+        self.workloads = {w.name: w for w in task.workloads} if task else {}
+        self.runs = {run.workload: run for run in runs}
+        self.comparisons = {item.workload: item for item in comparisons}
+
+    def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:
+        """Return the workloads of these roles that were to be run and that count."""
+        wanted = frozenset(roles)
+        return tuple(w for w in self.workloads.values() if w.role in wanted and self._counts(w))
+
+    def _counts(self, workload: Workload) -> bool:
+        if workload.name not in self.runs or workload.reference_may_be_nonfinite:
+            return False
+        found = self.comparisons.get(workload.name)
+        return found is None or found.counts
+
+    def ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
+        """Return the first run of these roles that ended so."""
+        found = (self.runs[w.name] for w in self.of(roles))
+        return next((run for run in found if run.status == status), None)
+
+    def wrong(self, roles: Iterable[str]) -> tuple[Comparison, ...]:
+        """Return the comparisons of these roles that failed."""
+        found = (self.comparisons.get(w.name) for w in self.of(roles))
+        return tuple(item for item in found if item is not None and not item.equal)
+
+    def general(self) -> bool | None:
+        """Return whether it is right at the other sizes; None where that was not seen."""
+        there = self.of({"general"})
+        if self.wrong({"general"}) or any(self.ended({"general"}, status) for status in _FATAL):
+            return False
+        if not there or any(self.ended({"general"}, status) for status in _OPEN):
+            return None
+        return True
+
+    def first_general(self) -> str:
+        """Return in a few words what goes wrong at other sizes."""
+        wrong = self.wrong({"general"})
+        if wrong:
+            return f"on {wrong[0].workload}, {_mismatch(wrong[0])}"
+        run = next(run for status in _FATAL if (run := self.ended({"general"}, status)))
+        return f"on {run.workload} it {_ended(run)}"
+
+    def kernelbench(self) -> bool | None:
+        """Return what KernelBench's tolerance says of the nominal workloads."""
+        nominal = [self.comparisons.get(w.name) for w in self.of({"nominal"})]
+        known = [item.kernelbench_equal for item in nominal if item is not None]
+        return all(known) if known and None not in known else None
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what happens where nothing hangs on it."""
+        return tuple(
+            f"on {item.workload}: {item.note}; "
+            + ("it agrees with the reference" if item.equal else _mismatch(item))
+            for item in self.comparisons.values()
+            if not item.counts
+        )
+
+
+def _of_the_runs(seen: _Seen) -> _Found:
+    deciding = seen.of(DECIDING)
+    if not deciding:
+        return _Found("not_run", "It builds; no workload that decides was run.")
+    for run_status, status in _FATAL.items():
+        run = seen.ended(DECIDING, run_status)
+        if run is not None:
+            return _Found(status, _fatal_text(run), _all_wrong(seen))
+    wrong = seen.wrong(DECIDING)
+    if wrong:
+        return _Found("incorrect", _incorrect(wrong, len(deciding)), _all_wrong(seen))
+    for run_status, status in _OPEN.items():
+        run = seen.ended(DECIDING, run_status)
+        if run is not None:
+            return _Found(status, _open_text(run, seen))
+    missing = [w.name for w in deciding if w.name not in seen.comparisons]
+    if missing:
+        return _Found("grader_error", f"The grader failed: no comparison of {missing[0]}.")
+    return _Found("correct", _correct(seen, len(deciding)), _all_wrong(seen))
+
+
+def _ended(run: Run) -> str:
+    words: Mapping[RunStatus, str] = {
+        "raised": "raises",
+        "crashed": "crashes",
+        "out_of_memory": "runs out of memory",
+        "hung": "never ends",
+        "grader_error": "could not be run",
+    }
+    return f"{words.get(run.status, run.status)}{f': {run.reason}' if run.reason else ''}"
+
+
+def _fatal_text(run: Run) -> str:
+    if run.status == "grader_error":
+        return f"The grader failed, not the submission: {run.reason}"
+    return f"It builds, but on {run.workload} it {_ended(run)}"
+
+
+def _open_text(run: Run, seen: _Seen) -> str:
+    right = sum(item.equal for item in seen.comparisons.values() if item.role in DECIDING)
+    so_far = f"; it is right on the {right} workloads that were run" if right else ""
+    if run.status == "timeout":
+        return f"It builds, but {run.workload} took too long: {run.reason}{so_far}"
+    return f"It builds, but {run.workload} was not run: {run.reason}{so_far}"
+
+
+def _incorrect(wrong: Sequence[Comparison], deciding: int) -> str:
+    first = max(wrong, key=lambda item: item.role == "nominal")
+    if all(item.half_precision for item in wrong):
+        return f"Correct to half precision only: on {first.workload}, {_mismatch(first)}"
+    others = f" ({len(wrong)} of {deciding} workloads are wrong)" if deciding > 1 else ""
+    return f"Incorrect: on {first.workload}, {_mismatch(first)}{others}"
+
+
+def _mismatch(item: Comparison) -> str:
+    return item.mismatch.text if item.mismatch is not None else "it differs"
+
+
+def _all_wrong(seen: _Seen) -> tuple[str, ...]:
+    return tuple(
+        f"{item.workload} ({item.role}): {_mismatch(item)}"
+        for item in seen.wrong({"nominal", "stress", "general"})
+    )
+
+
+def _correct(seen: _Seen, deciding: int) -> str:
+    say = f"Correct on all {deciding} deciding workloads" if deciding > 1 else "Correct"
+    if seen.general() is False:
+        return f"{say}, but not in general: {seen.first_general()}"
+    weak = seen.weak
+    return f"{say} (weak task: {weak[0]})" if weak else f"{say}."

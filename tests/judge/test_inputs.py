@@ -1,0 +1,104 @@
+"""Inputs depend on the seed, the task, the workload and the argument, and on nothing else."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.judge import make_inputs
+from grader.judge.inputs import draw_state
+from grader.records import Distribution, DType, Task, TensorSpec, Workload
+
+DISTRIBUTIONS = typing.get_args(Distribution)
+DTYPES = typing.get_args(DType)
+
+
+def task_of(*specs: TensorSpec) -> tuple[Task, Workload]:
+    workload = Workload(name="w", role="nominal", inputs=specs)
+    task = Task(name="t", title="t", source="builtin", reference="", workloads=(workload,))
+    return task, workload
+
+
+SPECS = st.builds(
+    TensorSpec,
+    shape=st.lists(st.integers(0, 6), max_size=4).map(tuple),
+    dtype=st.sampled_from(DTYPES),
+    distribution=st.sampled_from(DISTRIBUTIONS),
+    low=st.integers(-3, 0).map(float),
+    high=st.integers(1, 4).map(float),
+    contiguous=st.booleans(),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spec=SPECS, seed=st.integers(0, 2**64 - 1))
+def test_same_seed_same_bytes_in_the_form_asked_for(spec, seed):
+    if spec.dtype == "uint8" and spec.low < 0:
+        spec = spec.model_copy(update={"low": 0.0})
+    task, workload = task_of(spec)
+    with np.errstate(invalid="ignore"):
+        (first,) = make_inputs(task, workload, seed)
+        (again,) = make_inputs(task, workload, seed)
+    assert first.tobytes() == again.tobytes()
+    assert first.shape == spec.shape
+    assert str(first.dtype) == spec.dtype
+    if min(spec.shape, default=0) > 1 and len(spec.shape) > 1:
+        assert first.flags["C_CONTIGUOUS"] == spec.contiguous
+
+
+def test_seed_workload_and_argument_each_change_the_values():
+    task, workload = task_of(TensorSpec(shape=(64,)), TensorSpec(shape=(64,)))
+    a, b = make_inputs(task, workload, 1)
+    c, _ = make_inputs(task, workload, 2)
+    d, _ = make_inputs(task, workload.model_copy(update={"name": "v"}), 1)
+    values = [a, b, c, d]
+    assert len({v.tobytes() for v in values}) == 4
+
+
+def test_plain_values_pass_through():
+    task, workload = task_of(TensorSpec(shape=(2,)), 3.5, "mean", None)
+    assert make_inputs(task, workload, 0)[1:] == (3.5, "mean", None)
+
+
+@pytest.mark.parametrize(
+    ("structure", "holds"),
+    [
+        ("upper", lambda a: np.array_equal(a, np.triu(a))),
+        ("lower", lambda a: np.array_equal(a, np.tril(a))),
+        ("symmetric", lambda a: np.array_equal(a, a.T)),
+        ("simplex", lambda a: np.allclose(a.sum(-1), 1) and (a > 0).all()),
+    ],
+)
+def test_structures_hold(structure, holds):
+    task, workload = task_of(TensorSpec(shape=(31, 31), structure=structure))
+    assert holds(make_inputs(task, workload, 5)[0])
+
+
+def test_signs_only():
+    spec = TensorSpec(shape=(1000,), distribution="signed_uniform", low=1.0, high=1.0)
+    task, workload = task_of(spec)
+    assert set(np.unique(make_inputs(task, workload, 5)[0])) == {-1.0, 1.0}
+
+
+def test_drawn_weights_leave_no_default_behind():
+    state = {
+        "bn.weight": np.ones(64, np.float32),
+        "bn.bias": np.zeros(64, np.float32),
+        "bn.running_mean": np.zeros(64, np.float32),
+        "bn.running_var": np.ones(64, np.float32),
+        "bn.num_batches_tracked": np.array(0),
+        "conv.weight": np.random.default_rng(0).normal(0, 0.02, (8, 4)).astype(np.float32),
+    }
+    drawn = draw_state(state, 3)
+    assert (drawn["bn.running_var"] > 0).all()
+    assert (drawn["bn.weight"] != 1).all()
+    assert (drawn["bn.bias"] != 0).all()
+    assert drawn["bn.num_batches_tracked"] == 0
+    assert drawn["conv.weight"].std() == pytest.approx(0.02, rel=0.5)
+    assert not np.array_equal(drawn["conv.weight"], state["conv.weight"])
+    again = draw_state(state, 3)
+    assert all(np.array_equal(drawn[name], again[name]) for name in state)
