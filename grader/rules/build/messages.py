@@ -225,7 +225,8 @@ MESSAGES = (
     ),
     _message("python-name", "the Python name {0} is not defined", r"name '([^']+)' is not defined"),
     _message(
-        "python-attribute", "{0} has no attribute {1}",
+        "python-attribute",
+        "{0} has no attribute {1}",
         r"(?:module|type object) '([^']+)' has no attribute '([^']+)'",
         r"'([^']+)' object has no attribute '([^']+)'",
     ),

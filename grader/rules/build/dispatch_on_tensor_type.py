@@ -1,0 +1,108 @@
+"""BLD007: a dispatch macro gets `x.type()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Finding
+from grader.rules.build.messages import confirming
+from grader.rules.cuda_code import cuda_code, read_call, units
+from grader.rules.mending import fix, replace_node
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+REFUSED_FROM = (2, 6)
+"""The torch release from which the macros no longer take a DeprecatedTypeProperties."""
+KINDS = ("no-conversion", "argument-type", "no-overload")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the first argument of each AT_DISPATCH macro."""
+    for unit in units(source):
+        for call in cuda_code(unit).calls:
+            if call.name.startswith("AT_DISPATCH") and call.arguments:
+                method = _type_method(
+                    call.arguments[_type_position(call.name) if len(call.arguments) > 3 else 0]
+                )
+                if method is not None:
+                    yield _finding(unit, call.name, *method, context)
+
+
+def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Context) -> Finding:
+    place = unit.place(argument)
+    refused = context.torch_version >= REFUSED_FROM
+    evidence = confirming(context, KINDS, lines=(place.line,)) or confirming(
+        context, KINDS, ("DeprecatedTypeProperties",)
+    )
+    version = ".".join(map(str, context.torch_version))
+    return RULE.finding(
+        place,
+        f"{place.excerpt} gives {macro} a type object; it needs a scalar type, and "
+        + (
+            f"torch {version} no longer converts one into the other: the build stops"
+            if refused
+            else f"torch {version} only warns, while 2.6 and later stop the build"
+        ),
+        severity="error" if refused or evidence else "warning",
+        confidence="proven" if evidence else "likely",
+        evidence=evidence,
+        fixes=fix("use scalar_type()", [replace_node(unit, field, "scalar_type")], certain=True),
+    )
+
+
+def _type_position(macro: str) -> int:
+    """Return which argument is the type: AND2 macros name extra types first."""
+    for count in "12345678":
+        if f"_AND{count}" in macro or f"_AND_C{count}" in macro:
+            return int(count)
+    return 1 if macro.endswith("_AND") else 0
+
+
+def _type_method(argument: Node) -> tuple[Node, Node] | None:
+    """Return the argument and the name in it, for `x.type()`."""
+    if argument.type != "call_expression":
+        return None
+    call = read_call(argument)
+    callee = argument.child_by_field_name("function")
+    field = callee.child_by_field_name("field") if callee is not None else None
+    if call.name != "type" or call.object is None or call.arguments or field is None:
+        return None
+    return argument, field
+
+
+RULE = Rule(
+    code="BLD007",
+    name="dispatch-on-tensor-type",
+    severity="error",
+    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept "
+    "that, and the build stops.",
+    why="`type()` returns an old object that describes backend and dtype together. The macros want "
+    "the dtype alone, which is `scalar_type()`.",
+    bad="""
+#include <torch/extension.h>
+template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
+torch::Tensor f(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.type(), "f", ([&] { k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>()); }));
+    return x;
+}
+""",
+    good="""
+#include <torch/extension.h>
+template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
+torch::Tensor f(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "f", [&] {
+        k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>());
+    });
+    return x;
+}
+""",
+    detects=("text", "build"),
+    guards="A warning for torch before 2.6, where it still builds.",
+    mend="Writes scalar_type() for type().",
+    check=check,
+)

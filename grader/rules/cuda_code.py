@@ -1,0 +1,171 @@
+"""A CUDA or C++ text's syntax tree, indexed once: nodes by kind, names, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+if TYPE_CHECKING:
+    from grader.source import Source
+    from grader.source.functions import Function
+    from grader.source.units import Unit
+
+NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "namespace_identifier"})
+FUNCTIONS = ("function_definition", "lambda_expression")
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call: what is called as written (`at::cuda::getCurrentCUDAStream`), and on what."""
+
+    name: str
+    """With namespaces, without template arguments; only the method's name for a method."""
+    template: str
+    """The template arguments' text without the angle brackets, or ""."""
+    object: Node | None
+    """What a method is called on."""
+    arguments: tuple[Node, ...]
+    node: Node
+
+    @property
+    def last(self) -> str:
+        """The name without namespaces."""
+        return self.name.rsplit("::", 1)[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class CudaCode:
+    """Read-only index of one text's syntax tree."""
+
+    unit: Unit
+    by_kind: Mapping[str, tuple[Node, ...]]
+
+    def of(self, *kinds: str) -> Iterator[Node]:
+        """Yield the named nodes of these kinds, each kind in the order of the text."""
+        for kind in kinds:
+            yield from self.by_kind.get(kind, ())
+
+    @cached_property
+    def names(self) -> Mapping[str, tuple[Node, ...]]:
+        """Every identifier of whatever role, with the nodes where it stands; comments don't count."""
+        found: dict[str, list[Node]] = {}
+        for node in self.of(*NAMES):
+            if not is_off(node):
+                found.setdefault(text(node), []).append(node)
+        return {
+            name: tuple(sorted(nodes, key=lambda node: node.start_byte))
+            for name, nodes in found.items()
+        }
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls but kernel launches, in the order of the text."""
+        return tuple(
+            read_call(node)
+            for node in self.of("call_expression")
+            if not any(child.type == "kernel_call_syntax" for child in node.children)
+            and not is_off(node)
+        )
+
+    def function(self, node: Node) -> Function | None:
+        """Return the function with a body that a node stands in."""
+        around = [
+            function
+            for function in self.unit.functions
+            if function.node.start_byte <= node.start_byte < function.node.end_byte
+        ]
+        return max(around, key=lambda function: function.node.start_byte, default=None)
+
+    def in_device_code(self, node: Node) -> bool:
+        """Whether a node stands in a kernel or a device function."""
+        function = self.function(node)
+        return function is not None and function.runs != "host"
+
+
+@lru_cache(maxsize=64)
+def cuda_code(unit: Unit) -> CudaCode:
+    """Return the index of a unit's tree."""
+    by_kind: dict[str, list[Node]] = {}
+    cursor = unit.tree.walk()
+    going = True
+    while going:
+        node = cursor.node
+        if node is not None and node.is_named:
+            by_kind.setdefault(node.type, []).append(node)
+        going = cursor.goto_first_child() or cursor.goto_next_sibling()
+        while not going and cursor.goto_parent():
+            going = cursor.goto_next_sibling()
+    return CudaCode(unit, {kind: tuple(nodes) for kind, nodes in by_kind.items()})
+
+
+def units(source: Source) -> Iterator[Unit]:
+    """Yield every text of the submission that a compiler sees, CUDA first."""
+    yield from source.cuda
+    yield from (unit for unit in source.cpp if unit not in source.cuda)
+
+
+def text(node: Node | None) -> str:
+    """Return a node's text; empty for None."""
+    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+
+
+def one_line(node: Node | None, limit: int = 80) -> str:
+    """Return a node's text on one line, cut to a length."""
+    line = " ".join(text(node).split())
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."
+
+
+def around(node: Node) -> Iterator[Node]:
+    """Yield the nodes around a node, from the inside out."""
+    here = node.parent
+    while here is not None:
+        yield here
+        here = here.parent
+
+
+def is_off(node: Node) -> bool:
+    """Whether a node is switched off by `#if 0`."""
+    for outer in around(node):
+        if outer.type == "preproc_if" and text(outer.child_by_field_name("condition")) in {
+            "0",
+            "false",
+        }:
+            alternative = outer.child_by_field_name("alternative")
+            return alternative is None or node.start_byte < alternative.start_byte
+    return False
+
+
+def read_call(node: Node) -> Call:
+    """Return a call expression's parts."""
+    callee = node.child_by_field_name("function")
+    arguments = node.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    owner: Node | None = None
+    if callee is not None and callee.type == "field_expression":
+        owner = callee.child_by_field_name("argument")
+        callee = callee.child_by_field_name("field")
+    name, template = _callee(callee)
+    return Call(
+        name, template, owner, tuple(item for item in given if item.type != "comment"), node
+    )
+
+
+def _callee(node: Node | None) -> tuple[str, str]:
+    """Return the name and the template arguments of what is called."""
+    scope = ""
+    while node is not None:
+        if node.type == "qualified_identifier":
+            scope += text(node.child_by_field_name("scope")) + "::"
+            node = node.child_by_field_name("name")
+        elif node.type in {"template_function", "template_method"}:
+            arguments = text(node.child_by_field_name("arguments"))
+            return scope + text(node.child_by_field_name("name")), arguments.strip("<> ")
+        elif node.type == "dependent_name":
+            node = node.named_children[-1] if node.named_children else None
+        else:
+            return scope + "".join(text(node).split()), ""
+    return scope, ""
