@@ -1,1 +1,6 @@
-"""ingest"""
+"""One file a format: samples in, submissions out, the map of their lines kept."""
+
+from grader.ingest.extract import extract
+from grader.ingest.read import read_samples
+
+__all__ = ["extract", "read_samples"]

@@ -73,6 +73,10 @@ class Site:
     """Classes and functions around it, outermost first."""
 
 
+Frame = tuple[ast.AST, str | None, bool, tuple[ast.ClassDef | FunctionNode, ...]]
+"""A node to visit, the name it is assigned to, whether a `try` is around it, and its owners."""
+
+
 class ExtensionReader:
     """Reads the extensions of one program; equal texts become one `Unit`."""
 
@@ -105,7 +109,6 @@ class ExtensionReader:
 
     def _sites(self, tree: ast.Module) -> Iterator[Site]:
         """Walk the program in order, keeping track of what stands around."""
-        Frame = tuple[ast.AST, str | None, bool, tuple[ast.ClassDef | FunctionNode, ...]]
         stack: list[Frame] = [(tree, None, False, ())]
         while stack:
             node, variable, inside_try, owners = stack.pop()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from tree_sitter import Node
-
 from grader.source.cuda_tree import ancestor, descend, node_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 Runs = OneOf["kernel", "device", "host"]
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 
 class Positions:
-    """Line index of a text whose lines end in `\\n`; lines are 1-based, columns 0-based."""
+    r"""Line index of a text whose lines end in `\\n`; lines are 1-based, columns 0-based."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
-
-from tree_sitter import Node, Tree
 
 from grader.records import Edit, Place
 from grader.source.cuda_tree import descend, node_text, parse_cuda
@@ -25,6 +25,9 @@ from grader.source.functions import (
 from grader.source.places import place_span
 from grader.source.positions import Positions
 from grader.source.text import Literal, Piece, Text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
 
 UnitLanguage = OneOf["cuda", "cpp"]
 
@@ -258,7 +261,7 @@ class Unit:
         run = self.origin.pieces[low : high + 1]
         return all(
             a.end == b.start and a.literal == b.literal and b.literal is not None
-            for a, b in zip(run, run[1:], strict=False)
+            for a, b in itertools.pairwise(run)
         )
 
 

@@ -1,0 +1,195 @@
+"""Finds completion, prompt and task in a record of JSONL or Parquet.
+
+Knows plain records (`{"id", "completion"}` and its many spellings) and what the APIs of OpenAI
+(chat, completions, responses, batch), Anthropic (messages, batch), Gemini and vLLM write.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader.records import JsonValue, KernelBenchId
+
+TEXT_FIELDS = (
+    "completion",
+    "response",
+    "output",
+    "generation",
+    "generated_text",
+    "model_output",
+    "model_response",
+    "raw_response",
+    "answer",
+    "text",
+    "content",
+    "generated",
+    "generated_code",
+    "code",
+    "kernel_code",
+    "custom_code",
+    "cuda_code",
+    "kernel",
+    "kernel_src",
+    "solution",
+    "prediction",
+    "message",
+)
+"""Where a completion is looked for, in this order."""
+LIST_FIELDS = (
+    "choices",
+    "completions",
+    "responses",
+    "outputs",
+    "generations",
+    "candidates",
+    "samples",
+)
+WRAPPERS = ("body", "result", "response", "message", "data", "completion", "output")
+PROMPT_FIELDS = ("prompt", "question", "instruction", "query", "input")
+REFERENCE_FIELDS = (
+    "ref_arch_src",
+    "reference",
+    "reference_code",
+    "pytorch_code",
+    "pytorch_code_module",
+)
+ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "index", "idx")
+TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")
+
+MAX_DEPTH = 6
+
+
+class Completion(NamedTuple):
+    """What a record holds."""
+
+    id: str | None
+    texts: tuple[str, ...]
+    """Several where the model was asked for several answers at once."""
+    prompt: str | None
+    task: str | None
+    kernelbench: KernelBenchId | None
+
+
+def read_record(record: JsonValue) -> Completion | None:
+    """Return what a record holds; None if no completion can be found in it. Never raises."""
+    if isinstance(record, str):
+        return Completion(None, (record,), None, None, None)
+    if not isinstance(record, dict):
+        return None
+    fields = {str(key).lower(): value for key, value in record.items()}
+    texts = _completions(fields, 0)
+    if not texts:
+        return None
+    return Completion(
+        _first_scalar(fields, ID_FIELDS),
+        texts,
+        _prompt(fields),
+        _first_scalar(fields, TASK_FIELDS),
+        _kernelbench(fields),
+    )
+
+
+def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
+    """Return the completions in a value: a text, a message, a list, a wrapped response."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, dict) or depth > MAX_DEPTH:
+        return ()
+    if answer := _last_answer(value):
+        return (answer,)
+    for name in LIST_FIELDS:
+        items = value.get(name) if isinstance(value.get(name), list) else ()
+        if found := tuple(text for item in items or () for text in _completions(item, depth + 1)):
+            return found
+    for name in TEXT_FIELDS:
+        if text := _joined(value.get(name)):
+            return (text,)
+    for name in WRAPPERS:
+        if found := _completions(value.get(name), depth + 1):
+            return found
+    return ()
+
+
+def _last_answer(value: dict[str, JsonValue]) -> str:
+    """Return what the model said last in a list of messages."""
+    said = [one for one in _messages(value) or () if _role(one) in {"assistant", "model", "gpt"}]
+    return _message_text(said[-1]) if said else ""
+
+
+def _joined(value: JsonValue) -> str:
+    """Return the text of a message: a string, or a list of parts of which the texts count."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        parts = [item for item in value if not isinstance(item, dict) or _is_answer(item)]
+        return "".join(_joined(part) for part in parts)
+    if isinstance(value, dict) and ("text" in value or "content" in value or "parts" in value):
+        for name in ("content", "text", "parts"):
+            if text := _joined(value.get(name)):
+                return text
+    return ""
+
+
+def _is_answer(part: dict[str, JsonValue]) -> bool:
+    return part.get("type") not in {"thinking", "reasoning", "redacted_thinking", "tool_use"}
+
+
+def _messages(value: dict[str, JsonValue]) -> list[dict[str, JsonValue]] | None:
+    for name in ("messages", "conversation", "conversations"):
+        if isinstance(value.get(name), list):
+            return [item for item in value[name] if isinstance(item, dict)]
+    return None
+
+
+def _role(message: dict[str, JsonValue]) -> str:
+    return str(message.get("role") or message.get("from") or "")
+
+
+def _prompt(fields: dict[str, JsonValue]) -> str | None:
+    parts: list[str] = []
+    request = fields.get("request")
+    for holder in (fields, request.get("body") if isinstance(request, dict) else None):
+        messages = _messages(holder) if isinstance(holder, dict) else None
+        asked = {"user", "system", "human", "developer"}
+        parts += [_message_text(one) for one in messages or () if _role(one) in asked]
+    for name in PROMPT_FIELDS:
+        value = fields.get(name)
+        if isinstance(value, list):
+            parts += [_message_text(one) for one in value if isinstance(one, dict)]
+        elif isinstance(value, str):
+            parts.append(value)
+    for name in REFERENCE_FIELDS:
+        if isinstance(fields.get(name), str):
+            parts.append(f"```python\n{fields[name]}\n```")
+    return "\n\n".join(part for part in parts if part) or None
+
+
+def _message_text(message: dict[str, JsonValue]) -> str:
+    value = message.get("value")
+    return value if isinstance(value, str) else _joined(message)
+
+
+def _first_scalar(fields: dict[str, JsonValue], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
+            text = str(value).strip()
+            if len(text) <= 200 and "\n" not in text:
+                return text
+    return None
+
+
+def _kernelbench(fields: dict[str, JsonValue]) -> KernelBenchId | None:
+    level = _number(fields, "level", "level_id")
+    problem = _number(fields, "problem_id", "task_id", "problem")
+    if level is None or problem is None:
+        return None
+    return KernelBenchId(level=level, problem=problem, sample=_number(fields, "sample_id") or 0)
+
+
+def _number(fields: dict[str, JsonValue], *names: str) -> int | None:
+    for name in names:
+        text = str(fields.get(name, "")).lower().removeprefix("level").strip("_ ")
+        if text.isascii() and text.isdecimal() and len(text) < 7:
+            return int(text)
+    return None

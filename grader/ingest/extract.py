@@ -1,0 +1,213 @@
+"""From a sample to its submission: the final answer, with the way back of every line."""
+
+from __future__ import annotations
+
+import re
+
+from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
+from grader.ingest.markers import answer_start, thought_end
+from grader.ingest.numbered import joined, number_lines, trimmed
+from grader.ingest.python_region import class_line, defines, find_program, python_error
+from grader.ingest.restore import Program, restore
+from grader.ingest.split_answer import Part, complete
+from grader.records import Extraction, Prose, Sample, Submission
+
+MODEL = "ModelNew"
+REFERENCE = "Model"
+MAX_CODE = 4_000_000
+"""Characters of a submission; no program that a model writes comes near it."""
+
+_GIVEN = re.compile(r"^.*\bgiven the following (?:PyTorch )?architecture\b.*$", re.MULTILINE)
+_FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
+
+
+def extract(sample: Sample) -> Extraction:
+    """Return what a sample holds: the submission, a quoted reference, the text around it.
+
+    Never raises. The final answer is the last block that defines `ModelNew` (with a `forward`, if one has it),
+    after the reasoning if there is one there.
+    """
+    text = sample.text
+    prompted = _reference_in(sample.prompt) if sample.prompt else None
+    if not defines(text, MODEL):
+        return Extraction(
+            submission=None,
+            reference=prompted or _reference_in(text),
+            found=_what_instead(sample),
+            prose=_prose(text, []),
+        )
+    whole = _whole(sample)
+    if whole is not None:
+        return Extraction(submission=whole, reference=prompted)
+    return _from_transcript(sample, prompted)
+
+
+def _whole(sample: Sample) -> Submission | None:
+    """Return the sample's whole text as the submission, where it is a program or a Python file.
+
+    A Python file that doesn't parse is kept as it is, unless it holds fences: then it is what a
+    model said, saved under the wrong name.
+    """
+    if len(sample.text) > MAX_CODE:
+        return None
+    lines = trimmed(number_lines(sample.text))
+    if python_error(lines) is None:
+        return _submission(sample, Program(lines), "the whole text is the program")
+    if sample.format in {"python", "kernelbench"} and not find_fences(sample.text):
+        return _submission(sample, Program(lines, reads=False), "the file is the program")
+    return None
+
+
+def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
+    text = sample.text
+    segments = cut_segments(text)
+    chosen, how = _choose(text, segments)
+    program = restore(text, segments, chosen, MODEL)
+    lines, notes, used = program.lines, program.notes, set[int]()
+    if program.reads:
+        lines, split_notes, used = complete(lines, _earlier(text, segments, program.first_segment))
+        notes += split_notes
+    first = min((line.number for line in lines if line.number), default=1)
+    reference = prompted or _reference_before(text, segments, program.first_segment)
+    spans = [(segments[i].start, segments[i].end) for i in (*used, chosen.index)]
+    if not chosen.inside or program.first_segment != program.last_segment:
+        spans.append(_span(text, segments, program))
+    if len(joined(lines)) > MAX_CODE:
+        found = f"code of {len(joined(lines)) // 1_000_000} MB; more than 4 MB are not graded"
+        return Extraction(submission=None, reference=reference, found=found)
+    submission = _submission(sample, program._replace(lines=lines, notes=notes), how)
+    return Extraction(submission=submission, reference=reference, prose=_prose(text, spans, first))
+
+
+def _submission(sample: Sample, program: Program, how: str) -> Submission:
+    return Submission(
+        sample=sample.id,
+        code=joined(program.lines),
+        line_map=tuple(line.number for line in program.lines),
+        how=how,
+        notes=program.notes,
+    )
+
+
+def _choose(text: str, segments: tuple[Segment, ...]) -> tuple[Segment, str]:
+    """Return the segment of the final answer, and in words how it was chosen."""
+    defining = [one for one in segments if _defines(text, one, MODEL)]
+    whole = [one for one in defining if _FORWARD.search(text, one.start, one.end)] or defining
+    said = [
+        one for one in whole if one.start >= max(answer_start(text), _prompt_end(text))
+    ] or whole
+    final = [one for one in said if one.start >= thought_end(text)] or said
+    chosen = final[-1]
+    kind = "block" if chosen.inside else "stretch of text"
+    if len(defining) == 1:
+        return chosen, f"the only {kind} that defines {MODEL}"
+    where = " after the reasoning" if len(final) < len(said) else ""
+    return chosen, f"the last of {len(defining)} blocks that define {MODEL}{where}"
+
+
+def _prompt_end(text: str) -> int:
+    """Return where KernelBench's prompt gives the architecture: examples stand before it."""
+    found = [match.end() for match in _GIVEN.finditer(text)]
+    return found[-1] if found else 0
+
+
+def _defines(text: str, segment: Segment, name: str) -> bool:
+    return class_line(name).search(text, segment.start, segment.end) is not None
+
+
+def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part]:
+    """Return the blocks before the answer that aren't whole answers or references themselves."""
+    return [
+        Part(trimmed(lines), one.index)
+        for one in segments[max(0, before - 40) : before]
+        if one.inside
+        and one.end - one.start <= MAX_CODE
+        and not _defines(text, one, MODEL)
+        and not _defines(text, one, REFERENCE)
+        and trimmed(lines := segment_lines(text, one))
+    ]
+
+
+def _reference_before(text: str, segments: tuple[Segment, ...], before: int) -> str | None:
+    """Return the last quoted `Model` before the answer that is no answer itself."""
+    for one in reversed(segments[:before]):
+        if one.end - one.start > MAX_CODE or not _defines(text, one, REFERENCE):
+            continue
+        if _defines(text, one, MODEL):
+            continue
+        lines = trimmed(segment_lines(text, one))
+        if not one.inside:
+            lines, _ = find_program(lines, REFERENCE)
+        if lines and python_error(lines) is None:
+            return joined(lines)
+    return None
+
+
+def _reference_in(text: str | None) -> str | None:
+    """Return the reference in a prompt, or in an answer that has no code of its own."""
+    if not text or len(text) > MAX_CODE or not defines(text, REFERENCE):
+        return None
+    lines = trimmed(number_lines(text))
+    if python_error(lines) is None:
+        return None if defines(text, MODEL) else joined(lines)
+    segments = cut_segments(text)
+    return _reference_before(text, segments, len(segments))
+
+
+def _what_instead(sample: Sample) -> str:
+    """Say in a sentence what stands where the code should."""
+    text = sample.text
+    if sample.unreadable:
+        return f"the file could not be read: {sample.unreadable}"
+    if not text.strip():
+        return sample.notes[-1] if sample.notes else "nothing: the text is empty"
+    blocks = [one for one in cut_segments(text) if one.inside and text[one.start : one.end].strip()]
+    words = len(text.split())
+    if not blocks:
+        return f"{words} words without a code block"
+    if any(_defines(text, one, REFERENCE) for one in blocks):
+        return f"only the reference: class {REFERENCE}, and no class {MODEL}"
+    if "__global__" in text:
+        return f"CUDA code, but no Python class {MODEL}"
+    return f"{len(blocks)} code block{'s' * (len(blocks) != 1)}, none with a class {MODEL}"
+
+
+def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[int, int]:
+    """Return the offsets from the program's first line to its last."""
+    numbers = [line.number for line in program.lines if line.number]
+    segment = segments[program.first_segment]
+    start = segment.start
+    for _ in range(numbers[0] - segment.first_line if numbers else 0):
+        start = text.find("\n", start) + 1
+    end = start
+    for _ in range(numbers[-1] - numbers[0] + 1 if numbers else 0):
+        end = text.find("\n", end) + 1 or len(text)
+    return start, end
+
+
+def _prose(text: str, spans: list[tuple[int, int]], code_line: int = 0) -> tuple[Prose, ...]:
+    """Return the runs of text outside the code, fence lines left out."""
+    runs: list[Prose] = []
+    line = 1
+    at = 0
+    for one in cut_segments(text):
+        for start, end in _outside(one, spans):
+            line += text.count("\n", at, start)
+            at = start
+            if text[start:end].strip():
+                before = line < code_line or code_line == 0
+                runs.append(Prose(line=line, text=text[start:end], before_code=before))
+    return tuple(runs)
+
+
+def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what is left of a segment when the spans are taken out."""
+    rest = [(segment.start, segment.end)]
+    for low, high in spans:
+        rest = [
+            piece
+            for start, end in rest
+            for piece in ((start, min(end, low)), (max(start, high), end))
+            if piece[0] < piece[1]
+        ]
+    return rest

@@ -1,0 +1,74 @@
+"""Marks of a chat in a transcript: who speaks, what was thought and not said."""
+
+from __future__ import annotations
+
+import re
+
+from grader.ingest.numbered import Line, Lines, trimmed
+
+_ANSWER = re.compile(
+    r"<\|im_start\|>\s*assistant|<\|assistant\|>|<\uff5cAssistant\uff5c>|<\|start_header_id\|>\s*assistant"
+    r"|\[/INST\]|<start_of_turn>\s*model|<\|channel\|>\s*final\s*<\|message\|>"
+    r"|^#{1,4} (?:Assistant|Response|Answer):?[ \t]*$|^(?:Assistant|ASSISTANT):[ \t]*$",
+    re.MULTILINE,
+)
+_THINK_END = re.compile(
+    r"</think(?:ing)?>|<\uff5cend\u2581of\u2581thinking\uff5c>|\u25c1/think\u25b7"
+)
+_THINK_START = re.compile(r"<think(?:ing)?>|\u25c1think\u25b7")
+_TAG_LINE = re.compile(
+    r"\s*(?:</?(?:think|thinking|answer|code|solution|output|s|python|final)>|<\|[^|<>\n]{1,40}\|>"
+    r"|<\uff5c[^\uff5c\n]{1,40}\uff5c>|\[/?(?:INST|CODE|PYTHON)\])+\s*",
+    re.IGNORECASE,
+)
+_LEADING_TAGS = re.compile(
+    r"\s*(?:(?:<\|[^|<>\n]{1,40}\|>|</?think(?:ing)?>|<answer>|<code>)[a-z]{0,12})+(?=\S)",
+    re.IGNORECASE,
+)
+_TRAILING_TAGS = re.compile(
+    r"(?:<\|[^|<>\n]{1,40}\|>|</think(?:ing)?>|</answer>|</code>|</s>|<\uff5c[^\uff5c\n]{1,40}\uff5c>)\s*$",
+    re.IGNORECASE,
+)
+
+
+def answer_start(text: str) -> int:
+    """Return the offset after the last mark that hands over to the model; 0 without one."""
+    start = 0
+    for found in _ANSWER.finditer(text):
+        start = found.end()
+    return start
+
+
+def thought_end(text: str) -> int:
+    """Return the offset up to which the text is reasoning: the last closing tag, or 0.
+
+    Reasoning whose opening tag is missing began with the text, as in what reasoning models log.
+    """
+    end = 0
+    for found in _THINK_END.finditer(text):
+        end = found.end()
+    opening = [found.start() for found in _THINK_START.finditer(text, end)]
+    # thought that never ends: nothing after it was said
+    return len(text) if opening and not text[end : opening[0]].strip() else end
+
+
+def is_tag_line(text: str) -> bool:
+    """Whether a line holds nothing but marks of a chat."""
+    return bool(text.strip()) and _TAG_LINE.fullmatch(text) is not None
+
+
+def without_tags(lines: Lines) -> Lines:
+    """Take marks of a chat off the first and last lines."""
+    start, end = 0, len(lines)
+    while start < end and (is_tag_line(lines[start].text) or not lines[start].text.strip()):
+        start += 1
+    if not any(is_tag_line(line.text) for line in lines[:start]):
+        start = 0  # only blank lines: they are the block's own
+    while end > start and (is_tag_line(lines[end - 1].text) or not lines[end - 1].text.strip()):
+        end -= 1
+    kept = list(trimmed(lines[start:end]))
+    if kept and (found := _LEADING_TAGS.match(kept[0].text)):
+        kept[0] = Line(kept[0].number, kept[0].text[found.end() :])
+    if kept and (found := _TRAILING_TAGS.search(kept[-1].text)):
+        kept[-1] = Line(kept[-1].number, kept[-1].text[: found.start()].rstrip())
+    return tuple(kept)

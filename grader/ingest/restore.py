@@ -1,0 +1,152 @@
+"""Brings back programs that a transcript's own marks have broken.
+
+Each way is tried in turn until the text reads as Python; a program that stays broken is kept as
+it was, since then the error is the model's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader.ingest.fences import Segment, segment_lines
+from grader.ingest.markers import is_tag_line, without_tags
+from grader.ingest.numbered import (
+    Line,
+    Lines,
+    common_indent,
+    joined,
+    number_lines,
+    trimmed,
+    without_indent,
+)
+from grader.ingest.python_region import (
+    class_line,
+    defines,
+    find_program,
+    longest_program,
+    python_error,
+)
+
+MAX_MERGED = 6
+"""Neighbouring segments that are joined on either side."""
+MAX_CHARACTERS = 4_000_000
+
+_LANGUAGE_LINES = frozenset({"python", "py", "python3", "copy", "copy code", "cuda", "plaintext"})
+
+
+class Program(NamedTuple):
+    """Lines of Python and what was done to get them."""
+
+    lines: Lines
+    notes: tuple[str, ...] = ()
+    reads: bool = True
+    """Whether it parses."""
+    first_segment: int = 0
+    last_segment: int = 0
+
+
+def restore(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
+    """Return the program in a segment that defines the class `name`."""
+    at = segment.index
+    lines = trimmed(segment_lines(text, segment))
+    if segment.opening is None or not segment.inside:
+        return _unfenced(text, segments, segment, name)
+    if python_error(lines) is None:
+        return Program(lines, (), True, at, at)
+    for program in (_tidied(lines), _dedented(lines)):
+        if program is not None:
+            return program._replace(first_segment=at, last_segment=at)
+    merged = _merged(text, segments, segment, name)
+    if merged is not None:
+        return merged
+    if segment.closing is None:
+        cut = _cut_prose(lines, name)
+        if cut is not None:
+            return cut._replace(first_segment=at, last_segment=at)
+    return Program(without_tags(lines), (), False, at, at)
+
+
+def _tidied(lines: Lines) -> Program | None:
+    """Take chat marks and a bare language name off the ends, or chat marks out of the middle."""
+    plain = without_tags(lines)
+    if plain and plain[0].text.strip().lower() in _LANGUAGE_LINES:
+        plain = plain[1:]
+    if plain != lines and python_error(plain) is None:
+        return Program(plain, ("marks of the chat around the code were cut off",))
+    inner = tuple(line for line in plain if not is_tag_line(line.text))
+    if inner != plain and python_error(inner) is None:
+        return Program(inner, ("marks of the chat inside the code were cut out",))
+    return None
+
+
+def _dedented(lines: Lines) -> Program | None:
+    """Take off an indentation that the whole block has."""
+    indent = common_indent(lines)
+    plain = without_indent(lines, indent)
+    if indent and python_error(plain) is None:
+        return Program(plain, ("the whole block was indented",))
+    return None
+
+
+def _cut_prose(lines: Lines, name: str) -> Program | None:
+    """End an unclosed block where the text stops being Python."""
+    pattern = class_line(name)
+    least = max(i for i, line in enumerate(lines) if pattern.match(line.text)) + 1
+    found = longest_program(lines, least)
+    if found is None or "def forward" not in joined(found[least - 1 :]):
+        return None
+    return Program(found, ("the block was not closed; it ends where the text stops being Python",))
+
+
+def _merged(
+    text: str, segments: tuple[Segment, ...], segment: Segment, name: str
+) -> Program | None:
+    """Join a segment with its neighbours: a fence line inside the code had cut it."""
+    at = segment.index
+    spans = sorted(
+        (
+            (first, last)
+            for first in range(max(1, at - MAX_MERGED), at + 1)
+            for last in range(at, min(len(segments), at + MAX_MERGED + 1))
+            if first < last
+        ),
+        key=lambda span: (span[1] - span[0], -span[0]),
+    )
+    for first, last in spans:
+        if segments[last].end - segments[first].start > MAX_CHARACTERS:
+            continue
+        for keep, note in (
+            (True, "a fence line inside the code was kept as part of it"),
+            (False, "a fence line inside the code was cut out"),
+        ):
+            lines = _joined_lines(text, segments[first : last + 1], keep=keep)
+            if defines(joined(lines), name) and python_error(lines) is None:
+                return Program(lines, (note,), True, first, last)
+    return None
+
+
+def _joined_lines(text: str, segments: tuple[Segment, ...], *, keep: bool) -> Lines:
+    opening = segments[0].opening
+    parts: list[Line] = []
+    for index, segment in enumerate(segments):
+        body = text[segment.start : segment.end]
+        body = body.removesuffix("\n") if segment.closing is not None else body
+        parts += number_lines(body, segment.first_line) if body or segment.closing is None else ()
+        if keep and index < len(segments) - 1 and (fence := segment.closing) is not None:
+            parts.append(Line(fence.line, text[fence.start : fence.end]))
+    return trimmed(without_indent(tuple(parts), opening.lead if opening else ""))
+
+
+def _unfenced(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
+    at = segment.index
+    lines, reads = find_program(_tagless(segment_lines(text, segment)), name)
+    if reads:
+        return Program(lines, ("the code stood without fences",), True, at, at)
+    merged = _merged(text, segments, segment, name)
+    if merged is not None:
+        return merged
+    return Program(without_tags(lines), ("the code stood without fences",), False, at, at)
+
+
+def _tagless(lines: Lines) -> Lines:
+    return tuple(line for line in lines if not is_tag_line(line.text))

@@ -1,0 +1,129 @@
+"""Puts together an answer that was given in several blocks."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import NamedTuple
+
+from grader.ingest.numbered import Line, Lines, joined
+from grader.source import read_python
+
+_KNOWN = frozenset(dir(builtins)) | {"__file__", "__name__", "__builtins__", "__doc__", "__spec__"}
+
+
+class Part(NamedTuple):
+    """An earlier block of the answer."""
+
+    lines: Lines
+    segment: int
+
+
+def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...], set[int]]:
+    """Return the program with what it lacks taken from earlier blocks.
+
+    Names that the program uses and nowhere defines are looked up in earlier Python blocks, the
+    latest first; names that are passed as sources are taken from a block of CUDA or C++. Returns
+    the program, notes, and the segments that became part of it.
+    """
+    used: set[int] = set()
+    notes: list[str] = []
+    for _ in range(len(earlier) + 1):
+        missing = missing_names(joined(lines))
+        part = _defining(missing, [one for one in earlier if one.segment not in used])
+        if part is None:
+            break
+        lines = (*part.lines, *lines)
+        used.add(part.segment)
+        notes.append(
+            f"the answer is split: the block at line {part.lines[0].number} was put before it"
+        )
+    for name, block in _sources(lines, [one for one in earlier if one.segment not in used]):
+        lines = (Line(0, f'{name} = r"""'), *block.lines, Line(0, '"""'), *lines)
+        used.add(block.segment)
+        notes.append(
+            f"`{name}` is not defined; it was taken to be the block at line {block.lines[0].number}"
+        )
+    return lines, tuple(notes), used
+
+
+def missing_names(code: str) -> frozenset[str]:
+    """Return the names that a program uses and nowhere binds; none if it doesn't parse."""
+    tree, _ = read_python(code)
+    if tree is None:
+        return frozenset()
+    bound: set[str] = set(_KNOWN)
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                used.add(name)
+            case ast.Name(id=name):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                bound.add(name)
+            case ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.arg(arg=name):
+                bound.add(name)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                bound.add(name)
+            case ast.alias(name="*"):
+                return frozenset()
+            case ast.alias(name=name, asname=other):
+                bound.add((other or name).split(".")[0])
+    return frozenset(used - bound)
+
+
+def _defining(missing: frozenset[str], earlier: list[Part]) -> Part | None:
+    """Return the latest earlier block of Python that binds a missing name."""
+    if not missing:
+        return None
+    for part in reversed(earlier):
+        tree, _ = read_python(joined(part.lines))
+        if tree is not None and missing & _module_names(tree):
+            return part
+    return None
+
+
+def _module_names(tree: ast.Module) -> set[str]:
+    """Return what a block binds at module level by assignment, definition or import."""
+    names: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+            case ast.Assign(targets=targets):
+                names |= {
+                    one.id
+                    for target in targets
+                    for one in ast.walk(target)
+                    if isinstance(one, ast.Name)
+                }
+    return names
+
+
+def _sources(lines: Lines, earlier: list[Part]) -> list[tuple[str, Part]]:
+    """Return the undefined names given as `cuda_sources` or `cpp_sources` with their blocks."""
+    code = joined(lines)
+    missing = missing_names(code)
+    tree, _ = read_python(code)
+    if not missing or tree is None:
+        return []
+    found: list[tuple[str, Part]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in {"cuda_sources", "cpp_sources"}:
+            names = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)} & missing
+            blocks = [part for part in earlier if _is_source(part.lines, cuda=node.arg[1] == "u")]
+            if len(names) == 1 and len(blocks) == 1 and blocks[0] not in [b for _, b in found]:
+                found.append((names.pop(), blocks[0]))
+    return found
+
+
+def _is_source(lines: Lines, *, cuda: bool) -> bool:
+    text = joined(lines)
+    if '"""' in text or text.rstrip().endswith("\\") or "class ModelNew" in text:
+        return False
+    return ("__global__" in text) == cuda and ("torch::Tensor" in text or "__global__" in text)
