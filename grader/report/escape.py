@@ -7,7 +7,8 @@ import unicodedata
 
 MAX_SHOWN = 4000
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>$@^=]|^[-.])")
+_MARKDOWN = re.compile(r"([\\`*{}\[\]()#+!|~>$@^=]|^[-.]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_FEW = re.compile(r"([\\*\[\]|~$@#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _SCHEMES = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data):")
 
 
@@ -22,7 +23,14 @@ def clean(text: str, limit: int = MAX_SHOWN) -> str:
 
 
 def _harmless(character: str) -> bool:
-    return character in "\n\t" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    return character in "\n\t" or unicodedata.category(character) not in {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+        "Zl",
+        "Zp",
+    }
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -41,12 +49,14 @@ def prose(text: str, limit: int = 900) -> str:
     parts = one_line(text, limit).split("`")
     if len(parts) % 2 == 0:  # an odd backtick: none of them can be trusted to be ours
         return _escape_few("'".join(parts))
-    return "".join(code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts))
+    return "".join(
+        code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts)
+    )
 
 
 def _escape_few(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
-    text = re.sub(r"([\\*_\[\]|~$@#!])", r"\\\1", text)
+    text = _FEW.sub(r"\\\1", text)
     return _SCHEMES.sub(r"\1&#58;", text)
 
 

@@ -42,22 +42,26 @@ def render(review: Review) -> str:
     lines = (review.code or "").splitlines()
     notes = [finding for finding in review.findings if finding.severity == "note"]
     folded = [finding for finding in notes if finding.data.get("fold")]
-    return _templates().get_template("review.md.jinja").render(
-        review=review,
-        verdict=review.verdict,
-        evaluation=review.evaluation,
-        mend=next((item for item in review.repairs if item.kind != "reference"), None),
-        reference=next((item for item in review.repairs if item.kind == "reference"), None),
-        main=[finding for finding in review.findings if finding.severity != "note"],
-        notes=[finding for finding in notes if finding not in folded],
-        folded=sorted({f"{finding.name} ({finding.rule})" for finding in folded}),
-        excerpt=lambda finding: _excerpt(lines, finding),
-        where=where,
-        proof=proof,
-        resources=_resources(review),
-        launches=_launches(review.evaluation.runs),
-        workloads=_workloads(review),
-        trim=_trim_log,
+    return (
+        _templates()
+        .get_template("review.md.jinja")
+        .render(
+            review=review,
+            verdict=review.verdict,
+            evaluation=review.evaluation,
+            mend=next((item for item in review.repairs if item.kind != "reference"), None),
+            reference=next((item for item in review.repairs if item.kind == "reference"), None),
+            main=[finding for finding in review.findings if finding.severity != "note"],
+            notes=[finding for finding in notes if finding not in folded],
+            folded=sorted({f"{finding.name} ({finding.rule})" for finding in folded}),
+            excerpt=lambda finding: _excerpt(lines, finding),
+            where=where,
+            proof=proof,
+            resources=_resources(review),
+            launches=_launches(review.evaluation.runs),
+            workloads=_workloads(review),
+            trim=_trim_log,
+        )
     )
 
 
@@ -66,7 +70,11 @@ def where(finding: Finding) -> str:
     place = finding.place
     if place is None:
         return ""
-    lines = f"line {place.line}" if place.line >= place.end_line else f"lines {place.line}-{place.end_line}"
+    lines = (
+        f"line {place.line}"
+        if place.line >= place.end_line
+        else f"lines {place.line}-{place.end_line}"
+    )
     return f"{lines} (sample line {place.sample_line})" if place.sample_line else lines
 
 
@@ -116,7 +124,12 @@ def _workloads(review: Review) -> list[dict[str, str]]:
             outcome = "wrong" if item.counts else "differs, not counted"
             detail = item.mismatch.text if item.mismatch else item.note
         rows.append(
-            {"name": run.workload, "role": item.role if item else "", "outcome": outcome, "detail": detail}
+            {
+                "name": run.workload,
+                "role": item.role if item else "",
+                "outcome": outcome,
+                "detail": detail,
+            }
         )
     return rows
 
@@ -126,4 +139,6 @@ def _trim_log(log: str, lines: int = 60) -> str:
     if len(kept) <= lines:
         return "\n".join(kept)
     head = lines // 2
-    return "\n".join((*kept[:head], f"[... {len(kept) - 2 * head} lines left out ...]", *kept[-head:]))
+    return "\n".join(
+        (*kept[:head], f"[... {len(kept) - 2 * head} lines left out ...]", *kept[-head:])
+    )
