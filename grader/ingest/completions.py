@@ -97,17 +97,13 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
         return ()
     if answer := _last_answer(value):
         return (answer,)
-    for name in LIST_FIELDS:
-        items = value.get(name) if isinstance(value.get(name), list) else ()
-        if found := tuple(text for item in items or () for text in _completions(item, depth + 1)):
-            return found
-    for name in TEXT_FIELDS:
-        if text := _joined(value.get(name)):
-            return (text,)
-    for name in WRAPPERS:
-        if found := _completions(value.get(name), depth + 1):
-            return found
-    return ()
+    lists = (value[name] for name in LIST_FIELDS if isinstance(value.get(name), list))
+    ways = (
+        *(tuple(text for item in one for text in _completions(item, depth + 1)) for one in lists),
+        *((text,) for name in TEXT_FIELDS if (text := _joined(value.get(name)))),
+        *(_completions(value.get(name), depth + 1) for name in WRAPPERS),
+    )
+    return next(filter(None, ways), ())
 
 
 def _last_answer(value: dict[str, JsonValue]) -> str:

@@ -20,7 +20,7 @@ _PROBE = 65_536
 
 
 class Decoded(NamedTuple):
-    """A text with `\\n` line ends and what had to be done to read it."""
+    """A text with plain line ends and what had to be done to read it."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ def decode(data: bytes) -> Decoded:
 
 
 def clean(text: str) -> str:
-    """Return a text with `\\n` line ends, without a byte order mark and without lone surrogates."""
+    """Return a text with plain line ends, without a byte order mark and without lone surrogates."""
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -17,15 +17,19 @@ REFERENCE = "Model"
 MAX_CODE = 4_000_000
 """Characters of a submission; no program that a model writes comes near it."""
 
+MAX_BLOCKS = 24
+"""Earlier blocks that are looked at for the reference or for parts of the answer."""
+
 _GIVEN = re.compile(r"^.*\bgiven the following (?:PyTorch )?architecture\b.*$", re.MULTILINE)
+_PROGRAM = re.compile(r"^[ \t>]*class[ \t]+\w+.*:|__global__", re.MULTILINE)
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 
 
 def extract(sample: Sample) -> Extraction:
     """Return what a sample holds: the submission, a quoted reference, the text around it.
 
-    Never raises. The final answer is the last block that defines `ModelNew` (with a `forward`, if one has it),
-    after the reasoning if there is one there.
+    Never raises. The final answer is the last block that defines `ModelNew` (of those with a
+    `forward`, if any has one), behind the reasoning if there is one there.
     """
     text = sample.text
     prompted = _reference_in(sample.prompt) if sample.prompt else None
@@ -119,7 +123,7 @@ def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part
     """Return the blocks before the answer that aren't whole answers or references themselves."""
     return [
         Part(trimmed(lines), one.index)
-        for one in segments[max(0, before - 40) : before]
+        for one in segments[max(0, before - MAX_BLOCKS) : before]
         if one.inside
         and one.end - one.start <= MAX_CODE
         and not _defines(text, one, MODEL)
@@ -130,10 +134,9 @@ def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part
 
 def _reference_before(text: str, segments: tuple[Segment, ...], before: int) -> str | None:
     """Return the last quoted `Model` before the answer that is no answer itself."""
-    for one in reversed(segments[:before]):
-        if one.end - one.start > MAX_CODE or not _defines(text, one, REFERENCE):
-            continue
-        if _defines(text, one, MODEL):
+    quoting = [one for one in segments[:before] if _defines(text, one, REFERENCE)]
+    for one in reversed(quoting[-MAX_BLOCKS:]):
+        if one.end - one.start > MAX_CODE or _defines(text, one, MODEL):
             continue
         lines = trimmed(segment_lines(text, one))
         if not one.inside:
@@ -186,11 +189,13 @@ def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[i
 
 
 def _prose(text: str, spans: list[tuple[int, int]], code_line: int = 0) -> tuple[Prose, ...]:
-    """Return the runs of text outside the code, fence lines left out."""
+    """Return the runs of text outside the code; fence lines and other programs are left out."""
     runs: list[Prose] = []
     line = 1
     at = 0
     for one in cut_segments(text):
+        if one.inside and _PROGRAM.search(text, one.start, one.end):
+            continue
         for start, end in _outside(one, spans):
             line += text.count("\n", at, start)
             at = start

@@ -22,7 +22,8 @@ _TAG_LINE = re.compile(
     re.IGNORECASE,
 )
 _LEADING_TAGS = re.compile(
-    r"\s*(?:(?:<\|[^|<>\n]{1,40}\|>|</?think(?:ing)?>|<answer>|<code>)[a-z]{0,12})+(?=\S)",
+    r"(?:.*<\|(?:message|end_header_id|im_start|assistant)\|>|\s*(?:</?think(?:ing)?>|<answer>|<code>))"
+    r"(?=[^\s<])",
     re.IGNORECASE,
 )
 _TRAILING_TAGS = re.compile(
@@ -66,9 +67,17 @@ def without_tags(lines: Lines) -> Lines:
         start = 0  # only blank lines: they are the block's own
     while end > start and (is_tag_line(lines[end - 1].text) or not lines[end - 1].text.strip()):
         end -= 1
-    kept = list(trimmed(lines[start:end]))
-    if kept and (found := _LEADING_TAGS.match(kept[0].text)):
-        kept[0] = Line(kept[0].number, kept[0].text[found.end() :])
-    if kept and (found := _TRAILING_TAGS.search(kept[-1].text)):
-        kept[-1] = Line(kept[-1].number, kept[-1].text[: found.start()].rstrip())
-    return tuple(kept)
+    kept = trimmed(lines[start:end])
+    return tuple(without_glued_tags(line) for line in kept)
+
+
+def without_glued_tags(line: Line) -> Line:
+    """Take marks of a chat off both ends of a line of code."""
+    text = line.text
+    if "<" not in text:
+        return line
+    if found := _LEADING_TAGS.match(text):
+        text = text[found.end() :]
+    if found := _TRAILING_TAGS.search(text):
+        text = text[: found.start()].rstrip()
+    return Line(line.number, text)

@@ -12,8 +12,13 @@ MAX_TRIES = 24
 
 _START = re.compile(r"(?:import\s+[\w.]+|from\s+[\w.]+\s+import\b)")
 _CODE_LINE = re.compile(
-    r"[ \t]|[)\]}'\"#@]|(?:class|def|if|for|with|return|import|from)\b|[\w.]+\s*[=(]"
+    r"""[\x20\t]|[)\]}'"\#@]
+    |(?:class|def|if|elif|else|for|while|with|try|except|finally|async)\b.*:\s*(?:\#.*)?$
+    |import\s+[\w.]+|from\s+[\w.]+\s+import\b
+    |[\w.\[\]"']+\s*(?:[-+*/]?=|:\s*\w+\s*=|\()""",
+    re.VERBOSE,
 )
+"""A line that can stand in a program; what else stands at the left margin is prose."""
 
 
 def defines(text: str, name: str) -> bool:
@@ -42,7 +47,7 @@ def find_program(lines: Lines, name: str) -> tuple[Lines, bool]:
     last = max((i for i, line in enumerate(lines) if pattern.match(line.text)), default=-1)
     if last < 0:
         return (), False
-    starts = _starts(lines[: last + 1])
+    starts = import_lines(lines[: last + 1])
     best: Lines = ()
     for start in starts[:8] or [last]:
         region = lines[start:]
@@ -55,17 +60,29 @@ def find_program(lines: Lines, name: str) -> tuple[Lines, bool]:
 
 
 def longest_program(lines: Lines, least: int) -> Lines | None:
-    """Return the longest beginning that reads as Python and has at least that many lines."""
+    """Return the beginning that reads as Python if all that it leaves is prose.
+
+    It has at least `least` lines. None where the first line that can't be read looks like code: a
+    program that is cut off or wrong stays as it is.
+    """
     end = len(lines)
     for _ in range(MAX_TRIES):
         region = trimmed(lines[:end])
-        if len(region) < least:
-            return None
         error = python_error(region)
         if error is None:
-            return region
+            return _without_loose_words(region, least)
         end = min(error.line - 1, len(region) - 1)
+        if end < least or _CODE_LINE.match(region[end].text):
+            return None
     return None
+
+
+def _without_loose_words(lines: Lines, least: int) -> Lines:
+    """Drop headings at the end that read as Python by chance, like a single word."""
+    end = len(lines)
+    while end > least and (not lines[end - 1].text or not _CODE_LINE.match(lines[end - 1].text)):
+        end -= 1
+    return trimmed(lines[:end])
 
 
 def code_like(lines: Lines, least: int) -> Lines:
@@ -77,6 +94,6 @@ def code_like(lines: Lines, least: int) -> Lines:
     return trimmed(lines)
 
 
-def _starts(lines: Lines) -> list[int]:
-    """Return where imports begin, but only the first of a run of lines that are code."""
+def import_lines(lines: Lines) -> list[int]:
+    """Return the indices of the lines that import something."""
     return [i for i, line in enumerate(lines) if _START.match(line.text.strip())]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grader.ingest.fences import Segment, segment_lines
-from grader.ingest.markers import is_tag_line, without_tags
+from grader.ingest.markers import is_tag_line, without_glued_tags, without_tags
 from grader.ingest.numbered import (
     Line,
     Lines,
@@ -23,13 +23,15 @@ from grader.ingest.python_region import (
     class_line,
     defines,
     find_program,
+    import_lines,
     longest_program,
     python_error,
 )
 
 MAX_MERGED = 6
 """Neighbouring segments that are joined on either side."""
-MAX_CHARACTERS = 4_000_000
+MAX_CHARACTERS = 400_000
+"""Of a program that is put together from several segments; each attempt is parsed."""
 
 _LANGUAGE_LINES = frozenset({"python", "py", "python3", "copy", "copy code", "cuda", "plaintext"})
 
@@ -48,29 +50,47 @@ class Program(NamedTuple):
 def restore(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
     """Return the program in a segment that defines the class `name`."""
     at = segment.index
-    lines = trimmed(segment_lines(text, segment))
-    if segment.opening is None or not segment.inside:
+    if not segment.inside:
         return _unfenced(text, segments, segment, name)
+    lines = _without_language(trimmed(segment_lines(text, segment)))
     if python_error(lines) is None:
         return Program(lines, (), True, at, at)
-    for program in (_tidied(lines), _dedented(lines)):
-        if program is not None:
+    for way in (_closed_in_line, _tidied, _dedented):
+        if (program := way(lines, name)) is not None:
             return program._replace(first_segment=at, last_segment=at)
-    merged = _merged(text, segments, segment, name)
-    if merged is not None:
+    if (merged := _merged(text, segments, segment, name)) is not None:
         return merged
-    if segment.closing is None:
-        cut = _cut_prose(lines, name)
-        if cut is not None:
-            return cut._replace(first_segment=at, last_segment=at)
+    if segment.closing is None and (cut := _cut_prose(lines, name)) is not None:
+        return cut._replace(first_segment=at, last_segment=at)
     return Program(without_tags(lines), (), False, at, at)
 
 
-def _tidied(lines: Lines) -> Program | None:
-    """Take chat marks and a bare language name off the ends, or chat marks out of the middle."""
+def _without_language(lines: Lines) -> Lines:
+    """Drop a first line that only names the language: it would read as a name of the program."""
+    return lines[1:] if lines and lines[0].text.strip().lower() in _LANGUAGE_LINES else lines
+
+
+def _closed_in_line(lines: Lines, name: str) -> Program | None:
+    """End the block at a fence that stands at the end of a line of code."""
+    for index in range(_class_index(lines, name) + 1, len(lines)):
+        body = lines[index].text.rstrip()
+        if body.endswith(("```", "~~~")):
+            last = Line(lines[index].number, body.rstrip("`~"))
+            plain = (*lines[:index], last)
+            if python_error(plain) is None:
+                return Program(plain, ("the fence that closes the block stood in a line of code",))
+    return None
+
+
+def _class_index(lines: Lines, name: str) -> int:
+    pattern = class_line(name)
+    return max((i for i, line in enumerate(lines) if pattern.match(line.text)), default=0)
+
+
+def _tidied(lines: Lines, name: str) -> Program | None:
+    """Take chat marks off the ends, or out of the middle."""
+    del name
     plain = without_tags(lines)
-    if plain and plain[0].text.strip().lower() in _LANGUAGE_LINES:
-        plain = plain[1:]
     if plain != lines and python_error(plain) is None:
         return Program(plain, ("marks of the chat around the code were cut off",))
     inner = tuple(line for line in plain if not is_tag_line(line.text))
@@ -79,8 +99,9 @@ def _tidied(lines: Lines) -> Program | None:
     return None
 
 
-def _dedented(lines: Lines) -> Program | None:
+def _dedented(lines: Lines, name: str) -> Program | None:
     """Take off an indentation that the whole block has."""
+    del name
     indent = common_indent(lines)
     plain = without_indent(lines, indent)
     if indent and python_error(plain) is None:
@@ -90,8 +111,7 @@ def _dedented(lines: Lines) -> Program | None:
 
 def _cut_prose(lines: Lines, name: str) -> Program | None:
     """End an unclosed block where the text stops being Python."""
-    pattern = class_line(name)
-    least = max(i for i, line in enumerate(lines) if pattern.match(line.text)) + 1
+    least = _class_index(lines, name) + 1
     found = longest_program(lines, least)
     if found is None or "def forward" not in joined(found[least - 1 :]):
         return None
@@ -101,12 +121,15 @@ def _cut_prose(lines: Lines, name: str) -> Program | None:
 def _merged(
     text: str, segments: tuple[Segment, ...], segment: Segment, name: str
 ) -> Program | None:
-    """Join a segment with its neighbours: a fence line inside the code had cut it."""
+    """Join a segment with its neighbours: a fence line inside the code had cut it.
+
+    A segment outside of a block needs one before it: a stray fence had ended the block too early.
+    """
     at = segment.index
     spans = sorted(
         (
             (first, last)
-            for first in range(max(1, at - MAX_MERGED), at + 1)
+            for first in range(max(1, at - MAX_MERGED), at + segment.inside)
             for last in range(at, min(len(segments), at + MAX_MERGED + 1))
             if first < last
         ),
@@ -139,14 +162,15 @@ def _joined_lines(text: str, segments: tuple[Segment, ...], *, keep: bool) -> Li
 
 def _unfenced(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
     at = segment.index
-    lines, reads = find_program(_tagless(segment_lines(text, segment)), name)
-    if reads:
-        return Program(lines, ("the code stood without fences",), True, at, at)
-    merged = _merged(text, segments, segment, name)
-    if merged is not None:
-        return merged
-    return Program(without_tags(lines), ("the code stood without fences",), False, at, at)
-
-
-def _tagless(lines: Lines) -> Lines:
-    return tuple(line for line in lines if not is_tag_line(line.text))
+    lines = tuple(
+        without_glued_tags(line)
+        for line in segment_lines(text, segment)
+        if not is_tag_line(line.text)
+    )
+    program, reads = find_program(lines, name)
+    headless = not import_lines(lines[: _class_index(lines, name)])
+    if not reads or headless:  # the rest may stand in the block before a stray fence
+        merged = _merged(text, segments, segment, name)
+        if merged is not None:
+            return merged
+    return Program(program or lines, ("the code stood without fences",), reads, at, at)

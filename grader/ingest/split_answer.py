@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from grader.ingest.numbered import Line, Lines, joined
 from grader.source import read_python
@@ -12,11 +13,18 @@ from grader.source import read_python
 _KNOWN = frozenset(dir(builtins)) | {"__file__", "__name__", "__builtins__", "__doc__", "__spec__"}
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """An earlier block of the answer."""
 
     lines: Lines
     segment: int
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What it binds at module level; nothing if it isn't Python."""
+        tree, _ = read_python(joined(self.lines))
+        return frozenset(_module_names(tree)) if tree is not None else frozenset()
 
 
 def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...], set[int]]:
@@ -26,19 +34,20 @@ def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...],
     latest first; names that are passed as sources are taken from a block of CUDA or C++. Returns
     the program, notes, and the segments that became part of it.
     """
+    rest = list(earlier)
     used: set[int] = set()
     notes: list[str] = []
-    for _ in range(len(earlier) + 1):
-        missing = missing_names(joined(lines))
-        part = _defining(missing, [one for one in earlier if one.segment not in used])
+    while missing := missing_names(joined(lines)):
+        part = next((one for one in reversed(rest) if one.names & missing), None)
         if part is None:
             break
-        lines = (*part.lines, *lines)
+        rest.remove(part)
         used.add(part.segment)
+        lines = (*part.lines, *lines)
         notes.append(
-            f"the answer is split: the block at line {part.lines[0].number} was put before it"
+            f"the answer is split: the block at line {part.lines[0].number} was put before the rest"
         )
-    for name, block in _sources(lines, [one for one in earlier if one.segment not in used]):
+    for name, block in _sources(lines, rest):
         lines = (Line(0, f'{name} = r"""'), *block.lines, Line(0, '"""'), *lines)
         used.add(block.segment)
         notes.append(
@@ -73,17 +82,6 @@ def missing_names(code: str) -> frozenset[str]:
             case ast.alias(name=name, asname=other):
                 bound.add((other or name).split(".")[0])
     return frozenset(used - bound)
-
-
-def _defining(missing: frozenset[str], earlier: list[Part]) -> Part | None:
-    """Return the latest earlier block of Python that binds a missing name."""
-    if not missing:
-        return None
-    for part in reversed(earlier):
-        tree, _ = read_python(joined(part.lines))
-        if tree is not None and missing & _module_names(tree):
-            return part
-    return None
 
 
 def _module_names(tree: ast.Module) -> set[str]:
