@@ -14,6 +14,11 @@ IDEA = (
     "each folds its share into a few registers, and the shares meet by warp shuffles and shared memory."
 )
 
+FULL_IDEA = (
+    "The norm needs every value before the first result: two passes over memory, each at full width; the\n"
+    "second finds the last part of the first still in L2."
+)
+
 
 def _norm(task: Task) -> Operation:
     power = task.parameters.get("p", 2)
@@ -113,6 +118,17 @@ def _row_norm(task: Task, names: Names) -> str:
     return _along(task, names, _norm(task), _forward("1"))
 
 
+def _full_norm(task: Task, names: Names) -> str:
+    return module(
+        "full_norm.cu.jinja",
+        names,
+        title=f"{task.title}: reference-fixed kernel",
+        idea=FULL_IDEA,
+        body="def forward(self, x: torch.Tensor) -> torch.Tensor:\n    return EXTENSION.FUNCTION(x)\n",
+        values={},
+    )
+
+
 def _channel_norm(task: Task, names: Names) -> str:
     body = (
         "def __init__(self, num_features: int, eps: float = 1e-5):\n"
@@ -154,6 +170,7 @@ def _init_dim(task: Task) -> str:
 FAMILIES = (
     Family("row-norm", _row_norm),
     Family("channel-norm", _channel_norm),
+    Family("full-norm", _full_norm),
     Family("softmax", _softmax),
     Family("reduce", _reduce),
     Family("arg-reduce", _reduce),
