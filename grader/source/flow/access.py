@@ -1,0 +1,239 @@
+"""Reads and writes of memory by the threads of a block."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from grader.source.flow import memory
+from grader.source.flow.loops import Loops
+from grader.source.flow.memory import Region
+from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
+from grader.source.flow.values import Pointer, Value, binary, join, type_letter, unknown
+
+
+class Accesses(Loops):
+    """Addresses, loads and stores."""
+
+    def address(self, expr: Subscript) -> Pointer | None:
+        """Return where `base[index]` is, or None if the base is no memory that is known."""
+        base = self.eval(expr.base) if not isinstance(expr.base, Subscript) else None
+        pointer = base.pointer if base is not None else self._row(expr.base)
+        index = self.eval(expr.index)
+        if pointer is None:
+            return None
+        return self._advance(pointer, index, self._stride(pointer, pointer.depth), deeper=True)
+
+    def _row(self, expr: Expr) -> Pointer | None:
+        return self.address(expr) if isinstance(expr, Subscript) else None
+
+    @staticmethod
+    def _stride(pointer: Pointer, depth: int) -> int:
+        out = 1
+        for size in pointer.region.dims[depth + 1 :]:
+            out *= size
+        return out
+
+    @staticmethod
+    def _advance(pointer: Pointer, index: Value, stride: int, deeper: bool = False) -> Pointer:
+        """Return the pointer moved by `index` steps of `stride` elements."""
+        at = Value(pointer.offset, "l", pointer.varies)
+        by = binary("*", index, Value(stride * pointer.scale, "i", False))
+        moved = binary("+", at, by)
+        depth = pointer.depth + 1 if deeper else pointer.depth
+        return replace(pointer, offset=moved.number, varies=moved.number is None and moved.varies, depth=depth)
+
+    def move(self, left: Value, right: Value, op: str) -> Value:
+        """Return pointer arithmetic's result."""
+        if left.pointer is not None and right.pointer is not None:
+            return unknown(type_="l")
+        base, by = (left, right) if left.pointer is not None else (right, left)
+        pointer = base.pointer
+        if pointer is None:
+            return unknown(left, right)
+        if op == "-":
+            by = binary("-", Value(0, "i", False), by)
+        stride = self._stride(pointer, pointer.depth)
+        return Value(None, varies=False, pointer=self._advance(pointer, by, stride))
+
+    def address_of(self, expr: Expr) -> Value:
+        """Return the value of `&expr`."""
+        if isinstance(expr, Subscript):
+            pointer = self.address(expr)
+            if pointer is not None:
+                done = replace(pointer, depth=max(pointer.depth, len(pointer.region.dims)))
+                return Value(None, varies=False, pointer=done)
+            return Value(None, varies=False)
+        value = self.eval(expr) if not isinstance(expr, Lambda) else Value()
+        if isinstance(expr, Name):
+            box = self.find(expr.id)
+            if box is not None and value.pointer is None:
+                region = Region(expr.id, "local", summary=value)
+                return Value(None, varies=False, pointer=Pointer(region), thing=box)
+        if isinstance(expr, Member):
+            return Value(None, varies=False)
+        return value
+
+    def escape(self, value: Value) -> None:
+        """Note that memory may be accessed by something that isn't followed."""
+        if value.pointer is not None:
+            value.pointer.region.escaped = True
+            box = value.thing
+            if value.pointer.region.space == "local" and hasattr(box, "value"):
+                box.value = unknown(box.value)
+                box.value.varies = True
+
+    # --- loads -------------------------------------------------------------------------------
+
+    def load(self, pointer: Pointer | None, node: Node) -> Value:
+        """Read memory in the active threads."""
+        if pointer is None:
+            return Value(None, loaded=True)
+        region = pointer.region
+        if pointer.depth < len(region.dims):
+            return Value(None, varies=False, pointer=pointer)
+        if region.space == "global":
+            return self._load_global(pointer, node)
+        if region.space == "local":
+            return self._load_local(pointer)
+        return self._load_shared(pointer, node)
+
+    def _load_global(self, pointer: Pointer, node: Node) -> Value:
+        region = pointer.region
+        region.loads += 1
+        offset = Value(pointer.offset, "l", pointer.varies)
+        self.access("load", region, node, offset, scale=pointer.scale)
+        uniform = offset.uniform
+        parts = None if uniform else self.own
+        return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True)
+
+    @staticmethod
+    def _load_local(pointer: Pointer) -> Value:
+        region = pointer.region
+        index = Value(pointer.offset).scalar
+        if index is not None and index in region.values:
+            return region.values[index]
+        known = [region.summary] if region.summary is not None else []
+        if index is None:
+            known += list(region.values.values())
+        out = unknown(*known)
+        out.varies = out.varies or pointer.varies or isinstance(pointer.offset, np.ndarray)
+        return out
+
+    def _cells(self, pointer: Pointer, node: Node, kind: str) -> tuple[Any, Any] | None:
+        """Return the cells and the threads of a shared access; report what is out of range."""
+        region = pointer.region
+        if region.shadow is None or pointer.offset is None or isinstance(pointer.offset, float):
+            return None
+        offsets = np.broadcast_to(np.asarray(pointer.offset), (self.threads,))[self.mask]
+        threads = self.ids[self.mask]
+        inside = (offsets >= 0) & (offsets < region.shadow.cells)
+        if not inside.all():
+            if self.doubt == 0 and not region.escaped:
+                bad = offsets[~inside]
+                self.emit("shared-oob", node, region=region, cell=int(bad.max() if bad.max() > 0 else bad.min()),
+                          thread=int(threads[~inside][0]), count=len(bad), data={"access": kind})  # fmt: skip
+            offsets, threads = offsets[inside], threads[inside]
+        return offsets, threads
+
+    def _load_shared(self, pointer: Pointer, node: Node) -> Value:
+        region = pointer.region
+        region.loads += 1
+        letter = type_letter(self.type_name_of(region))
+        uniform = not pointer.varies if pointer.offset is None else not isinstance(pointer.offset, np.ndarray)
+        found = self._cells(pointer, node, "read")
+        if found is None or not len(found[0]) or pointer.scale > 1:
+            shadow = region.shadow
+            parts = memory.everything(shadow.parts) if shadow is not None else None
+            return Value(None, letter, not uniform, parts, parts is not None, loaded=True)
+        cells, threads = found
+        shadow = region.shadow
+        if self.doubt or region.escaped:
+            rows = None if shadow.parts is None else shadow.parts[cells]
+        else:
+            number = self.number_of(node)
+            rows = memory.read(shadow, cells, threads, self.clock, number, self.reporter(node, region))
+        parts = None
+        if rows is not None:
+            parts = np.zeros((self.threads, self.words), np.uint64)
+            parts[threads] = rows
+        return Value(None, letter, not uniform, parts, parts is not None, loaded=True)
+
+    def type_name_of(self, region: Region) -> str:
+        """Return the element type of a region."""
+        return region.type
+
+    # --- stores ------------------------------------------------------------------------------
+
+    def put(self, pointer: Pointer | None, value: Value, node: Node, atomic: bool = False) -> None:
+        """Write memory in the active threads."""
+        if pointer is None:
+            return
+        region = pointer.region
+        if region.space == "global":
+            offset = Value(pointer.offset, "l", pointer.varies)
+            region.stores += not atomic
+            region.atomics += atomic
+            kind = "atomic" if atomic else "store"
+            self.access(kind, region, node, offset, scale=pointer.scale, value=value)
+        elif region.space == "local":
+            self._put_local(pointer, value)
+        else:
+            self._put_shared(pointer, value, node, atomic)
+
+    def _put_local(self, pointer: Pointer, value: Value) -> None:
+        region = pointer.region
+        index = Value(pointer.offset).scalar
+        if index is not None and self.mask.all() and not self.doubt:
+            region.values[index] = value
+            return
+        old = [region.summary] if region.summary is not None else []
+        region.summary = unknown(*old, *region.values.values(), value)
+        region.summary.varies = True
+        region.values.clear()
+
+    def _put_shared(self, pointer: Pointer, value: Value, node: Node, atomic: bool) -> None:
+        region = pointer.region
+        region.stores += 1
+        region.atomics += atomic
+        shadow = region.shadow
+        if shadow is None:
+            return
+        found = self._cells(pointer, node, "write")
+        if found is None:
+            shadow.maybe_all()
+            shadow.parts = None
+            return
+        cells, threads = found
+        if not len(cells):
+            return
+        if self.doubt or region.escaped or pointer.scale > 1:
+            for step in range(pointer.scale):
+                inside = cells + step
+                shadow.maybe(inside[inside < shadow.cells])
+            return
+        before = shadow.initialised
+        parts = value.parts
+        if parts is not None:
+            parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
+        number, report = self.number_of(node), self.reporter(node, region)
+        if atomic:
+            memory.read(shadow, cells, threads, self.clock, number, report, atomic=True)
+        memory.write(shadow, cells, threads, self.clock, number, report, value, parts, atomic)
+        self.initialised += shadow.initialised - before
+
+    def note_vector(self, pointer: Pointer, width: int) -> None:
+        """Note a cast to a vector type, for alignment."""
+        if pointer.region.space == "global":
+            self.vectors.append((pointer, width))
+
+    @property
+    def vectors(self) -> list[tuple[Pointer, int]]:
+        """Casts to vector types so far."""
+        found: list[tuple[Pointer, int]] = self.__dict__.setdefault("_vectors", [])
+        return found
+
+
+__all__ = ["Accesses", "join"]

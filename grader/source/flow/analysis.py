@@ -1,0 +1,75 @@
+"""Everything that walking through a CUDA text shows, computed once for each set of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from grader.source.flow.host import HostRun, Sizes, roots, run_host
+from grader.source.flow.kernels import assume_block, walk_block
+from grader.source.flow.lower import lower
+from grader.source.flow.trace import Launch, Walk
+from grader.source.flow.tree import Program
+
+if TYPE_CHECKING:
+    from grader.source.units import Unit
+
+USUAL = Sizes("usual", by_rank={1: (5003,), 2: (6, 2100), 3: (3, 70, 1100), 4: (2, 300, 10, 12),
+                                5: (2, 20, 6, 10, 12)}, number=2100)  # fmt: skip
+ODD = Sizes("odd", by_rank={1: (1001,), 2: (3, 100), 3: (2, 100, 7), 4: (2, 100, 3, 5),
+                            5: (2, 20, 3, 5, 7)}, number=100)  # fmt: skip
+LONG = Sizes("long", by_rank={1: (1 << 20,), 2: (4, 200_003), 3: (2, 5, 200_003),
+                              4: (2, 9001, 3, 64), 5: (2, 9001, 3, 5, 7)}, number=200_003)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """One CUDA text, lowered, with its walks."""
+
+    program: Program
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
+    _walks: dict[str, tuple[Walk, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """Names of the host functions that are called from Python and launch kernels."""
+        return tuple(f.name for f in roots(self.program))
+
+    def host(self, sizes: Sizes) -> tuple[HostRun, ...]:
+        """Return what the host functions do for these sizes."""
+        if sizes.name not in self._hosts:
+            self._hosts[sizes.name] = tuple(
+                run_host(self.program, f, sizes) for f in roots(self.program)
+            )
+        return self._hosts[sizes.name]
+
+    def launches(self, sizes: Sizes) -> tuple[Launch, ...]:
+        """Return the launches for these sizes, in order, one a place."""
+        found: dict[tuple[int, tuple[str, ...]], Launch] = {}
+        for run in self.host(sizes):
+            for launch in run.launches:
+                found.setdefault((launch.call.node.id, launch.template), launch)
+        return tuple(found.values())
+
+    def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
+        """Return a walk of the first block of each launch for these sizes."""
+        if sizes.name not in self._walks:
+            self._walks[sizes.name] = tuple(self._walked(sizes))
+        return self._walks[sizes.name]
+
+    def _walked(self, sizes: Sizes) -> list[Walk]:
+        out = []
+        for launch in self.launches(sizes):
+            kernel = self.program.named(launch.kernel)
+            if kernel is not None and kernel.kind == "global":
+                out.append(walk_block(self.program, kernel, assume_block(launch)))
+        return out
+
+
+@lru_cache(maxsize=8)
+def flow(unit: Unit) -> Flow:
+    """Return the flow analysis of a unit, kept while it is being reviewed."""
+    return Flow(lower(unit.tree))

@@ -1,0 +1,125 @@
+"""Long loops: the first turns and the last one are enough."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from grader.source.flow.machine import Box, LoopFrame, Statements, forget
+from grader.source.flow.trace import StopWalkError
+from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Stmt, Unary, Update, walk
+from grader.source.flow.values import Value
+
+FEW_TURNS = 3
+GROWING_TURNS = 160
+"""Turns that a loop may take while it still fills new cells of a shared array."""
+WILD_TURNS = 70
+"""Turns of a loop without a simple counter."""
+
+
+@lru_cache(maxsize=4096)
+def _assigned(key: Any) -> frozenset[str]:
+    names: set[str] = set()
+    for part in walk(key.stmt):
+        if isinstance(part, Assign | Update):
+            target: Expr = part.target
+            if isinstance(target, Name):
+                names.add(target.id)
+        elif isinstance(part, Call):
+            names.update(a.id for a in part.args if isinstance(a, Name))
+        elif isinstance(part, Unary) and part.op == "&" and isinstance(part.operand, Name):
+            names.add(part.operand.id)
+    return frozenset(names)
+
+
+class _Key:
+    """A statement as a dictionary key, by its place."""
+
+    __slots__ = ("place", "stmt")
+
+    def __init__(self, stmt: Stmt) -> None:
+        self.stmt = stmt
+        self.place = (stmt.node.id, stmt.node.start_byte)
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.stmt is other.stmt
+
+
+def assigned_in(stmt: Stmt) -> frozenset[str]:
+    """Return the names that a statement may change."""
+    return _assigned(_Key(stmt))
+
+
+def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
+    """Return a loop's counter and what each turn adds to it, where it is that simple."""
+    step = loop.step
+    if isinstance(step, Update) and isinstance(step.target, Name):
+        return step.target.id, 1 if step.op == "++" else -1
+    if isinstance(step, Assign) and isinstance(step.target, Name) and step.op == "+=":
+        return step.target.id, step.value
+    if isinstance(step, Assign) and isinstance(step.target, Name) and step.op == "=":
+        value = step.value
+        if isinstance(value, Binary) and value.op == "+" and isinstance(value.left, Name):
+            if value.left.id == step.target.id:
+                return step.target.id, value.right
+    return None
+
+
+class Loops(Statements):
+    """Skipping of turns."""
+
+    def havoc(self, loop: Loop) -> None:
+        """Forget the numbers of all that a loop's body and step assign."""
+        for name in assigned_in(loop):
+            box = self.find(name)
+            if box is not None:
+                box.value = forget(box.value)
+
+    def skip_ahead(self, loop: Loop, frame: LoopFrame, grew: bool) -> None:
+        """Jump to the loop's last turn where its turns are all alike."""
+        plan = self._plan(loop) if frame.iteration >= FEW_TURNS or not grew else None
+        if plan is None:
+            if frame.iteration > WILD_TURNS + GROWING_TURNS:
+                self.walk.stop_node = loop.node
+                raise StopWalkError("a loop without an end in sight")
+            return
+        box, step, remaining = plan
+        if grew and frame.iteration < GROWING_TURNS and int(remaining.max()) < GROWING_TURNS:
+            return
+        if int(remaining.max()) <= 1:
+            return
+        if grew:
+            for region in self.walk.regions:
+                if region.shadow is not None:
+                    region.shadow.maybe_all()
+        for name in assigned_in(loop.body):
+            other = self.find(name)
+            if other is not None and other is not box:
+                other.value = forget(other.value)
+        ahead = np.maximum(remaining - 1, 0) * step
+        number = box.value.number + ahead
+        uniform = not isinstance(box.value.number, np.ndarray) and bool((ahead == ahead[0]).all())
+        box.value = Value(int(number[0]) if uniform else number, box.value.type)
+
+    def _plan(self, loop: Loop) -> tuple[Box, int, Any] | None:
+        """Return the counter, its step and how many turns are left for each thread."""
+        counter = counter_of(loop)
+        test = loop.test
+        if counter is None or not isinstance(test, Binary) or test.op not in {"<", "<="}:
+            return None
+        name, amount = counter
+        if not isinstance(test.left, Name) or test.left.id != name or name in assigned_in(loop.body):
+            return None
+        box = self.find(name)
+        step = amount if isinstance(amount, int) else self.eval(amount).scalar
+        bound = self.eval(test.right)
+        if box is None or step is None or step <= 0 or not box.value.known or not bound.known:
+            return None
+        limit = np.asarray(bound.number) + (1 if test.op == "<=" else 0)
+        remaining = -((box.value.number - limit) // step)
+        return box, step, np.where(self.mask, np.broadcast_to(remaining, (self.threads,)), 0)

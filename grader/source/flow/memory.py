@@ -1,0 +1,240 @@
+"""Memory regions, and the shadow of shared memory that catches threads in the act.
+
+The shadow follows the usual race detector's rule: two accesses to a cell by different threads, one of
+them a write, conflict unless a barrier lies between them. Inside a warp `__syncwarp` or a shuffle
+counts as the barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.source.flow.tree import Node
+from grader.source.flow.values import Bits, Mask, Value, join
+
+Ints = npt.NDArray[np.int64]
+MAX_CELLS = 1 << 17
+
+
+@dataclass(slots=True)
+class Tensor:
+    """A host tensor: where it came from and its sizes, as far as they are known."""
+
+    name: str
+    sizes: tuple[int, ...] | None = None
+    origin: str = "input"
+    """`input`, `empty`, `zeros`, `filled`, `clone`, `contiguous`, `derived`."""
+    source: Tensor | None = None
+    """The tensor that it was made from."""
+    node: Node = None
+    touched: set[str] = field(default_factory=set)
+    """What the host did with it: `contiguous`, `zero_`, ..."""
+
+    @property
+    def numel(self) -> int | None:
+        """Number of elements."""
+        if self.sizes is None:
+            return None
+        out = 1
+        for size in self.sizes:
+            out *= size
+        return out
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """A stretch of memory that pointers lead into."""
+
+    name: str
+    space: str
+    """`global`, `shared` or `local`."""
+    type: str = "?"
+    dims: tuple[int, ...] = ()
+    cells: int | None = None
+    node: Node = None
+    tensor: Tensor | None = None
+    dynamic: bool = False
+    escaped: bool = False
+    """Something that isn't followed (a library call, a cast) may have accessed it."""
+    shadow: Shadow | None = None
+    values: dict[int, Value] = field(default_factory=dict)
+    """Of a local array: what its cells hold."""
+    summary: Value | None = None
+    stores: int = 0
+    loads: int = 0
+    atomics: int = 0
+
+
+class Shadow:
+    """Per cell of a shared array: who wrote and read it last, and in which barrier interval."""
+
+    def __init__(self, cells: int, threads: int, words: int) -> None:
+        self.cells, self.threads, self.words = cells, threads, words
+        self.state = np.zeros(cells, np.int8)
+        self.write_epoch = np.full(cells, -1, np.int64)
+        self.write_warp_epoch = np.full(cells, -1, np.int64)
+        self.writer = np.full(cells, -1, np.int64)
+        self.write_node = np.full(cells, -1, np.int64)
+        self.atomic = np.zeros(cells, np.bool_)
+        self.read_epoch = np.full(cells, -1, np.int64)
+        self.read_warp_epoch = np.full(cells, -1, np.int64)
+        self.reader = np.full(cells, -1, np.int64)
+        self.many_readers = np.zeros(cells, np.bool_)
+        self.many_warps = np.zeros(cells, np.bool_)
+        self.read_node = np.full(cells, -1, np.int64)
+        self.parts: Bits | None = None
+        self.varies = np.zeros(cells, np.bool_)
+        self.initialised = 0
+
+    def maybe_all(self) -> None:
+        """Note that any cell may have been written."""
+        np.maximum(self.state, 1, out=self.state)
+
+    def maybe(self, cells: Ints) -> None:
+        """Note that these cells may have been written."""
+        self.state[cells] = np.maximum(self.state[cells], 1)
+
+
+@dataclass(slots=True)
+class Clock:
+    """Barrier intervals: of the block, and of each of its warps."""
+
+    epoch: int
+    warps: Ints
+    """Warp-level synchronisations so far, one entry a warp."""
+
+
+Report = Callable[..., None]
+
+
+def conflict_free(a_warp: Ints, b_warp: Ints, a_epoch: Ints, now: Ints) -> Mask:
+    """Return where two accesses of one block interval are ordered by a warp-level barrier."""
+    return np.asarray((a_warp == b_warp) & (a_epoch < now))
+
+
+def read(
+    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, report: Report,
+    atomic: bool = False,
+) -> Bits | None:  # fmt: skip
+    """Note reads of `cells` by `threads`; report what conflicts; return whose data was read."""
+    never = shadow.state[cells] == 0
+    if never.any():
+        report("uninit-shared-read", cells[never], threads[never], -1, False)
+    warps = threads >> 5
+    now = clock.warps[warps]
+    fresh = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
+    if atomic:
+        fresh &= ~shadow.atomic[cells]
+    if fresh.any():
+        writer_warp = shadow.writer[cells] >> 5
+        fresh &= ~conflict_free(warps, writer_warp, shadow.write_warp_epoch[cells], now)
+        if fresh.any():
+            other = int(shadow.write_node[cells[fresh][0]])
+            same = bool((writer_warp[fresh] == warps[fresh]).all())
+            report("race-raw", cells[fresh], threads[fresh], other, same)
+    if not atomic:
+        _note_read(shadow, cells, threads, clock, node_id, warps, now)
+    return None if shadow.parts is None else shadow.parts[cells]
+
+
+def _note_read(
+    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, warps: Ints, now: Ints
+) -> None:
+    again = shadow.read_epoch[cells] == clock.epoch
+    other = again & (shadow.reader[cells] != threads)
+    other_warp = again & ((shadow.reader[cells] >> 5) != warps)
+    fresh = cells[~again]
+    shadow.many_readers[fresh] = False
+    shadow.many_warps[fresh] = False
+    shadow.many_readers[cells[other]] = True
+    shadow.many_warps[cells[other_warp]] = True
+    shadow.reader[cells] = threads
+    shadow.many_readers[cells[shadow.reader[cells] != threads]] = True
+    shadow.many_warps[cells[(shadow.reader[cells] >> 5) != warps]] = True
+    shadow.read_epoch[cells] = clock.epoch
+    shadow.read_warp_epoch[cells] = now
+    shadow.read_node[cells] = node_id
+
+
+def write(
+    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, report: Report,
+    value: Value, parts: Bits | None, atomic: bool = False,
+) -> None:  # fmt: skip
+    """Note writes to `cells` by `threads`; report what conflicts with earlier accesses."""
+    warps = threads >> 5
+    now = clock.warps[warps]
+    differs = not value.uniform
+    was = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
+    if atomic:
+        was &= ~shadow.atomic[cells]
+    if was.any():
+        writer_warp = shadow.writer[cells] >> 5
+        was &= ~conflict_free(warps, writer_warp, shadow.write_warp_epoch[cells], now)
+        was &= (shadow.write_node[cells] != node_id) | differs
+        if was.any():
+            other = int(shadow.write_node[cells[was][0]])
+            report("race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all()))
+    _check_read_before_write(shadow, cells, threads, clock, report, warps, now)
+    shadow.writer[cells] = threads
+    if differs and not atomic:
+        lost = shadow.writer[cells] != threads
+        if lost.any():
+            report("race-waw", cells[lost], threads[lost], node_id, False)
+    shadow.write_epoch[cells] = clock.epoch
+    shadow.write_warp_epoch[cells] = now
+    shadow.write_node[cells] = node_id
+    shadow.atomic[cells] = atomic
+    new = shadow.state[cells] < 2
+    if new.any():
+        shadow.initialised += int(new.sum())
+    shadow.state[cells] = 2
+    shadow.varies[cells] = differs
+    _store_parts(shadow, cells, parts, atomic)
+
+
+def _check_read_before_write(
+    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, report: Report, warps: Ints, now: Ints
+) -> None:
+    read_ = shadow.read_epoch[cells] == clock.epoch
+    if not read_.any():
+        return
+    other = read_ & (shadow.many_readers[cells] | (shadow.reader[cells] != threads))
+    across = shadow.many_warps[cells] | ((shadow.reader[cells] >> 5) != warps)
+    ordered = ~across & (shadow.read_warp_epoch[cells] < now)
+    other &= ~ordered
+    if other.any():
+        node = int(shadow.read_node[cells[other][0]])
+        report("race-war", cells[other], threads[other], node, not bool(across[other].any()))
+
+
+def _store_parts(shadow: Shadow, cells: Ints, parts: Bits | None, atomic: bool) -> None:
+    if parts is None and shadow.parts is None:
+        return
+    if shadow.parts is None:
+        shadow.parts = np.zeros((shadow.cells, shadow.words), np.uint64)
+    if atomic:
+        if parts is not None:
+            np.bitwise_or.at(shadow.parts, cells, parts)
+        return
+    shadow.parts[cells] = 0 if parts is None else parts
+
+
+def everything(parts: Bits | None) -> Bits | None:
+    """Return the union over all rows, as one row."""
+    return None if parts is None else np.bitwise_or.reduce(parts, axis=0, keepdims=True)
+
+
+def whole_row(threads: int, words: int, members: Any = None) -> Bits:
+    """Return a row with the bits of `members` set (all threads when None)."""
+    row = np.zeros((1, words), np.uint64)
+    for t in range(threads) if members is None else members:
+        row[0, int(t) >> 6] |= np.uint64(1) << np.uint64(int(t) & 63)
+    return row
+
+
+__all__ = ["Clock", "Region", "Shadow", "Tensor", "everything", "join", "read", "whole_row", "write"]

@@ -1,0 +1,334 @@
+"""A function body as a small tree: the part of CUDA C++ that the rules reason about.
+
+Every node keeps the tree-sitter node it came from, so that what is found can be placed. Lists are
+tuples and nodes are frozen: one lowering serves all the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+Node = Any
+"""A tree-sitter node (the library has no usable static types for its Python objects)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """An expression."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Expr):
+    """A literal; `type` is one of the letters of `values.Value`."""
+
+    value: int | float
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Expr):
+    """A string literal."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    """An identifier, with its namespaces if it has any."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    """`-a`, `!a`, `~a`, `*a`, `&a`."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    """`a op b`, without assignment."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Expr):
+    """`target op value`; `op` is `=` or `+=` and so on."""
+
+    op: str
+    target: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Update(Expr):
+    """`++a` or `a--`."""
+
+    op: str
+    target: Expr
+    prefix: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Expr):
+    """`test ? yes : no`."""
+
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Subscript(Expr):
+    """`base[index]`."""
+
+    base: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Expr):
+    """`base.name` or `base->name`."""
+
+    base: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A call. `name` is the last part of a plain name; a method has its object in `base`."""
+
+    name: str
+    qualified: str
+    base: Expr | None
+    template: tuple[str, ...]
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCall(Expr):
+    """`kernel<template><<<grid, block, shared, stream>>>(args)`."""
+
+    kernel: str
+    template: tuple[str, ...]
+    config: tuple[Expr, ...]
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    """A conversion; `pointer` when the target is a pointer type."""
+
+    type: str
+    pointer: bool
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf(Expr):
+    """`sizeof(type)` or `sizeof(expression)`."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda(Expr):
+    """A lambda expression."""
+
+    parameters: tuple[Parameter, ...]
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Expr):
+    """An initializer list `{a, b}`, or a comma expression when `comma` holds."""
+
+    items: tuple[Expr, ...]
+    comma: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear(Expr):
+    """An expression that the lowering doesn't know, with the known parts in it."""
+
+    parts: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stmt:
+    """A statement."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Declare(Stmt):
+    """One declared name."""
+
+    name: str
+    type: str
+    dims: tuple[Expr | None, ...] = ()
+    init: Expr | None = None
+    shared: bool = False
+    extern: bool = False
+    static: bool = False
+    pointer: bool = False
+    reference: bool = False
+    const: bool = False
+    volatile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate(Stmt):
+    """An expression statement."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Stmt):
+    """Statements in order."""
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Stmt):
+    """A branch."""
+
+    test: Expr
+    then: Stmt
+    orelse: Stmt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Stmt):
+    """`for`, `while` or `do` (whose test comes last)."""
+
+    kind: str
+    init: Stmt | None
+    test: Expr | None
+    step: Expr | None
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Stmt):
+    """`return`, with or without a value."""
+
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(Stmt):
+    """`break` or `continue`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(Stmt):
+    """A statement that is not understood (inline assembly, goto, a broken parse)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A function parameter."""
+
+    name: str
+    type: str
+    pointer: bool
+    reference: bool
+    const: bool
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateParameter:
+    """A template parameter: a type, or a value with its default's text."""
+
+    name: str
+    is_type: bool
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with a body."""
+
+    name: str
+    kind: str
+    """`global`, `device` or `host`."""
+    returns: str
+    parameters: tuple[Parameter, ...]
+    template: tuple[TemplateParameter, ...]
+    body: Stmt
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A `#define`; `parameters` is None for one without parentheses."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    text: str
+    expr: Expr | None
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One CUDA or C++ text."""
+
+    functions: tuple[Function, ...]
+    macros: Mapping[str, Macro]
+    constants: tuple[Declare, ...]
+    launches: tuple[tuple[Function, LaunchCall], ...]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    broken: bool = False
+    """The parse has error nodes."""
+
+    def named(self, name: str) -> Function | None:
+        """Return the last function of that name with a body."""
+        for function in reversed(self.functions):
+            if function.name == name:
+                return function
+        return None
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The `__global__` functions."""
+        return tuple(f for f in self.functions if f.kind == "global")
+
+
+def children(item: Expr | Stmt) -> Iterator[Expr | Stmt]:
+    """Yield the direct parts of a node, in source order."""
+    for slot in fields(item):
+        value = getattr(item, slot.name)
+        if isinstance(value, Expr | Stmt):
+            yield value
+        elif isinstance(value, tuple):
+            for part in value:
+                if isinstance(part, Expr | Stmt):
+                    yield part
+
+
+def walk(item: Expr | Stmt | None) -> Iterator[Expr | Stmt]:
+    """Yield a node and all below it, parents first, in source order."""
+    stack: list[Expr | Stmt] = [] if item is None else [item]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(list(children(current))))

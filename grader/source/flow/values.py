@@ -1,0 +1,254 @@
+"""What a variable can hold while a block of threads is walked through: known numbers or not.
+
+A number is known for every thread of the block, as one scalar (the same in all threads) or as one
+array with an entry a thread; floating point data is never known. What isn't known is at least known
+to be the same in all threads or not (`varies`), and which threads' data went into it (`parts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bits = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+Number = int | float | npt.NDArray[Any] | None
+
+RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
+SIZES = {
+    "bool": 1, "char": 1, "int8_t": 1, "uint8_t": 1, "unsigned char": 1, "short": 2, "half": 2, "__half": 2,
+    "at::Half": 2, "c10::Half": 2, "__nv_bfloat16": 2, "at::BFloat16": 2, "c10::BFloat16": 2, "nv_bfloat16": 2,
+    "int": 4, "unsigned": 4, "unsigned int": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "uint": 4,
+    "double": 8, "long": 8, "long long": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "unsigned long long": 8,
+    "unsigned long": 8, "half2": 4, "__half2": 4, "float2": 8, "int2": 8, "float3": 12, "float4": 16, "int4": 16,
+    "double2": 16, "uint4": 16, "uint2": 8, "double4": 32, "scalar_t": 4, "ptrdiff_t": 8, "int16_t": 2, "uint16_t": 2,
+}  # fmt: skip
+"""Bytes of the types that kernels use; `scalar_t` counts as float."""
+
+VECTORS = {"float2": 2, "float3": 3, "float4": 4, "int2": 2, "int4": 4, "double2": 2, "double4": 4,
+           "half2": 2, "__half2": 2, "uint4": 4, "uint2": 2, "short4": 4, "char4": 4, "longlong2": 2,
+           "__nv_bfloat162": 2}  # fmt: skip
+
+
+def type_letter(text: str) -> str:
+    """Return the letter of an arithmetic type: i, u, l (64 bits), f (float and smaller), d, b, or ?."""
+    if text in {"int", "int32_t", "short", "char", "signed", "signed int", "int16_t", "int8_t"}:
+        return "i"
+    if text in {"unsigned", "unsigned int", "uint32_t", "uint", "uint8_t", "unsigned char"}:
+        return "u"
+    if text in {"size_t", "int64_t", "uint64_t", "long", "long long", "unsigned long long",
+                "unsigned long", "ptrdiff_t", "long long int", "long int"}:  # fmt: skip
+        return "l"
+    if text == "double":
+        return "d"
+    if text == "bool":
+        return "b"
+    if text in {"float", "half", "__half", "scalar_t", "at::Half", "c10::Half", "__nv_bfloat16"}:
+        return "f"
+    return "?"
+
+
+@dataclass(slots=True)
+class Value:
+    """One value in all the threads of a block."""
+
+    number: Number = None
+    type: str = "?"
+    varies: bool = True
+    """Of an unknown number: whether threads may hold different ones."""
+    parts: Bits | None = None
+    """Bit s of row t: data that thread s loaded is in the value of thread t."""
+    reduced: bool = False
+    """Threads exchanged it: it came through a shuffle or a shared array that threads combine in."""
+    pointer: Pointer | None = None
+    thing: Any = None
+    """A tensor, dim3, lambda, thread group or other object."""
+    loaded: bool = False
+    """It depends on data from memory."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the number is known for every thread."""
+        return self.number is not None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all threads hold the same."""
+        if self.number is None:
+            return not self.varies
+        return not isinstance(self.number, np.ndarray)
+
+    @property
+    def scalar(self) -> int | None:
+        """The number, when it is an integer that all threads share."""
+        if isinstance(self.number, int | np.integer | bool):
+            return int(self.number)
+        return None
+
+
+@dataclass(slots=True)
+class Pointer:
+    """An address: a place in a memory region, in units of `scale` elements of the region."""
+
+    region: Any
+    offset: Number = 0
+    varies: bool = False
+    """Of an unknown offset: whether threads may hold different ones."""
+    scale: int = 1
+    depth: int = 0
+    """How many dimensions of an array are already indexed."""
+    type: str = "?"
+
+
+def unknown(*sources: Value, type_: str | None = None) -> Value:
+    """Return a value of which only the dependence on `sources` is known."""
+    parts: Bits | None = None
+    varies = reduced = loaded = False
+    kind = "?"
+    for source in sources:
+        varies = varies or not source.uniform
+        reduced = reduced or source.reduced
+        loaded = loaded or source.loaded
+        parts = join(parts, source.parts)
+        kind = promote(kind, source.type)
+    return Value(None, type_ or kind, varies, parts, reduced, loaded=loaded)
+
+
+def join(a: Bits | None, b: Bits | None) -> Bits | None:
+    """Return the union of two sets of contributing threads."""
+    if a is None or b is None or a is b:
+        return a if b is None else b
+    return np.bitwise_or(a, b)
+
+
+def promote(a: str, b: str) -> str:
+    """Return the type of an arithmetic result."""
+    return a if RANK.get(a, -1) >= RANK.get(b, -1) else b
+
+
+def _divide(a: Any, b: Any) -> Number:
+    if np.any(np.equal(b, 0)):
+        return None
+    if np.all(np.greater_equal(a, 0)) and np.all(np.greater(b, 0)):
+        return a // b  # type: ignore[no-any-return]
+    return np.trunc(np.true_divide(a, b)).astype(np.int64) if np.ndim(a) or np.ndim(b) else int(a / b)
+
+
+def _remainder(a: Any, b: Any) -> Number:
+    quotient = _divide(a, b)
+    return None if quotient is None else a - quotient * b  # type: ignore[no-any-return]
+
+
+def _shift(a: Any, b: Any, left: bool) -> Number:
+    if np.any(np.less(b, 0)) or np.any(np.greater(b, 40)):
+        return None
+    return (a << b) if left else (a >> b)  # type: ignore[no-any-return]
+
+
+def arithmetic(op: str, a: Any, b: Any) -> Number:
+    """Return `a op b` with C's rules for integers, or None where it has no value."""
+    match op:
+        case "+":
+            return a + b  # type: ignore[no-any-return]
+        case "-":
+            return a - b  # type: ignore[no-any-return]
+        case "*":
+            return a * b  # type: ignore[no-any-return]
+        case "/":
+            return _divide(a, b)
+        case "%":
+            return _remainder(a, b)
+        case "<<":
+            return _shift(a, b, True)
+        case ">>":
+            return _shift(a, b, False)
+        case "&":
+            return a & b  # type: ignore[no-any-return]
+        case "|":
+            return a | b  # type: ignore[no-any-return]
+        case "^":
+            return a ^ b  # type: ignore[no-any-return]
+        case "<":
+            return a < b  # type: ignore[no-any-return]
+        case "<=":
+            return a <= b  # type: ignore[no-any-return]
+        case ">":
+            return a > b  # type: ignore[no-any-return]
+        case ">=":
+            return a >= b  # type: ignore[no-any-return]
+        case "==":
+            return a == b  # type: ignore[no-any-return]
+        case "!=":
+            return a != b  # type: ignore[no-any-return]
+    return None
+
+
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+def binary(op: str, a: Value, b: Value) -> Value:
+    """Return `a op b` in every thread."""
+    kind = "b" if op in COMPARISONS else promote(a.type, b.type)
+    if a.number is None or b.number is None or isinstance(a.number, float) or isinstance(b.number, float):
+        zero = op in {"*", "&"} and (_is_zero(a) or _is_zero(b)) and kind in "iulb"
+        return Value(0, kind) if zero else unknown(a, b, type_=kind)
+    try:
+        number = arithmetic(op, a.number, b.number)
+    except (TypeError, ValueError, OverflowError):
+        return unknown(a, b, type_=kind)
+    if number is None:
+        return unknown(a, b, type_=kind)
+    if isinstance(number, int) and abs(number) > 1 << 62:
+        return Value(None, kind, varies=False)
+    return Value(number, kind, False)
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value.number, int) and value.number == 0
+
+
+def truth(value: Value) -> bool | Mask | None:
+    """Return whether a value counts as true: for all threads, a thread, or not known."""
+    if value.number is None:
+        return None
+    if isinstance(value.number, np.ndarray):
+        return np.asarray(value.number != 0)
+    return bool(value.number)
+
+
+def blend(old: Value, new: Value, mask: Mask) -> Value:
+    """Return `new` where the mask holds and `old` elsewhere."""
+    parts = None
+    if old.parts is not None or new.parts is not None:
+        zero = np.zeros((1, 1), np.uint64)
+        left = zero if new.parts is None else new.parts
+        right = zero if old.parts is None else old.parts
+        parts = np.where(mask[:, None], left, right)
+    out = Value(
+        None,
+        new.type if new.type != "?" else old.type,
+        True,
+        parts,
+        old.reduced or new.reduced,
+        new.pointer if new.pointer is not None else old.pointer,
+        new.thing if new.thing is not None else old.thing,
+        old.loaded or new.loaded,
+    )
+    if old.number is not None and new.number is not None:
+        out.number = np.where(mask, new.number, old.number)
+    return out
+
+
+def merge(old: Value, new: Value, varying: bool) -> Value:
+    """Return what holds when it isn't known whether `new` replaced `old`."""
+    out = unknown(old, new)
+    out.varies = out.varies or varying
+    out.pointer = new.pointer if new.pointer is not None else old.pointer
+    out.thing = new.thing if new.thing is not None else old.thing
+    if old.number is not None and new.number is not None:
+        same = np.array_equal(old.number, new.number)
+        out.number = new.number if same else None
+    return out
