@@ -1,0 +1,235 @@
+"""Rewrites of fixed shared arrays that are too large: shrink, make dynamic, or do without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Edit, Fix
+from grader.rules.cuda_code import around, cuda_code, one_line, text
+from grader.rules.fold import fold
+from grader.rules.mending import delete_lines_of, fix, replace_node
+
+if TYPE_CHECKING:
+    from grader.source import Kernel, Launch, SharedArray, Unit
+
+OPT_IN = 232_448
+"""Bytes of shared memory that a block may opt in to on the largest GPUs (sm_90)."""
+
+
+def uses(unit: Unit, kernel: Kernel, name: str) -> list[Node]:
+    """Return the places where a kernel names an array, without its declaration."""
+    body = kernel.body
+    if body is None:
+        return []
+    return [
+        node
+        for node in cuda_code(unit).names.get(name, ())
+        if body.start_byte <= node.start_byte < body.end_byte and not _in_declarator(node)
+    ]
+
+
+def _in_declarator(node: Node) -> bool:
+    parent = node.parent
+    while parent is not None and parent.type == "array_declarator":
+        parent = parent.parent
+    return (
+        parent is not None
+        and parent.type in {"declaration", "init_declarator"}
+        and (node.parent is not None and node.parent.type == "array_declarator")
+    )
+
+
+# reading global memory instead
+
+
+def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
+    """Read global memory where the array only held a copy of it: `s[i] = x[base + i]`."""
+    subscripts = [_subscript(node) for node in uses(unit, kernel, array.name)]
+    if not subscripts or any(node is None for node in subscripts) or len(array.dims) != 1:
+        return ()
+    known = [node for node in subscripts if node is not None]
+    stores = [node for node in known if _is_store(node)]
+    if len(stores) != 1:
+        return ()
+    origin = _origin(stores[0], kernel)
+    index = _index(stores[0])
+    if origin is None or index is None or index.type != "identifier":
+        return ()
+    variable = text(index)
+    edits: list[Edit | None] = [delete_lines_of(unit, array.node), _drop_store(unit, stores[0])]
+    for node in known:
+        if node is not stores[0]:
+            read = _index(node)
+            if read is None or read.type not in {"identifier", "number_literal"}:
+                return ()
+            new = re.sub(rf"\b{re.escape(variable)}\b", text(read), text(origin))
+            edits.append(replace_node(unit, node, new))
+    label = f"read {one_line(origin)} where {array.name} was read, and drop the copy"
+    return fix(label, edits)
+
+
+def _subscript(node: Node) -> Node | None:
+    parent = node.parent
+    if parent is None or parent.type != "subscript_expression":
+        return None
+    return parent if parent.child_by_field_name("argument") == node else None
+
+
+def _index(subscript: Node) -> Node | None:
+    indices = subscript.child_by_field_name("indices")
+    inner = indices.named_children if indices is not None else []
+    return inner[0] if len(inner) == 1 else None
+
+
+def _is_store(subscript: Node) -> bool:
+    parent = subscript.parent
+    return (
+        parent is not None
+        and parent.type in {"assignment_expression", "update_expression"}
+        and (parent.type == "update_expression" or parent.child_by_field_name("left") == subscript)
+    )
+
+
+def _origin(store: Node, kernel: Kernel) -> Node | None:
+    """Return `x[base + i]`, where it is a const input that a plain assignment copies from."""
+    assignment = store.parent
+    if assignment is None or text(assignment.child_by_field_name("operator")) != "=":
+        return None
+    right = assignment.child_by_field_name("right")
+    if right is None or right.type != "subscript_expression":
+        return None
+    owner = text(right.child_by_field_name("argument"))
+    inputs = {one.name for one in kernel.parameters if one.is_pointer and one.is_const}
+    return right if owner in inputs else None
+
+
+def _drop_store(unit: Unit, store: Node) -> Edit | None:
+    """Remove the copying statement, and the loop around it where it does nothing else."""
+    statement = store
+    for outer in around(store):
+        if outer.type == "expression_statement":
+            statement = outer
+            break
+    parent = statement.parent
+    if parent is not None and parent.type == "compound_statement":
+        if len([child for child in parent.named_children if child.type != "comment"]) > 1:
+            return delete_lines_of(unit, statement)
+        statement, parent = parent, parent.parent
+    if parent is not None and parent.type in {"for_statement", "while_statement"}:
+        return delete_lines_of(unit, parent)
+    return replace_node(unit, statement, ";")
+
+
+# shrinking
+
+
+def shrink(
+    unit: Unit, kernel: Kernel, array: SharedArray, launches: Iterable[Launch]
+) -> tuple[Fix, ...]:
+    """Give the array one element a thread, where no thread uses another element than its own."""
+    blocks = {fold(unit, launch.block) for launch in launches}
+    if len(blocks) != 1 or None in blocks or len(array.dims) != 1:
+        return ()
+    size = next(block for block in blocks if block is not None)
+    for node in uses(unit, kernel, array.name):
+        subscript = _subscript(node)
+        index = _index(subscript) if subscript is not None else None
+        if index is None or not _below(unit, index, kernel, size):
+            return ()
+    edit = replace_node(unit, array.dims[0], str(size))
+    return fix(f"give {array.name} one element for each of the {size} threads", [edit])
+
+
+def _below(unit: Unit, index: Node, kernel: Kernel, size: int) -> bool:
+    if text(index) == "threadIdx.x":
+        return True
+    value = fold(unit, index)
+    if value is not None:
+        return value < size
+    return index.type == "identifier" and text(index) in thread_ids(unit, kernel)
+
+
+def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
+    """Return the names that are initialised with `threadIdx.x` and never assigned again."""
+    code = cuda_code(unit)
+    found = {
+        text(node.child_by_field_name("declarator"))
+        for node in code.of("init_declarator")
+        if text(node.child_by_field_name("value")) == "threadIdx.x"
+        and kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
+    }
+    changed = {
+        text(node.child_by_field_name("left"))
+        for node in code.of("assignment_expression")
+        if kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
+    }
+    return found - changed
+
+
+# dynamic shared memory
+
+
+def make_dynamic(
+    unit: Unit,
+    kernel: Kernel,
+    array: SharedArray,
+    count: int,
+    size: int,
+    launches: Iterable[Launch],
+) -> tuple[Fix, ...]:
+    """Declare the array `extern`, opt in to its size, and reserve it at each launch.
+
+    `count` is its number of elements, `size` the bytes of the largest element type.
+    """
+    sites = tuple(launches)
+    if count * size > OPT_IN or not sites or any(one.dynamic for one in kernel.shared):
+        return ()
+    edits: list[Edit | None] = [replace_node(unit, array.node, _dynamic_declaration(unit, array))]
+    for launch in sites:
+        edits += _reserve(unit, kernel, array, count, launch)
+    return fix(f"make {array.name} dynamic shared memory and opt in to its size", edits)
+
+
+def _dynamic_declaration(unit: Unit, array: SharedArray) -> str:
+    raw, kind = f"{array.name}_bytes", array.element_type
+    inner = "".join(f"[{text(dim)}]" for dim in array.dims[1:])
+    pointer = f"(*{array.name}){inner}" if inner else f"* {array.name}"
+    cast = f"{kind} (*){inner}" if inner else f"{kind}*"
+    return (
+        f"extern __shared__ __align__(16) unsigned char {raw}[];\n"
+        f"    {kind} {pointer} = reinterpret_cast<{cast}>({raw});"
+    )
+
+
+def _reserve(
+    unit: Unit, kernel: Kernel, array: SharedArray, count: int, launch: Launch
+) -> Iterator[Edit | None]:
+    if launch.shared is not None or launch.block is None:
+        yield None
+        return
+    kind = array.element_type
+    for parameter, argument in zip(
+        kernel.template_parameters, launch.template_arguments, strict=False
+    ):
+        if parameter.name == kind:
+            kind = text(argument)
+    amount = f"{count} * sizeof({kind})"
+    end = launch.block.end_byte
+    yield unit.edit(end, end, f", {amount}")
+    statement = next(
+        (outer for outer in around(launch.node) if outer.type == "expression_statement"), None
+    )
+    name = kernel.name
+    if launch.template_arguments:
+        name += f"<{', '.join(text(one) for one in launch.template_arguments)}>"
+    opt_in = (
+        f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {amount});\n"
+    )
+    if statement is None:
+        yield None
+    else:
+        yield unit.edit(statement.start_byte, statement.start_byte, opt_in)
