@@ -1,1 +1,1 @@
-"""guest"""
+"""The only code that shares a process with generated code: the standard library and torch."""

@@ -1,1 +1,20 @@
-"""sandbox"""
+"""Guests that can't get out: forms of isolation, and one job with one guest."""
+
+from grader.sandbox.form import Form
+from grader.sandbox.forms import forms, strongest
+from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload
+from grader.sandbox.limits import Limits
+from grader.sandbox.session import converse
+
+__all__ = [
+    "Form",
+    "GuestJob",
+    "GuestOutput",
+    "GuestReply",
+    "GuestResult",
+    "GuestWorkload",
+    "Limits",
+    "converse",
+    "forms",
+    "strongest",
+]

@@ -1,0 +1,75 @@
+"""The program in the sandbox: runs one job for the host over two file descriptors.
+
+Started as `python main.py READ_FD WRITE_FD`. Nothing that it says is believed on the host, beyond
+bytes that are compared there; its bookkeeping is kept out of easy reach, and nothing rests on that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # The sandbox shows only `grader/__init__.py` and `grader/guest`.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from grader.guest import artifact, confine, probe
+from grader.guest.protocol import Channel, Frame, ProtocolError
+
+
+def hide(descriptor: int) -> int:
+    """Move a descriptor to a number that can't be guessed, and let no child inherit it."""
+    target = random.SystemRandom().randrange(100, 900)
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, target)
+    os.close(descriptor)
+    return moved
+
+
+def main() -> None:
+    """Confine this process, then serve one job."""
+    channel = Channel(hide(int(sys.argv[1])), hide(int(sys.argv[2])))
+    confine.apply(channel.receive("confine").header, bytes(channel.receive("filter").body))
+    channel.send("hello", python=sys.version.split()[0])
+    frame = channel.receive("job", "probe")
+    if frame.kind == "probe":
+        channel.send("probed", broken=probe.broken(**frame.header))
+    else:
+        serve(channel, frame)
+    # Threads and atexit hooks of the submission have nothing more to say.
+    os._exit(0)
+
+
+def serve(channel: Channel, job: Frame) -> None:
+    """Answer one job."""
+    import torch
+
+    from grader.guest import session, tensors
+
+    channel.send("loaded", torch=torch.__version__)
+    settings = json.loads(bytes(channel.receive("settings").body))
+    scratch = Path(settings["scratch"])
+    scratch.mkdir(parents=True, exist_ok=True)
+    os.environ.update(settings["env"])
+    os.chdir(scratch)
+    artifact.receive(channel, scratch, job.header["files"])
+    given = [tensors.from_frame(channel.receive("tensor")) for _ in range(job.header["tensors"])]
+    names = job.header["state"] or []
+    # Tensors among the constructor's arguments come first, weights last.
+    weights = dict(zip(names, given[len(given) - len(names) :], strict=True))
+    init = tuple(given[value] if kind == "tensor" else value for kind, value in settings["init"])
+    session.Session(
+        channel, job, scratch, init, weights, settings["options"], settings["preload"]
+    ).run()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ProtocolError as error:
+        # The host went away or is broken: there is nobody to tell but the log.
+        sys.stderr.write(f"guest: {error}\n")
+        os._exit(70)

@@ -1,0 +1,100 @@
+"""Where a guest's tensors live: the CPU, a GPU, or the CPU simulator that claims to be one."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+
+class Placement:
+    """The CPU; base of the two devices."""
+
+    def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return the tensor as the submission is to see it."""
+        return tensor
+
+    def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return a CPU tensor with the values of a tensor that the submission returned."""
+        return tensor.cpu()
+
+    def module(self, model: Any) -> Any:
+        """Return the model where its inputs are."""
+        return model
+
+    def poison(self, inputs: Sequence[torch.Tensor]) -> None:
+        """Make memory that is handed out from now on hold NaN, so that unwritten outputs show."""
+
+    def synchronize(self) -> None:
+        """Wait for all work of the device; raises what it failed with."""
+
+    def report(self) -> Any:
+        """What the device saw since the last report; None where it sees nothing."""
+        return None
+
+
+class Gpu(Placement):
+    """A real GPU."""
+
+    def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.cuda()
+
+    def module(self, model: Any) -> Any:
+        return model.cuda() if isinstance(model, torch.nn.Module) else model
+
+    def poison(self, inputs: Sequence[torch.Tensor]) -> None:
+        # The caching allocator hands freed blocks out again by size.
+        sizes = {max(tensor.nbytes, 512) for tensor in inputs} | {1 << 10, 1 << 20, 16 << 20}
+        blocks = [torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes]
+        self.synchronize()
+        del blocks
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+
+class Simulator(Placement):
+    """CPU tensors that say they are CUDA, and kernels that run in our runtime library."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        # Only the simulator needs the face, and it changes torch.
+        from grader.guest import cuda_face
+
+        self._face: Any = cuda_face
+        self._face.install(options)
+
+    def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self._face.to_device(tensor)
+
+    def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self._face.to_host(tensor)
+
+    def module(self, model: Any) -> Any:
+        return model.cuda() if isinstance(model, torch.nn.Module) else model
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def report(self) -> Any:
+        return self._face.report()
+
+
+def place(device: str, options: Mapping[str, Any]) -> Placement:
+    """Return the placement for `sim`, `cuda` or `cpu`."""
+    if device == "sim":
+        return Simulator(options)
+    return Gpu() if device == "cuda" else Placement()
+
+
+def fill_new_memory_with_nan() -> None:
+    """Make `torch.empty` on the CPU (and so on the simulator) return NaN, or the largest integer."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+
+
+def preload(paths: Sequence[str]) -> None:
+    """Load libraries so that their symbols come first for every library loaded later."""
+    for path in paths:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

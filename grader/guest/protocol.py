@@ -1,0 +1,363 @@
+"""Frames between host and guest: a closed JSON header and raw bytes, everything length-checked.
+
+Layout, little-endian: magic (4 bytes), sequence number (u32), header length (u32), body length
+(u64), header (a JSON object in UTF-8 with exactly the keys of its kind), body. The receiving side
+believes nothing: whatever does not fit is a `ProtocolError`, which on the host is a verdict.
+
+Imported by both sides; the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAGIC = b"KGF1"
+PREFIX = struct.Struct("<4sIIQ")
+MAX_HEADER = 1 << 16
+MAX_BODY = 16 << 30
+MAX_DIMENSIONS = 16
+MAX_TENSORS = 4096
+MAX_OUTPUTS = 256
+MAX_FILES = 4096
+MAX_TEXT = 20_000
+CHUNK = 1 << 20
+
+ITEM_SIZES: Mapping[str, int] = {
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "complex64": 8,
+    "complex128": 16,
+}
+"""Bytes of one element, for every dtype that may cross."""
+
+STAGES = ("import", "construct", "forward")
+STRUCTURES = ("tensor", "tuple", "list", "dict", "number", "none", "other")
+OUTCOMES = ("ran", "raised", "out_of_memory")
+_COMPONENT = re.compile(r"(?:\.ninja_)?[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,127}")
+_BIG = 1 << 48
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is no frame of this protocol."""
+
+
+Check = Callable[[Any], bool]
+
+
+def _text(limit: int) -> Check:
+    return lambda value: isinstance(value, str) and len(value) <= limit
+
+
+def _integer(low: int, high: int) -> Check:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _flag(value: object) -> bool:
+    return type(value) is bool
+
+
+def _one_of(*allowed: str) -> Check:
+    return lambda value: isinstance(value, str) and value in allowed
+
+
+def _list_of(check: Check, limit: int) -> Check:
+    return lambda value: isinstance(value, list) and len(value) <= limit and all(map(check, value))
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _mapping(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def is_file_name(value: object) -> bool:
+    """Whether a relative path has only plain components: no "..", no root, no hidden file.
+
+    The one exception are ninja's own logs, `.ninja_log` and `.ninja_deps`.
+    """
+    if not isinstance(value, str) or len(value) > 512:
+        return False
+    parts = value.split("/")
+    return len(parts) <= 8 and all(_COMPONENT.fullmatch(part) for part in parts)
+
+
+_SHAPE = _list_of(_integer(0, _BIG), MAX_DIMENSIONS)
+_STRIDES = _list_of(_integer(-_BIG, _BIG), MAX_DIMENSIONS)
+_TENSOR_INDEX = _integer(0, MAX_OUTPUTS)
+
+KINDS: Mapping[str, Mapping[str, Check]] = {
+    # host to guest
+    "confine": {"limits": _mapping, "identity": _optional(_mapping), "landlock": _mapping},
+    "filter": {},
+    "probe": {"readable": _list_of(_text(4096), 64), "writable": _list_of(_text(4096), 64)},
+    "job": {
+        "role": _one_of("submission", "reference"),
+        "entry": _text(200),
+        "device": _one_of("sim", "cuda", "cpu"),
+        "seed": _integer(0, 2**63 - 1),
+        "tensors": _integer(0, MAX_TENSORS),
+        "state": _optional(_list_of(_text(500), MAX_TENSORS)),
+        "files": _integer(0, MAX_FILES),
+        "threads": _integer(1, 64),
+        "build_only": _flag,
+        "construct": _flag,
+        "double": _flag,
+        "want_state": _flag,
+        "describe": _flag,
+    },
+    "settings": {},
+    "workload": {"name": _text(500), "tensors": _integer(0, MAX_TENSORS)},
+    "keep": {"limit": _integer(0, _BIG)},
+    "end": {},
+    # both ways
+    "tensor": {"dtype": _one_of(*ITEM_SIZES), "shape": _SHAPE, "strides": _STRIDES},
+    "file": {
+        "name": is_file_name,
+        "executable": _flag,
+        "modified": _integer(0, 2**63 - 1),
+    },
+    # guest to host
+    "hello": {"python": _text(100)},
+    "probed": {"broken": _list_of(_text(500), 64)},
+    "loaded": {"torch": _text(100)},
+    "stage": {"stage": _one_of(*STAGES)},
+    "ready": {"loaded": _text(500), "state": _list_of(_text(500), MAX_TENSORS)},
+    "described": {},
+    "raised": {
+        "stage": _one_of(*STAGES),
+        "reason": _text(MAX_TEXT),
+        "traceback": _text(MAX_TEXT),
+        "line": _optional(_integer(0, 1 << 31)),
+        "out_of_memory": _flag,
+    },
+    "result": {
+        "status": _one_of(*OUTCOMES),
+        "reason": _text(MAX_TEXT),
+        "traceback": _text(MAX_TEXT),
+        "line": _optional(_integer(0, 1 << 31)),
+        "structure": _one_of(*STRUCTURES),
+        "outputs": _integer(0, MAX_OUTPUTS),
+        "mutated": _list_of(_TENSOR_INDEX, MAX_OUTPUTS),
+    },
+    "output": {
+        "dtype": _one_of(*ITEM_SIZES),
+        "claimed_dtype": _text(100),
+        "shape": _SHAPE,
+        "strides": _STRIDES,
+        "device": _text(100),
+        "type_name": _text(200),
+        "aliases": _optional(_TENSOR_INDEX),
+    },
+    "files": {"count": _integer(0, MAX_FILES), "skipped": _list_of(_text(500), 64)},
+    "done": {},
+}
+"""Every kind of frame, with the exact set of keys of its header and the check of each value."""
+
+MAX_BODIES: Mapping[str, int] = {
+    "filter": 1 << 16,
+    "job": 64 << 20,
+    "settings": 64 << 20,
+    "workload": 64 << 20,
+    "file": 2 << 30,
+    "described": 4 << 20,
+    "result": 64 << 20,
+}
+"""Most bytes of a body, by kind; tensors have the size that their header says, others none."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One message: its kind, the values of its header, and raw bytes."""
+
+    kind: str
+    header: Mapping[str, Any] = field(default_factory=dict)
+    body: bytes | bytearray | memoryview = b""
+
+
+def element_count(shape: list[int]) -> int:
+    """Number of elements of a shape; raises ProtocolError beyond what any machine could hold."""
+    if math.prod(max(size, 1) for size in shape) > _BIG:
+        raise ProtocolError("a tensor of more elements than fit into any memory")
+    return math.prod(shape)
+
+
+def check_prefix(magic: bytes, sequence: int, due: int, header_length: int) -> None:
+    """Raise ProtocolError unless a frame begins here and it is the one that is due."""
+    if magic != MAGIC:
+        raise ProtocolError("bytes that begin no frame")
+    if sequence != due & 0xFFFFFFFF:
+        raise ProtocolError(f"frame {sequence} where {due} was due")
+    if header_length > MAX_HEADER:
+        raise ProtocolError(f"a header of {header_length} bytes")
+
+
+def check_body(kind: str, header: Mapping[str, Any], size: int) -> None:
+    """Raise ProtocolError unless a body of `size` bytes fits its kind (and a tensor's header)."""
+    if kind in {"tensor", "output"}:
+        check_tensor(header, size)
+    elif size > MAX_BODIES.get(kind, 0):
+        raise ProtocolError(f"a {kind} frame with a body of {size} bytes")
+
+
+def check_tensor(header: Mapping[str, Any], size: int) -> None:
+    """Raise ProtocolError unless `size` bytes are exactly what dtype and shape of the header ask."""
+    if len(header["shape"]) != len(header["strides"]):
+        raise ProtocolError("a tensor with another number of strides than dimensions")
+    wanted = element_count(header["shape"]) * ITEM_SIZES[header["dtype"]]
+    if wanted != size:
+        raise ProtocolError(f"a tensor of {size} bytes where its header says {wanted}")
+
+
+def encode(frame: Frame, sequence: int) -> bytes:
+    """Return prefix and header of a frame; the body follows as it is."""
+    header = json.dumps({"kind": frame.kind, **frame.header}, allow_nan=False).encode()
+    if len(header) > MAX_HEADER:
+        raise ProtocolError(f"a header of {len(header)} bytes")
+    return PREFIX.pack(MAGIC, sequence & 0xFFFFFFFF, len(header), len(frame.body)) + header
+
+
+def decode_header(text: bytes) -> tuple[str, dict[str, Any]]:
+    """Return kind and values of a header; raises ProtocolError for anything but a known one."""
+    try:
+        header = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a header that is no JSON: {str(error)[:200]}") from None
+    if not isinstance(header, dict):
+        raise ProtocolError("a header that is no object")
+    kind = header.pop("kind", None)
+    checks = KINDS.get(kind) if isinstance(kind, str) else None
+    if checks is None:
+        raise ProtocolError(f"a frame of unknown kind {str(kind)[:40]!r}")
+    if header.keys() != checks.keys():
+        raise ProtocolError(f"a {kind} frame with other keys than its own")
+    for key, check in checks.items():
+        if not check(header[key]):
+            raise ProtocolError(f"a {kind} frame whose {key} is out of bounds")
+    return str(kind), header
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ProtocolError("a header that names a key twice")
+    return result
+
+
+def _no_constant(name: str) -> None:
+    raise ProtocolError(f"a header that holds {name}")
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A frame whose header has been read; `body` and `end` are offsets in the buffer."""
+
+    kind: str
+    header: dict[str, Any]
+    body: int
+    end: int
+
+
+class Decoder:
+    """Cuts a stream of bytes into frames; holds at most one frame that is not yet whole.
+
+    `limit` is the most bytes that may come in all; beyond it `feed` raises ProtocolError.
+    """
+
+    def __init__(self, limit: int = MAX_BODY) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+        self._begun: _Begun | None = None
+        self._sequence = 0
+        self._spent = 0
+
+    def feed(self, data: bytes | memoryview) -> Iterator[Frame]:
+        """Yield each frame that these bytes complete; raises ProtocolError at the first bad one."""
+        self._buffer += data
+        while begun := self._begun or self._begin():
+            self._begun = begun
+            if len(self._buffer) < begun.end:
+                return
+            body = bytes(memoryview(self._buffer)[begun.body : begun.end])
+            del self._buffer[: begun.end]
+            self._begun = None
+            self._sequence += 1
+            self._spent += begun.end
+            yield Frame(begun.kind, begun.header, body)
+
+    def _begin(self) -> _Begun | None:
+        """Check prefix and header as soon as they are here, before any of the body is kept."""
+        if len(self._buffer) < PREFIX.size:
+            return None
+        magic, sequence, header_length, body_length = PREFIX.unpack_from(self._buffer)
+        check_prefix(magic, sequence, self._sequence, header_length)
+        if self._spent + body_length > self.limit:
+            raise ProtocolError(f"more than the {self.limit} bytes allowed in all")
+        body = PREFIX.size + header_length
+        if len(self._buffer) < body:
+            return None
+        kind, header = decode_header(bytes(self._buffer[PREFIX.size : body]))
+        check_body(kind, header, body_length)
+        return _Begun(kind, header, body, body + body_length)
+
+
+class Channel:
+    """The guest's end: blocking frames over two file descriptors."""
+
+    def __init__(self, reader: int, writer: int) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._sent = 0
+        self._received = 0
+
+    def receive(self, *kinds: str) -> Frame:
+        """Return the next frame; raises ProtocolError if it is none of `kinds`, or at the end."""
+        prefix = self._read(PREFIX.size)
+        magic, sequence, header_length, body_length = PREFIX.unpack(prefix)
+        check_prefix(magic, sequence, self._received, header_length)
+        kind, header = decode_header(bytes(self._read(header_length)))
+        if kind not in kinds:
+            raise ProtocolError(f"a {kind} frame where {' or '.join(kinds)} was due")
+        check_body(kind, header, body_length)
+        body = self._read(body_length)
+        self._received += 1
+        return Frame(kind, header, body)
+
+    def send(self, kind: str, body: bytes | bytearray | memoryview = b"", **header: object) -> None:
+        """Write one frame whole."""
+        frame = Frame(kind, header, body)
+        self._write(encode(frame, self._sent))
+        self._write(body)
+        self._sent += 1
+
+    def _read(self, size: int) -> bytearray:
+        data = bytearray(size)
+        view = memoryview(data)
+        filled = 0
+        while filled < size:
+            count = os.readv(self._reader, [view[filled : filled + CHUNK]])
+            if count == 0:
+                raise ProtocolError("the other side has closed the channel")
+            filled += count
+        return data
+
+    def _write(self, data: bytes | bytearray | memoryview) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._writer, view[:CHUNK]) :]

@@ -1,0 +1,211 @@
+"""One job inside the guest: import, construct, forward, each answered with frames."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.guest import artifact, program, tensors, weights
+from grader.guest.placement import fill_new_memory_with_nan, place, preload
+from grader.guest.program import Failure
+from grader.guest.protocol import Channel, Frame
+
+
+class OperatorLog(TorchDispatchMode):
+    """Counts the torch operators that run below it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.counts[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class Session:
+    """Serves one job; every method that runs generated code reports what it raised."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        job: Frame,
+        scratch: Path,
+        init: tuple[Any, ...],
+        given: Mapping[str, torch.Tensor],
+        options: Mapping[str, Any],
+        preloads: Sequence[str],
+    ) -> None:
+        self._channel = channel
+        self._job = job.header
+        self._code = bytes(job.body).decode("utf-8", "surrogatepass")
+        self._scratch = scratch
+        self._init = init
+        self._given = given
+        self._options = options
+        preload(preloads)
+        self._configure()
+        self._place = place(self._job["device"], options)
+
+    def _configure(self) -> None:
+        torch.set_num_threads(self._job["threads"])
+        if self._job["role"] == "reference":
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cudnn.allow_tf32 = False
+        if self._job["device"] != "cuda":
+            fill_new_memory_with_nan()
+
+    def run(self) -> None:
+        """Import, construct, run the workloads as they come, hand the built files over."""
+        stage = "import"
+        try:
+            self._channel.send("stage", stage=stage)
+            module = program.execute(self._code, self._scratch)
+            if self._job["describe"]:
+                self._describe(module)
+                return
+            stage = "construct"
+            self._channel.send("stage", stage=stage)
+            model, loaded = self._construct(module)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
+            self._raised(stage, program.failure(error, self._scratch))
+            return
+        self._ready(model, loaded)
+        while (frame := self._channel.receive("workload", "keep", "end")).kind != "end":
+            if frame.kind == "keep":
+                artifact.send(self._channel, self._scratch, frame.header["limit"])
+            else:
+                self._workload(model, frame)
+        self._channel.send("done")
+
+    def _describe(self, module: ModuleType) -> None:
+        from grader.guest import describe
+
+        text = json.dumps(describe.describe(module, self._options))
+        self._channel.send("described", text.encode())
+
+    def _construct(self, module: ModuleType) -> tuple[Any, str]:
+        """Return the model (None where only the import was asked for) and how weights went in."""
+        if not self._job["construct"]:
+            return None, ""
+        entry = getattr(module, self._job["entry"], None)
+        if entry is None:
+            raise NameError(f"the code defines no {self._job['entry']}")
+        torch.manual_seed(self._job["seed"])
+        model = entry(*(self._placed(value) for value in self._init))
+        if self._job["double"] and isinstance(model, torch.nn.Module):
+            model = model.double()
+        loaded = weights.load(model, self._given)
+        return self._place.module(model), loaded
+
+    def _placed(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        wide = self._job["double"] and value.is_floating_point()
+        return self._place.to_device(value.double() if wide else value)
+
+    def _ready(self, model: Any, loaded: str) -> None:
+        state = weights.tensors_of(model) if self._job["want_state"] else {}
+        self._channel.send("ready", loaded=loaded[:500], state=list(state))
+        for tensor in state.values():
+            tensors.send_tensor(self._channel, self._place.to_host(tensor))
+
+    def _raised(self, stage: str, failure: Failure) -> None:
+        self._channel.send(
+            "raised",
+            stage=stage,
+            reason=failure.reason,
+            traceback=failure.traceback,
+            line=failure.line,
+            out_of_memory=failure.out_of_memory,
+        )
+
+    def _workload(self, model: Any, frame: Frame) -> None:
+        frames = [self._channel.receive("tensor") for _ in range(frame.header["tensors"])]
+        values = json.loads(bytes(frame.body))
+        originals = [tensors.from_frame(tensor) for tensor in frames]
+        args = [self._placed(originals[v] if kind == "tensor" else v) for kind, v in values]
+        given = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+        before = [tensors.raw_bytes(self._place.to_host(arg)) for _, arg in given]
+        operators: Counter[str] = Counter()
+        try:
+            structure, outputs = self._forward(model, args, given, operators)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
+            self._failed(program.failure(error, self._scratch), self._report(operators))
+            return
+        mutated = [
+            position
+            for (position, arg), old in zip(given, before, strict=True)
+            if tensors.raw_bytes(self._place.to_host(arg)) != old
+        ]
+        self._succeeded(structure, outputs, mutated, self._report(operators))
+
+    def _forward(
+        self,
+        model: Any,
+        args: list[Any],
+        given: list[tuple[int, torch.Tensor]],
+        operators: Counter[str],
+    ) -> tuple[str, list[tensors.Output]]:
+        self._channel.send("stage", stage="forward")
+        torch.manual_seed(self._job["seed"])
+        self._place.poison([tensor for _, tensor in given])
+        log = OperatorLog()
+        log.counts = operators
+        with torch.no_grad():
+            if self._options.get("log_operators"):
+                with log:
+                    result = model(*args)
+            else:
+                result = model(*args)
+            self._place.synchronize()
+            structure, leaves = tensors.flatten(result)
+            captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
+        return structure, captured
+
+    def _report(self, operators: Counter[str]) -> bytes:
+        """What was seen during the run; explains a verdict and never makes one."""
+        try:
+            seen = {"operators": dict(operators), "simulator": self._place.report()}
+            return json.dumps(seen).encode()
+        except Exception as error:  # noqa: BLE001 - a broken report must not hide the outputs
+            return json.dumps({"error": program.cut(str(error), 500)}).encode()
+
+    def _failed(self, failure: Failure, report: bytes) -> None:
+        self._channel.send(
+            "result",
+            report,
+            status="out_of_memory" if failure.out_of_memory else "raised",
+            reason=failure.reason,
+            traceback=failure.traceback,
+            line=failure.line,
+            structure="none",
+            outputs=0,
+            mutated=[],
+        )
+
+    def _succeeded(
+        self, structure: str, outputs: list[tensors.Output], mutated: list[int], report: bytes
+    ) -> None:
+        self._channel.send(
+            "result",
+            report,
+            status="ran",
+            reason="",
+            traceback="",
+            line=None,
+            structure=structure,
+            outputs=len(outputs),
+            mutated=mutated,
+        )
+        for output in outputs:
+            self._channel.send("output", output.body, **output.header)

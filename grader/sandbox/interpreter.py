@@ -1,0 +1,102 @@
+"""The Python that guests run, and what they must be able to read for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder `grader`."""
+PROGRAM = PACKAGE / "guest" / "main.py"
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+SETTINGS = (
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/localtime",
+)
+"""The few files of /etc that loader and compilers read."""
+
+
+@cache
+def own_files() -> tuple[Path, ...]:
+    """What a guest sees of this package: its own room and the empty top."""
+    return (PACKAGE / "__init__.py", PACKAGE / "guest")
+
+
+@cache
+def folders() -> tuple[Path, ...]:
+    """Folders outside the system's that interpreter, site-packages and torch are in.
+
+    They may be anywhere, also below a home folder; nothing beside them is shown.
+    """
+    executable = Path(sys.executable)
+    found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
+    found += [step.parent.parent for step in _links(executable)]
+    found += [Path(entry).resolve() for entry in extra_path()]
+    spec = importlib.util.find_spec("torch")
+    if spec is not None and spec.origin:
+        found.append(Path(spec.origin).resolve().parents[1])
+    outside = {path for path in found if path.is_dir() and not _in_system(path)}
+    return tuple(sorted(outside, key=lambda path: (len(path.parts), path)))
+
+
+def _links(path: Path) -> list[Path]:
+    """The path and every link that it leads over."""
+    steps = [path]
+    while steps[-1].is_symlink() and len(steps) < 40:
+        steps.append(Path(os.path.normpath(steps[-1].parent / steps[-1].readlink())))
+    return steps
+
+
+def _in_system(path: Path) -> bool:
+    return path == Path("/") or any(path.is_relative_to(folder) for folder in SYSTEM)
+
+
+@cache
+def extra_path() -> tuple[str, ...]:
+    """Package folders of this process that a bare start of the interpreter would not find."""
+    own = (sys.prefix, sys.base_prefix, sys.exec_prefix)
+    return tuple(
+        entry
+        for entry in sys.path
+        if Path(entry).name in {"site-packages", "dist-packages"}
+        and Path(entry).is_dir()
+        and not any(Path(entry).is_relative_to(prefix) for prefix in own)
+    )
+
+
+def command(reader: int, writer: int) -> list[str]:
+    """How the guest's program is started; the descriptors are inherited."""
+    # -P, not -I: no script folder on the path, but PYTHON... variables of our own are heard.
+    return [sys.executable, "-P", "-s", "-B", "-u", str(PROGRAM), str(reader), str(writer)]
+
+
+def environment(scratch: str, temporary: str) -> dict[str, str]:
+    """The whole environment of a guest, before what its job adds."""
+    values = {
+        "PATH": os.pathsep.join((*_program_folders(), "/usr/local/bin", "/usr/bin", "/bin")),
+        "HOME": f"{scratch}/home",
+        "TMPDIR": temporary,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "TORCH_EXTENSIONS_DIR": f"{scratch}/extensions",
+        "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor",
+        "TRITON_CACHE_DIR": f"{scratch}/triton",
+        "CUDA_CACHE_PATH": f"{scratch}/cuda",
+    }
+    if extra_path():
+        values["PYTHONPATH"] = os.pathsep.join(extra_path())
+    return values
+
+
+def _program_folders() -> tuple[str, ...]:
+    """Where the interpreter is (its `ninja` with it)."""
+    return (str(Path(sys.executable).parent),)

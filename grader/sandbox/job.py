@@ -1,0 +1,124 @@
+"""What is asked of a guest, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from grader.records import JsonValue, RunStatus
+
+Argument = np.ndarray | JsonValue
+"""An array crosses as a tensor; anything else as JSON."""
+
+
+@dataclass(frozen=True)
+class GuestWorkload:
+    """Arguments of one call of forward."""
+
+    name: str
+    args: tuple[Argument, ...]
+    deadline: float | None = None
+    """Seconds for this call, by the host's clock; None for what is left of the whole."""
+
+
+@dataclass(frozen=True)
+class GuestJob:
+    """One program and what to do with it."""
+
+    role: Literal["submission", "reference"]
+    code: str
+    entry: str
+    """Name of the class: `ModelNew` or `Model`."""
+    device: Literal["sim", "cuda", "cpu"]
+    workloads: tuple[GuestWorkload, ...] = ()
+    init: tuple[Argument, ...] | None = None
+    """Arguments of the constructor; None with `build_only` means: import only."""
+    seed: int = 0
+    """Seed of torch in the guest; has nothing to do with the seed of the inputs."""
+    state: Mapping[str, np.ndarray] | None = None
+    """Weights to load, by name."""
+    build_only: bool = False
+    double: bool = False
+    """Run in float64."""
+    want_state: bool = False
+    describe: bool = False
+    """Import, then hand the module to `grader.guest.describe`."""
+    artifact: Path | None = None
+    """Folder of built extensions, from an earlier `keep_artifact`."""
+    keep_artifact: Path | None = None
+    """Folder to make the built extensions anew in, after success."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    read_only: tuple[Path, ...] = ()
+    preload: tuple[Path, ...] = ()
+    """Libraries whose symbols come first for all that are loaded later."""
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
+    """For the simulator, `describe`, and `log_operators`: count torch operators in forward."""
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class GuestOutput:
+    """One tensor (or number) that forward returned. All but `array` is the guest's claim."""
+
+    array: np.ndarray
+    """The values; float64 where `dtype` is none that may cross."""
+    device: str
+    strides: tuple[int, ...]
+    """In elements."""
+    type_name: str
+    aliases: int | None
+    """Position of the argument that it shares memory with."""
+    dtype: str = ""
+    """What torch said, e.g. `float32`."""
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """One call of forward."""
+
+    name: str
+    status: RunStatus
+    reason: str = ""
+    outputs: tuple[GuestOutput, ...] = ()
+    structure: str = "none"
+    """`tensor`, `tuple`, `list`, `dict`, `number` or `none`."""
+    mutated_inputs: tuple[int, ...] = ()
+    """Positions of arguments whose values changed."""
+    report: JsonValue = None
+    """`{"operators": {name: count}, "simulator": ...}`; explains, and decides nothing."""
+    seconds: float = 0.0
+    """By the host's clock, from the last byte of input to the first of the answer."""
+    traceback: str = ""
+    line: int | None = None
+    """Deepest line of the submission in the traceback."""
+
+
+@dataclass(frozen=True)
+class GuestReply:
+    """All that became of a job."""
+
+    status: Literal["done", "raised", "crashed", "timeout", "killed", "grader_error"]
+    reason: str = ""
+    traceback: str = ""
+    line: int | None = None
+    stage: Literal["import", "construct", "forward"] = "import"
+    """The last stage that began."""
+    results: tuple[GuestResult, ...] = ()
+    """One for each workload, in order; `not_run` for those that were never reached."""
+    state: Mapping[str, np.ndarray] = field(default_factory=dict)
+    loaded: str = ""
+    """How weights were matched, in words."""
+    description: JsonValue = None
+    log: str = ""
+    """What it printed, cut in the middle; never believed."""
+    seconds: float = 0.0
+    exit_signal: int | None = None
+    skipped_files: tuple[str, ...] = ()
+    """Entries of the artifact folder that were not taken: links, devices, odd names."""
+    out_of_memory: bool = False
+    sandbox: str = ""
+    """Name of the form."""

@@ -1,0 +1,33 @@
+"""What one guest may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one guest, for its whole process tree unless said otherwise; times in seconds."""
+
+    wall: float = 120.0
+    """From the start of the process to its last frame."""
+    start: float = 60.0
+    """Until the interpreter runs and torch is imported: the grader's own part."""
+    cpu: float = 600.0
+    """CPU time of each process."""
+    memory: int = 8 * GIB
+    """Bytes of private memory of each process, and resident bytes of all together."""
+    processes: int = 256
+    """Processes and threads."""
+    file_size: int = 2 * GIB
+    """Bytes of each file."""
+    scratch: int = 4 * GIB
+    """Bytes in the scratch folder."""
+    output: int = 4 * GIB
+    """Bytes that may come back in frames."""
+    log: int = 2 * MIB
+    """Bytes kept of what it prints: head and tail."""
+    open_files: int = 1024

@@ -1,0 +1,254 @@
+"""One job with one guest, from its start to the death of its last process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.errors import GraderError
+from grader.guest.protocol import MAX_FILES, STAGES, Frame, ProtocolError
+from grader.records import RunStatus, digest
+from grader.sandbox import arrays
+from grader.sandbox.channel import GuestEnded, GuestGreedy, GuestLate, HostChannel
+from grader.sandbox.files import read_folder, write_file
+from grader.sandbox.form import Form, Guest, Plan
+from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
+from grader.sandbox.limits import Limits
+
+DYING = 5.0
+"""Seconds that a guest has to end by itself once its channel is closed."""
+
+
+def converse(job: GuestJob, form: Form, limits: Limits) -> GuestReply:
+    """Run a job in a new guest and return all that became of it.
+
+    Blocks until no process of the guest is left. Never raises for what a guest did: that is the
+    reply's `status`. Where the sandbox itself fails the status is `grader_error`.
+    """
+    started = time.monotonic()
+    plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24])
+    try:
+        outgoing = _job_frames(job)
+        guest = form.start(plan)
+    except (GraderError, OSError, ValueError) as error:
+        return GuestReply("grader_error", str(error), sandbox=form.name)
+    conversation = Conversation(job, guest, limits, started)
+    try:
+        reply = conversation.run(outgoing)
+    except (OSError, MemoryError, GraderError) as error:
+        reply = conversation.reply("grader_error", f"{type(error).__name__}: {error}")
+    finally:
+        guest.kill()
+        conversation.channel.close()
+        guest.close()
+    return replace(
+        reply,
+        log=conversation.channel.log.text(),
+        seconds=time.monotonic() - started,
+        sandbox=form.name,
+    )
+
+
+class Conversation:
+    """The host's part of the protocol, in order; keeps what has come so far."""
+
+    def __init__(self, job: GuestJob, guest: Guest, limits: Limits, started: float) -> None:
+        self._job = job
+        self._guest = guest
+        self._limits = limits
+        self._end = started + limits.wall
+        self._start_end = started + min(limits.start, limits.wall)
+        self._hostile = False
+        self._so_far: dict[str, Any] = {}
+        self._results: list[GuestResult] = []
+        self.channel = HostChannel(guest, limits)
+
+    def run(self, outgoing: Sequence[Frame]) -> GuestReply:
+        """Speak to the guest until it is done or fails, and say which."""
+        try:
+            self._greet(outgoing)
+            return self._work()
+        except ProtocolError as error:
+            return self.reply("crashed", f"broke the protocol: {error}")
+        except GuestGreedy as error:
+            return self.reply("killed", f"used {error}", out_of_memory="memory" in str(error))
+        except GuestLate:
+            return self._late()
+        except GuestEnded:
+            return self._died()
+
+    def reply(self, status: Any, reason: str = "", **more: Any) -> GuestReply:
+        """Return a reply with what has come so far; workloads not reached are `not_run`."""
+        missing = self._job.workloads[len(self._results) :]
+        results = [*self._results, *(GuestResult(w.name, "not_run", "not reached") for w in missing)]
+        if not self._hostile and status != "done":
+            # Nothing of the submission had run yet: whatever failed is the grader's own.
+            status = "grader_error"
+        return GuestReply(status, reason, results=tuple(results), **{**self._so_far, **more})
+
+    def _greet(self, outgoing: Sequence[Frame]) -> None:
+        """Everything before the first line of the submission runs."""
+        guest = self._guest
+        self.channel.send(Frame("confine", guest.confine), Frame("filter", {}, guest.filter))
+        self.channel.receive(self._start_end, "hello")
+        self.channel.send(outgoing[0], _settings(self._job, guest.scratch), *outgoing[1:])
+        self.channel.receive(self._start_end, "loaded")
+        self.channel.receive(self._start_end, "stage")
+        self._hostile = True
+
+    def _work(self) -> GuestReply:
+        frame = self._after_stages("ready", "raised", "described")
+        if frame.kind == "raised":
+            return self._raised(frame)
+        if frame.kind == "described":
+            return self.reply("done", description=_json(frame.body))
+        names = frame.header["state"]
+        state = {name: self._tensor(self._end) for name in names}
+        self._so_far.update(loaded=frame.header["loaded"], state=state)
+        for workload in self._job.workloads:
+            self._results.append(self._call(workload))
+        if self._job.keep_artifact is not None:
+            self._keep(self._job.keep_artifact)
+        self.channel.send(Frame("end"))
+        self.channel.receive(self._end, "done")
+        return self.reply("done")
+
+    def _after_stages(self, *kinds: str, deadline: float | None = None) -> Frame:
+        """Return the first frame that is no stage; remember the last stage that began."""
+        while True:
+            frame = self.channel.receive(deadline or self._end, *kinds, "stage")
+            if frame.kind != "stage":
+                return frame
+            before = self._so_far.get("stage", STAGES[0])
+            if STAGES.index(frame.header["stage"]) < STAGES.index(before):
+                raise ProtocolError("a stage that was over")
+            self._so_far["stage"] = frame.header["stage"]
+
+    def _raised(self, frame: Frame) -> GuestReply:
+        header = frame.header
+        self._so_far["stage"] = header["stage"]
+        return self.reply(
+            "raised",
+            header["reason"],
+            traceback=header["traceback"],
+            line=header["line"],
+            out_of_memory=header["out_of_memory"],
+        )
+
+    def _tensor(self, deadline: float) -> np.ndarray:
+        return arrays.from_frame(self.channel.receive(deadline, "tensor"))
+
+    def _call(self, workload: GuestWorkload) -> GuestResult:
+        """Run one workload; its clock starts when its last input byte has left."""
+        values, tensors = arrays.split(workload.args)
+        header = {"name": workload.name[:500], "tensors": len(tensors)}
+        self.channel.send(Frame("workload", header, json.dumps(values).encode()), *tensors)
+        self.channel.flush(self._end)
+        started = time.monotonic()
+        deadline = min(self._end, started + (workload.deadline or float("inf")))
+        try:
+            frame = self._after_stages("result", deadline=deadline)
+            seconds = time.monotonic() - started
+            outputs = [
+                arrays.output_of(self.channel.receive(deadline, "output"))
+                for _ in range(frame.header["outputs"])
+            ]
+        except GuestLate:
+            self._unfinished(workload, "timeout", f"no answer within {deadline - started:.1f} s")
+            raise
+        except (ProtocolError, GuestEnded, GuestGreedy):
+            self._unfinished(workload, "crashed", "the process ended or broke the protocol")
+            raise
+        header = frame.header
+        return GuestResult(
+            name=workload.name,
+            status=header["status"],
+            reason=header["reason"],
+            outputs=tuple(outputs),
+            structure=header["structure"],
+            mutated_inputs=tuple(header["mutated"]),
+            report=_json(frame.body),
+            seconds=seconds,
+            traceback=header["traceback"],
+            line=header["line"],
+        )
+
+    def _unfinished(self, workload: GuestWorkload, status: RunStatus, reason: str) -> None:
+        self._results.append(GuestResult(workload.name, status, reason))
+
+    def _keep(self, folder: Path) -> None:
+        """Make the built extensions anew below `folder`, from frames."""
+        self.channel.send(Frame("keep", {"limit": self._limits.output}))
+        frame = self.channel.receive(self._end, "files")
+        self._so_far["skipped_files"] = tuple(frame.header["skipped"])
+        folder.mkdir(parents=True, exist_ok=True)
+        for _ in range(min(frame.header["count"], MAX_FILES)):
+            write_file(folder, self.channel.receive(self._end, "file"))
+
+    def _late(self) -> GuestReply:
+        return self.reply("timeout", f"not done within {self._limits.wall:.0f} s")
+
+    def _died(self) -> GuestReply:
+        """Tell how the process ended, from its exit status."""
+        status = self._guest.wait(DYING)
+        if status is None:
+            return self.reply("crashed", "closed its channel and went on running")
+        if status < 0:
+            name = signal.Signals(-status).name
+            if -status == signal.SIGXCPU:
+                return self.reply("timeout", "used up its CPU time", exit_signal=-status)
+            kind = "killed" if -status == signal.SIGKILL else "crashed"
+            return self.reply(kind, f"ended by {name}", exit_signal=-status)
+        return self.reply("crashed", f"ended early with exit status {status}")
+
+
+def _job_frames(job: GuestJob) -> list[Frame]:
+    """The frames of a job, but for its settings, which come second."""
+    _, init = arrays.split(job.init or ())
+    files = read_folder(job.artifact) if job.artifact is not None else []
+    state = [arrays.to_frame(np.asarray(value)) for value in (job.state or {}).values()]
+    header = {
+        "role": job.role,
+        "entry": job.entry,
+        "device": job.device,
+        "seed": job.seed,
+        "tensors": len(init) + len(state),
+        "state": list(job.state) if job.state else None,
+        "files": len(files),
+        "threads": job.threads,
+        "build_only": job.build_only,
+        "construct": job.init is not None or not job.build_only,
+        "double": job.double,
+        "want_state": job.want_state,
+        "describe": job.describe,
+    }
+    code = job.code.encode("utf-8", "surrogatepass")
+    return [Frame("job", header, code), *files, *init, *state]
+
+
+def _settings(job: GuestJob, scratch: str) -> Frame:
+    values, _ = arrays.split(job.init or ())
+    settings = {
+        "scratch": scratch,
+        "env": dict(job.env),
+        "init": values,
+        "preload": [os.fspath(path) for path in job.preload],
+        "options": dict(job.options),
+    }
+    return Frame("settings", {}, json.dumps(settings).encode())
+
+
+def _json(body: bytes | bytearray | memoryview) -> Any:
+    """Parse what a guest reported; raises ProtocolError where it is no JSON."""
+    try:
+        return json.loads(bytes(body)) if body else None
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a report that is no JSON: {str(error)[:200]}") from None

@@ -1,0 +1,40 @@
+"""Whether a form keeps its promises here: a real guest under it tries to break them."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+from grader.errors import GraderError
+from grader.guest.protocol import Frame, ProtocolError
+from grader.sandbox.channel import GuestEnded, GuestGreedy, GuestLate, HostChannel
+from grader.sandbox.form import Form, Plan
+from grader.sandbox.limits import Limits
+
+LIMITS = Limits(wall=20, start=20)
+
+
+@cache
+def hold(form: Form) -> str:
+    """Return "" where the form holds on this machine, else why not."""
+    try:
+        guest = form.start(Plan(LIMITS, "cpu", slot="trial"))
+    except GraderError as error:
+        return str(error)
+    channel = HostChannel(guest, LIMITS)
+    end = time.monotonic() + LIMITS.wall
+    try:
+        channel.send(Frame("confine", guest.confine), Frame("filter", {}, guest.filter))
+        channel.receive(end, "hello")
+        channel.send(Frame("probe", {"readable": [], "writable": []}))
+        broken = channel.receive(end, "probed").header["broken"]
+    except GuestLate:
+        broken = ["its guest did not answer"]
+    except (GuestEnded, GuestGreedy, ProtocolError, OSError) as error:
+        broken = [str(error) or "its guest did not start"]
+    finally:
+        guest.kill()
+        channel.close()
+        guest.close()
+    text = "; ".join(broken)
+    return f"{text}: {channel.log.text().strip()[-300:]}" if broken else ""

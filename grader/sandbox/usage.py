@@ -1,0 +1,70 @@
+"""Memory and disk that a guest's whole tree uses, seen from outside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.sandbox.form import Guest
+from grader.sandbox.limits import MIB, Limits
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Usage:
+    """Looks at one guest; rlimits hold for each process, this holds for all of them together."""
+
+    def __init__(self, guest: Guest, limits: Limits) -> None:
+        self._guest = guest
+        self._limits = limits
+
+    def excess(self) -> str:
+        """Return what the guest uses too much of, in words; "" where it keeps to its limits."""
+        memory = sum(resident(pid) for pid in tree(self._guest.process.pid))
+        if memory > self._limits.memory:
+            return f"more than {self._limits.memory // MIB} MiB of memory"
+        if self._guest.disk is not None and folder_size(self._guest.disk) > self._limits.scratch:
+            return f"more than {self._limits.scratch // MIB} MiB of disk"
+        return ""
+
+
+def tree(root: int) -> Iterator[int]:
+    """Yield the process and all its descendants, as far as they can be seen."""
+    pending = [root]
+    while pending:
+        pid = pending.pop()
+        yield pid
+        pending += children(pid)
+
+
+def children(pid: int) -> list[int]:
+    """Return the children of all threads of a process; empty once it is gone."""
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - called four times a second
+            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    except OSError:
+        pass
+    return found
+
+
+def resident(pid: int) -> int:
+    """Return private resident bytes of a process: resident less file-backed and shared."""
+    try:
+        _, all_pages, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
+    except (OSError, ValueError):
+        return 0
+    return (int(all_pages) - int(shared)) * PAGE
+
+
+def folder_size(folder: Path) -> int:
+    """Return bytes that the files below a folder take on disk; follows no link."""
+    total = 0
+    for root, names, files in os.walk(folder):
+        for name in (*names, *files):
+            try:
+                total += os.lstat(os.path.join(root, name)).st_blocks * 512  # noqa: PTH118
+            except OSError:
+                continue
+    return total
