@@ -1,0 +1,198 @@
+"""Blank out what host compilers must not see in CUDA text: device bodies and device assembly.
+
+Text in, text out, with every line where it was: clang's host pass then reports host errors only, at
+the submission's own lines, and nvcc alone is the judge of device code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_TOKEN = re.compile(
+    r"""
+    (?P<comment>//[^\n]*(?:\\\n[^\n]*)*|/\*.*?\*/)
+  | (?P<raw>R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
+  | (?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+  | (?P<directive>(?<![^\n])[ \t]*\#(?:[^\n\\]|\\\n|\\.)*)
+  | (?P<word>[A-Za-z_]\w*)
+  | (?P<number>\d(?:[\w.']|[eEpP][+-])*)
+  | (?P<punct>[(){}\[\];,<>=:~])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_INSIDE_DIRECTIVES = re.compile(
+    _TOKEN.pattern.replace(r"(?P<directive>", r"(?P<directive>(?!)"), re.VERBOSE | re.DOTALL
+)
+_DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)(?!\()[ \t]+(.*)", re.DOTALL)
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
+_OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
+
+Token = tuple[str, str, int, int]
+"""Kind, text, start offset, end offset."""
+
+
+def tokens(text: str, pattern: re.Pattern[str] = _TOKEN) -> Iterator[Token]:
+    """Yield the tokens that matter for finding declarations; comments are left out."""
+    for match in pattern.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "delimiter":
+            kind = "raw"
+        if kind != "comment":
+            yield kind, match.group(), match.start(), match.end()
+
+
+def _qualifier_macros(stream: list[Token]) -> dict[str, set[str]]:
+    """Return object-like macros of the text whose replacement names CUDA qualifiers."""
+    macros: dict[str, set[str]] = {}
+    for kind, text, _, _ in stream:
+        if kind != "directive" or not (match := _DEFINE.match(text)):
+            continue
+        words = set(re.findall(r"\w+", match.group(2)))
+        found = words & {"__global__", "__device__", "__host__", "constexpr"}
+        for word in words:
+            found |= macros.get(word, set())
+        if found & {"__global__", "__device__"}:
+            macros[match.group(1)] = found
+    return macros
+
+
+_KNOWN = {
+    "__global__": {"__global__"},
+    "__device__": {"__device__"},
+    "__host__": {"__host__"},
+    "constexpr": {"constexpr"},
+    "consteval": {"constexpr"},
+    "C10_DEVICE": {"__device__"},
+    "C10_HOST_DEVICE": {"__device__", "__host__"},
+    "C10_HOST": {"__host__"},
+    "GPU_LAMBDA": {"__device__", "__host__"},
+}
+
+
+class _Scanner:
+    """One pass over the tokens; remembers the qualifiers of the declaration that it is in."""
+
+    def __init__(self, text: str) -> None:
+        self.stream = list(tokens(text))
+        self.meaning = {**_KNOWN, **_qualifier_macros(self.stream)}
+        self.bodies: list[tuple[int, int]] = []
+        self.lambdas = False
+
+    def close_of(self, index: int) -> int:
+        """Return the index of the token that closes the bracket at `index`, or the last one.
+
+        Of the branches of a conditional directive, each starts from the depth at its `#if`.
+        """
+        depth, saved = 0, []
+        for at in range(index, len(self.stream)):
+            kind, text, _, _ = self.stream[at]
+            if kind == "directive" and (match := _CONDITION.match(text)):
+                word = match.group(1)
+                if word.startswith("if"):
+                    saved.append(depth)
+                elif word == "endif":
+                    saved = saved[:-1]
+                elif saved:
+                    depth = saved[-1]
+            elif kind == "punct" and text in _OPEN:
+                depth += 1
+            elif kind == "punct" and text in _CLOSE:
+                depth -= 1
+                if depth == 0:
+                    return at
+        return len(self.stream) - 1
+
+    def scan(self) -> None:
+        """Collect the spans between the braces of device-only function bodies."""
+        index, qualifiers, last = 0, set[str](), ""
+        while index < len(self.stream):
+            kind, text, _, end = self.stream[index]
+            if kind == "word":
+                found = self.meaning.get(text, set())
+                if last == "]" and found & {"__device__"}:
+                    self.lambdas = True
+                qualifiers |= found
+            elif text in {"(", "["} and qualifiers & {"__global__", "__device__"}:
+                index = self.close_of(index)
+                text = self.stream[index][1]
+            elif text == "{":
+                if self._is_device_body(qualifiers, index):
+                    close = self.close_of(index)
+                    self.bodies.append((end, self.stream[close][2]))
+                    index, text = close, "}"
+                qualifiers = set()
+            elif text in {";", "}"}:
+                qualifiers = set()
+            if kind != "directive":
+                last = text
+            index += 1
+
+    def _is_device_body(self, qualifiers: set[str], index: int) -> bool:
+        """Whether the brace at `index` opens the body of a function that only devices run."""
+        if "__global__" in qualifiers:
+            return True
+        if "__device__" not in qualifiers or qualifiers & {"__host__", "constexpr"}:
+            return False
+        before = next((t for t in reversed(self.stream[:index]) if t[0] != "directive"), None)
+        return before is not None and (
+            before[1] == ")" or before[1] in {"const", "noexcept", "override", "final"}
+        )
+
+
+def _spaces(text: str) -> str:
+    """Return the text with everything but line ends and directives turned into spaces."""
+    kept: list[str] = []
+    position = 0
+    for kind, _, start, end in tokens(text):
+        if kind == "directive":
+            kept += [re.sub(r"[^\n]", " ", text[position:start]), text[start:end]]
+            position = end
+    kept.append(re.sub(r"[^\n]", " ", text[position:]))
+    return "".join(kept)
+
+
+def blank_device_bodies(text: str) -> str:
+    """Return CUDA text in which bodies of `__global__` and device-only functions are empty.
+
+    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept.
+    Bodies of `__host__ __device__` and `constexpr` functions stay, since host code may need them.
+    """
+    scanner = _Scanner(text)
+    scanner.scan()
+    parts: list[str] = []
+    position = 0
+    for start, end in scanner.bodies:
+        parts += [text[position:start], _spaces(text[start:end])]
+        position = end
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def has_device_lambda(text: str) -> bool:
+    """Whether the text has an extended lambda, whose kernel names only nvcc can make."""
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.lambdas
+
+
+def without_assembly(text: str) -> str:
+    """Return the text with every `asm(...)` emptied, in macros as well, for CUDA's own headers."""
+    stream = list(tokens(text, _INSIDE_DIRECTIVES))
+    parts: list[str] = []
+    position = 0
+    for index, (kind, word, start, _) in enumerate(stream):
+        if kind != "word" or word not in {"asm", "__asm__", "__asm"} or start < position:
+            continue
+        opening = index + 1
+        while stream[opening][1] in {"volatile", "__volatile__"}:
+            opening += 1
+        depth = 0
+        for _, mark, _, stop in stream[opening:]:
+            depth += (mark == "(") - (mark == ")")
+            if depth == 0:
+                parts += [text[position:start], re.sub(r"(?!\\\n)[^\n]", " ", text[start:stop])]
+                position = stop
+                break
+    parts.append(text[position:])
+    return "".join(parts)

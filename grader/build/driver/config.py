@@ -1,0 +1,59 @@
+"""What prepare wrote down for the drivers."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "KERNEL_GRADER_BUILD"
+"""Environment variable with the path of the configuration."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Tools and prepared files, for one device and mode."""
+
+    device: str
+    """`sim` or `cuda`."""
+    mode: str
+    """`fast`, or `stock`: the plain compilers and headers."""
+    root: str
+    """The folder that holds the `grader` package."""
+    prepared: str
+    """Folder of precompiled headers, copies and harvested declarations."""
+    stubs: str
+    nvcc: str
+    ptxas: str
+    fatbinary: str
+    gxx: str
+    zig: str | None
+    cuda_includes: list[str]
+    library_includes: list[str]
+    torch_includes: list[str]
+    system_includes: list[str]
+    python_include: str
+    library: str | None
+    """The simulator's runtime library."""
+    cudart: str | None
+    precompiled: list[str]
+    """Names of the precompiled headers that are ready: types, extension, main."""
+    dispatch_takes_type: bool
+    """Whether this torch's AT_DISPATCH still takes `x.type()`."""
+    allowed: list[str]
+    """Folders that a build may read from."""
+
+    def path(self, *parts: str) -> str:
+        """Return a path inside the prepared folder."""
+        return str(Path(self.prepared, *parts))
+
+    def read_json(self, name: str) -> Any:
+        """Return a prepared JSON file."""
+        return json.loads(Path(self.path(name)).read_text("utf-8"))
+
+
+def load() -> Config:
+    """Read the configuration that the environment names."""
+    return Config(**json.loads(Path(os.environ[VARIABLE]).read_text("utf-8")))

@@ -1,0 +1,70 @@
+"""g++'s place in torch's ninja file: main.cpp, and the link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.build.driver import host_pass, stock
+from grader.build.driver.command import Command
+from grader.build.driver.config import Config
+from grader.build.driver.tools import run, say, trace
+
+_CUDA_LIBRARIES = {"c10_cuda", "torch_cuda", "cudart"}
+_FIRST = re.compile(r"\s*#include <torch/extension\.h>\n")
+
+
+def compile_cpp(config: Config, command: Command) -> int:
+    """Compile one C++ file to an object; returns the exit status."""
+    if command.depfile:
+        Path(command.depfile).write_text(f"{command.output}: {command.sources[0]}\n", "utf-8")
+    text = Path(command.sources[0]).read_text("utf-8", "replace")
+    reason = _unsuited(config, command, text)
+    if not reason:
+        outcome = host_pass.cpp_object(config, command)
+        if outcome.ok:
+            return 0
+        reason = f"clang failed: {outcome.text[:2000]}"
+    trace(f"stock way: {reason}")
+    return stock.plain_cpp(config, command)
+
+
+def _unsuited(config: Config, command: Command, text: str) -> str:
+    if config.mode == "stock" or config.zig is None or "main" not in config.precompiled:
+        return "asked for, or no clang"
+    if not _FIRST.match(text):
+        return "the file does not start with load_inline's include"
+    return host_pass.unsuited(config, command, command.options)
+
+
+def link(config: Config, command: Command) -> int:
+    """Link the extension: against the simulator's runtime in CUDA's place, or as it came."""
+    arguments = list(command.arguments)
+    if config.device == "sim":
+        arguments = [a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"]
+        if config.library and "-lcudart" in command.arguments:
+            library = Path(config.library)
+            arguments += [str(library), f"-Wl,-rpath,{library.parent}"]
+    elif config.cudart:
+        arguments = [config.cudart if a == "-lcudart" else a for a in arguments]
+    quick = _quick_link(config, command)
+    outcome = run([config.gxx, *arguments, *quick])
+    if not outcome.ok and quick:
+        trace(f"lld: {outcome.text[:1000]}")
+        outcome = run([config.gxx, *arguments, *_archives(config)])
+    say(outcome.text)
+    return outcome.code
+
+
+def _archives(config: Config) -> list[str]:
+    """Return the compiled halves of the precompiled headers, for whatever the objects lack."""
+    names = [config.path(f"{name}.a") for name in config.precompiled]
+    names = [name for name in names if Path(name).is_file()]
+    hide = [f"-Wl,--exclude-libs,{Path(name).name}" for name in names]
+    return ["-Wl,--start-group", *names, "-Wl,--end-group", *hide, "-Wl,--gc-sections"] if names else []
+
+
+def _quick_link(config: Config, command: Command) -> list[str]:
+    if config.mode == "stock" or config.zig is None:
+        return []
+    return [*_archives(config), "-fuse-ld=lld", f"-B{config.path('bin')}"]

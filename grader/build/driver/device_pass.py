@@ -1,0 +1,104 @@
+"""Device code: nvcc over the stub torch, or over the real one, to PTX; ptxas for the verdict on it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.build.driver import stub
+from grader.build.driver.command import Command
+from grader.build.driver.config import Config
+from grader.build.driver.tools import Outcome, run
+
+_HOST_ONLY = {"-Xcompiler", "-ccbin", "-Xlinker", "-MD", "-MMD", "-shared", "-L", "-l", "-fPIC", "-Xptxas",
+              "-gencode", "-arch", "-code", "-G", "-lineinfo", "--generate-line-info", "-keep", "--keep",
+              "-dlink", "-dc", "-x", "-v", "--verbose", "--resource-usage", "-res-usage"}  # fmt: skip
+_ARCH = re.compile(r"(?:sm|compute)_(\d+[a-z]?)")
+
+
+@dataclass(frozen=True)
+class Device:
+    """What the device pass made."""
+
+    ptx: str
+    assembled: Path | None
+    """The cubin, for a GPU."""
+    log: str
+
+
+def architectures(command: Command) -> list[str]:
+    """Return the architectures that machine code is asked for, e.g. `90`, in the call's order."""
+    wanted: list[str] = []
+    for value in [*command.values("-gencode"), *command.values("-arch"), *command.values("-code")]:
+        codes = value.split("code=", 1)[1] if "code=" in value else value
+        wanted += _ARCH.findall(codes)
+    return list(dict.fromkeys(wanted)) or ["90"]
+
+
+def flags(command: Command) -> list[str]:
+    """Return the flags of the call that mean something to device code."""
+    kept = list(command.defines)
+    for name, value in command.options:
+        if name in _HOST_ONLY:
+            continue
+        if name.startswith("-") and value is not None:
+            kept += [f"{name}={value}"] if name in {"-std", "-rdc"} else [name, value]
+        else:
+            kept.append(name)
+    return kept
+
+
+def front_end(
+    config: Config, command: Command, source: str, text: str, folder: Path, *, real: bool
+) -> tuple[Outcome, Path]:
+    """Run nvcc to PTX; `real` takes torch's own headers in the stub's place."""
+    ptx = folder / ("real.ptx" if real else "stub.ptx")
+    arch = architectures(command)[0]
+    includes = [] if real else stub.write(config, text, folder)
+    if config.device == "sim" and real:
+        includes = [f"-I{config.stubs}/face"]
+    includes += [f"-I{path}" for path in command.includes]
+    for path in [*command.system_includes, *config.library_includes]:
+        includes += ["-isystem", path]
+    lines = ["-lineinfo"] if config.device == "sim" else []
+    outcome = run(
+        [config.nvcc, "-ptx", *lines, f"-arch=compute_{arch}", *flags(command), *includes, source, "-o", str(ptx)]
+    )
+    return outcome, ptx
+
+
+def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple[Outcome, Path]:
+    """Run ptxas, whose word on registers and shared memory is final."""
+    cubin = folder / "device.cubin"
+    options = [part for value in command.values("-Xptxas") for part in re.split(r"[,\s]+", value) if part]
+    maximum = command.value("-maxrregcount") or command.value("--maxrregcount")
+    if maximum:
+        options.append(f"-maxrregcount={maximum}")
+    arch = architectures(command)[0]
+    outcome = run([config.ptxas, "-v", f"-arch=sm_{arch}", *options, str(ptx), "-o", str(cubin)])
+    return outcome, cubin
+
+
+def gpu_binary(config: Config, command: Command, ptx: Path, cubin: Path, folder: Path) -> Path:
+    """Make what the host object embeds: a program for the simulator, a fat binary for a GPU."""
+    blob = folder / "device.blob"
+    if config.device == "sim":
+        from grader.simulator.ptx import decode, encode
+
+        blob.write_bytes(encode(decode(ptx.read_text("utf-8", "replace"))))
+        return blob
+    arch = architectures(command)[0]
+    outcome = run(
+        [
+            config.fatbinary,
+            "-64",
+            "--create",
+            str(blob),
+            f"--image3=kind=elf,sm={arch},file={cubin}",
+            f"--image3=kind=ptx,sm={arch},file={ptx}",
+        ]
+    )
+    if not outcome.ok:
+        raise RuntimeError(f"fatbinary failed: {outcome.text}")
+    return blob

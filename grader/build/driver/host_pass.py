@@ -1,0 +1,162 @@
+"""Host code: clang over the precompiled torch, in CUDA host-only mode for a .cu file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.build.driver.blank import blank_device_bodies, tokens
+from grader.build.driver.command import Command
+from grader.build.driver.config import Config
+from grader.build.driver.tools import Outcome, run
+
+_PREFIX = re.compile(
+    r"\s*#include <torch/types\.h>\n#include <cuda\.h>\n#include <cuda_runtime\.h>\n"
+)
+_EXTENSION = re.compile(r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]')
+_HARMLESS_DEFINES = {"NDEBUG", "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
+_CUDA_DEFINES = re.compile(r"-D__CUDA_NO_\w+__$")
+_HARMLESS_FLAGS = re.compile(
+    r"-(?:O\w*|g\w*|W.*|w|f(?:PIC|pic|fast-math|no-math-errno|openmp|unroll-loops|permissive|visibility.*|opt-info.*|"
+    r"no-finite-math-only|strict-aliasing|no-strict-aliasing|omit-frame-pointer|tree-vectorize|inline-functions|"
+    r"lto.*|diagnostics.*)|m(?:arch|tune|avx|sse|fma|f16c|bmi).*|pthread|pipe|v|std)$"
+)
+
+
+def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
+    """Say why the precompiled headers can't serve this call; empty if they can."""
+    conditions = set(config.read_json("conditions.json"))
+    for define in command.defines:
+        name = define[2:].partition("=")[0].partition("(")[0]
+        if name in conditions and name not in _HARMLESS_DEFINES and not _CUDA_DEFINES.match(define):
+            return f"{define} changes what is precompiled"
+        if define.startswith("-U"):
+            return f"{define} may change what is precompiled"
+    for name, value in flags:
+        if name == "-std" and value not in {"c++20", "gnu++20"}:
+            return f"-std={value} is not the precompiled one"
+        if not _HARMLESS_FLAGS.match(name):
+            return f"{name} may change what is precompiled"
+    return ""
+
+
+def host_flags(command: Command) -> list[tuple[str, str | None]]:
+    """Return the flags of an nvcc call that reach the host compiler."""
+    found: list[tuple[str, str | None]] = []
+    for value in command.values("-Xcompiler"):
+        for part in value.strip("'\"").replace(",", " ").split():
+            name, equals, rest = part.partition("=")
+            found.append((name, rest) if equals and name == "-std" else (part, None))
+    found += [("-std", value) for value in command.values("-std")]
+    return found
+
+
+def precompiled_for(text: str) -> str | None:
+    """Return which precompiled header is exactly what starts this CUDA file, if one is."""
+    if not _PREFIX.match(text):
+        return None
+    includes = "\n".join(t for kind, t, _, _ in tokens(text) if kind == "directive")
+    return "extension" if _EXTENSION.search(includes) else "types"
+
+
+def cuda_object(
+    config: Config, command: Command, text: str, header: str, blob: Path, folder: Path
+) -> Outcome:
+    """Compile the host side of a CUDA file, with the blob as its GPU binary."""
+    source = Path(command.sources[0]).resolve()
+    body = _PREFIX.sub("\n\n\n", text, count=1)
+    blanked = folder / "host.cu"
+    blanked.write_text(f'#line 1 "{source}"\n' + blank_device_bodies(body), "utf-8")
+    arguments = [
+        *common(config),
+        *cuda_mode(config),
+        "-include-pch",
+        config.path(f"{header}.pch"),
+        *_defines(command),
+        *_includes(config, command, cuda=True),
+        "-Xclang",
+        "-fcuda-include-gpubinary",
+        "-Xclang",
+        str(blob),
+        "-c",
+        str(blanked),
+        "-o",
+        str(command.output),
+    ]
+    return run(arguments)
+
+
+def cpp_object(config: Config, command: Command) -> Outcome:
+    """Compile a C++ file that starts with torch/extension.h."""
+    source = Path(command.sources[0]).resolve()
+    arguments = [
+        *common(config),
+        "-x",
+        "c++",
+        "-include-pch",
+        config.path("main.pch"),
+        *_defines(command),
+        *_includes(config, command, cuda=False),
+        "-c",
+        str(source),
+        "-o",
+        str(command.output),
+    ]
+    return run(arguments)
+
+
+def common(config: Config) -> list[str]:
+    """Return clang's flags that the precompiled headers and every use of them share."""
+    includes = [*config.system_includes]
+    builtin = str(Path(str(config.zig)).parent / "lib" / "include")
+    # clang's own headers go before the C library's, after the C++ library's, as g++ has it.
+    position = next((i for i, p in enumerate(includes) if "c++" not in p), len(includes))
+    includes.insert(position, builtin)
+    return [
+        str(config.zig),
+        "clang",
+        "--target=x86_64-linux-gnu",
+        "-std=c++20",
+        "-fPIC",
+        "-O0",
+        "-w",
+        "-DTORCH_API_INCLUDE_EXTENSION_H",
+        "-nostdinc",
+        "-nostdinc++",
+        *(part for path in includes for part in ("-isystem", path)),
+    ]
+
+
+def cuda_mode(config: Config) -> list[str]:
+    """Return the flags of clang's CUDA host-only mode, shared with the precompiled headers."""
+    return [
+        "-x",
+        "cuda",
+        "--cuda-host-only",
+        "-nocudainc",
+        "-nocudalib",
+        "-Wno-unknown-cuda-version",
+        "-U__CUDA__",
+        "-D__CUDA_NO_HALF_OPERATORS__",
+        "-D__CUDA_NO_HALF_CONVERSIONS__",
+        "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+        "-D__CUDA_NO_HALF2_OPERATORS__",
+    ]
+
+
+def headers(config: Config, *, cuda: bool) -> list[str]:
+    """Return the header folders that the precompiled headers and every use of them share."""
+    folders = [config.path("host"), f"{config.stubs}/host", config.stubs] if cuda else []
+    if config.device == "sim":
+        folders.append(f"{config.stubs}/face")
+    folders += [*config.torch_includes, *config.cuda_includes, *config.library_includes]
+    return [part for path in [*folders, config.python_include] for part in ("-isystem", path)]
+
+
+def _includes(config: Config, command: Command, *, cuda: bool) -> list[str]:
+    lean = [f"-I{config.stubs}/lean", *(f"-I{path}" for path in command.includes)]
+    return [*lean, *headers(config, cuda=cuda)]
+
+
+def _defines(command: Command) -> list[str]:
+    return [d for d in command.defines if not _CUDA_DEFINES.match(d) and "INCLUDE_EXTENSION_H" not in d]

@@ -1,0 +1,101 @@
+"""The stock compilers with the real headers: what they say is the verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.build.driver import device_pass
+from grader.build.driver.command import Command
+from grader.build.driver.config import Config
+from grader.build.driver.tools import Outcome, run, say, trace
+
+_ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)", re.MULTILINE)
+_UNDEFINED = re.compile(r'(?:identifier "(\w+)" is undefined|has no member "(\w+)"|"(\w+)" has not been declared)')
+_MISSING_FILE = re.compile(r"fatal error: (\S+): No such file or directory")
+_NO_CONVERSION = "DeprecatedTypeProperties"
+
+
+def decide_device(
+    config: Config, command: Command, text: str, folder: Path, outcome: Outcome
+) -> tuple[Outcome, Path]:
+    """Decide a failure over the stub: sure as it stands, or by the real headers."""
+    if sure(config, command, outcome.text):
+        return outcome, folder / "stub.ptx"
+    trace(f"over the stub: {outcome.text[:1500]}")
+    return device_pass.front_end(config, command, command.sources[0], text, folder, real=True)
+
+
+def sure(config: Config, command: Command, log: str) -> bool:
+    """Whether the first error must be one with the real headers as well.
+
+    It must when it is about a name that stands nowhere in all of the headers that the file could have seen, or a
+    header that isn't there: the stub only ever has fewer names.
+    """
+    source = Path(command.sources[0]).name
+    missing = _MISSING_FILE.search(log)
+    if missing:
+        return not _can_find(config, command, missing.group(1))
+    error = _ERROR.search(log)
+    if error is None or Path(error.group("file")).name != source:
+        return False
+    if _NO_CONVERSION in error.group("text"):
+        return "no suitable conversion" in error.group("text") and not config.dispatch_takes_type
+    undefined = _UNDEFINED.search(error.group("text"))
+    if undefined is None:
+        return False
+    name = next(group for group in undefined.groups() if group)
+    words = set(Path(config.path("words.txt")).read_text("utf-8").split("\n"))
+    own = Path(command.sources[0]).read_text("utf-8", "replace")
+    return name not in words and "##" not in own and not _other_headers(config, own)
+
+
+def _other_headers(config: Config, text: str) -> list[str]:
+    """Return included headers whose words were not gathered."""
+    known = set(Path(config.path("headers.txt")).read_text("utf-8").split("\n"))
+    included = re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', text, re.MULTILINE)
+    return [name for name in included if name not in known]
+
+
+def _can_find(config: Config, command: Command, name: str) -> bool:
+    folders = [*command.includes, *command.system_includes, *config.library_includes]
+    folders += [*config.torch_includes, *config.cuda_includes, *config.system_includes]
+    return any(Path(folder, name).exists() for folder in folders)
+
+
+def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> int:
+    """Compile by nvcc alone with the real headers; for the simulator its program is added."""
+    extra = [part for path in config.library_includes for part in ("-isystem", path)]
+    face = [f"-I{config.stubs}/face"] if config.device == "sim" else []
+    outcome = run([config.nvcc, *face, *command.arguments, *extra, "-Xptxas", "-v"])
+    say(outcome.text)
+    if not outcome.ok or config.device != "sim":
+        return outcome.code
+    return _embed_program(config, command, text, folder)
+
+
+def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
+    """Put the simulator's program in the place of the machine code in nvcc's object."""
+    outcome, ptx = device_pass.front_end(
+        config, command, command.sources[0], text, folder, real=False
+    )
+    if not outcome.ok:
+        outcome, ptx = device_pass.front_end(
+            config, command, command.sources[0], text, folder, real=True
+        )
+    if not outcome.ok:
+        say(outcome.text)
+        return outcome.code
+    blob = device_pass.gpu_binary(config, command, ptx, ptx, folder)
+    done = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(command.output)])
+    say(done.text)
+    return done.code
+
+
+def plain_cpp(config: Config, command: Command) -> int:
+    """Run g++ with the call as it came."""
+    face = [f"-I{config.stubs}/face"] if config.device == "sim" else []
+    extra = [part for path in config.library_includes for part in ("-isystem", path)]
+    outcome = run([config.gxx, *face, *command.arguments, *extra])
+    say(outcome.text)
+    return outcome.code

@@ -1,0 +1,55 @@
+"""The stub torch that nvcc sees: what the source names, out of what was harvested."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.build.driver.config import Config
+
+_KNOWN_TYPES = frozenset(
+    "at c10 std Tensor TensorBase Scalar ScalarType IntArrayRef OptionalIntArrayRef Device DeviceType Layout "
+    "MemoryFormat TensorOptions TensorList ITensorListRef Generator optional nullopt tuple vector array ArrayRef "
+    "string_view string Storage List Dimname DimnameList Stream const double float bool int64_t void T int".split()
+)
+
+
+def _usable(declaration: str) -> bool:
+    """Whether every type that the declaration names is one that the stub has."""
+    types = re.findall(r"(?:at|c10|std)::(\w+)", declaration)
+    return all(name in _KNOWN_TYPES for name in types) and "{" not in declaration.replace("{}", "")
+
+
+def _named(declarations: dict[str, list[str]], words: set[str]) -> str:
+    rows = [
+        row
+        for name in sorted(words & declarations.keys())
+        for row in declarations[name]
+        if _usable(row)
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def write(config: Config, text: str, folder: Path) -> list[str]:
+    """Write the parts of the stub that this source needs; return nvcc's flags for it."""
+    words = set(re.findall(r"[A-Za-z_]\w*", text))
+    harvested = config.read_json("harvest.json")
+    methods = {k: v for k, v in harvested["methods"].items() if k not in _STUB_METHODS}
+    functions = {k: v for k, v in harvested["functions"].items() if k not in {"equal", "tensor"}}
+    (folder / "kg_methods.inc").write_text(_named(methods, words))
+    (folder / "kg_functions.inc").write_text(_named(functions, words))
+    (folder / "kg_factories.inc").write_text(_named(harvested["factories"], words))
+    dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
+    (folder / "kg_dispatch.inc").write_text(dispatch)
+    flags = [f"-DKG_ACCESSOR={int('ccessor' in text)}", f"-DKG_COMPLEX={int('omplex' in text)}"]
+    folders = [str(folder), f"{config.stubs}/device", f"{config.stubs}/face", config.path("stub")]
+    return [*flags, *(f"-I{path}" for path in folders)]
+
+
+_STUB_METHODS = frozenset(
+    "dim ndimension size stride sym_size sizes strides numel storage_offset nbytes itemsize element_size use_count "
+    "defined has_storage is_alias_of is_contiguous is_cuda is_cpu is_sparse is_floating_point is_complex is_signed "
+    "is_quantized is_same is_leaf requires_grad device get_device scalar_type dtype layout options storage toString "
+    "data_ptr data contiguous cpu cuda set_requires_grad requires_grad_ grad mutable_grad backward variable_data "
+    "tensor_data toType".split()
+)

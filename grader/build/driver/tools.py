@@ -1,0 +1,51 @@
+"""Running a compiler, and leaving a trace of which way a decision was made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a tool ended and what it printed on both streams, in order."""
+
+    code: int
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.code == 0
+
+
+def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
+    """Run a tool to its end; its two streams come back as one text."""
+    started = time.monotonic()
+    done = subprocess.run(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+    trace(f"{time.monotonic() - started:.2f} s {Path(arguments[0]).name} -> {done.returncode}")
+    return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"))
+
+
+def trace(line: str) -> None:
+    """Note a step, where KERNEL_GRADER_TRACE asks for it."""
+    if os.environ.get("KERNEL_GRADER_TRACE"):
+        sys.stderr.write(f"[kernel-grader] {line}\n")
+
+
+def say(text: str) -> None:
+    """Pass a tool's output on to the build's log."""
+    if text.strip():
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,264 @@
+"""What is made once for a machine: precompiled headers, their compiled halves, harvested declarations.
+
+Cached under the user's cache folder by content (versions of torch, compilers, and this package's own sources), made
+under a lock, complete or not there at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock
+from platformdirs import user_cache_path
+
+from grader.build import harvest, lean
+from grader.build.driver import host_pass
+from grader.build.driver.blank import without_assembly
+from grader.build.driver.config import Config
+from grader.build.toolchain import Toolchain
+from grader.errors import GraderError
+from grader.records import digest
+
+Progress = Callable[[str], None]
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parent.parent
+_PRECOMPILED = {"main": False, "types": True, "extension": True}
+"""Names of the precompiled headers, and whether each is CUDA's."""
+_COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Where the prepared files are, and what could be prepared."""
+
+    folder: Path
+    toolchain: Toolchain
+    precompiled: tuple[str, ...]
+    """Names of the precompiled headers; empty where there is no clang."""
+    library: Path | None
+    """The simulator's runtime library; None where it could not be built."""
+    seconds: float
+    """What preparing took now; 0 when everything was there."""
+
+
+def cache_folder() -> Path:
+    """Return the folder that prepared files of all versions live in."""
+    named = os.environ.get("KERNEL_GRADER_CACHE")
+    return Path(named) if named else user_cache_path("kernel-grader")
+
+
+def key(toolchain: Toolchain) -> str:
+    """Return the content address of what would be prepared for this toolchain."""
+    own = [p for p in sorted(_HERE.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    stamp = [
+        f"{path}:{path.stat().st_mtime_ns}"
+        for path in (toolchain.torch / "version.py" if toolchain.torch else None, toolchain.nvcc)
+        if path is not None and path.exists()
+    ]
+    tools = [repr(value) for value in asdict(toolchain).values()]
+    return digest(*tools, *stamp, *(p.read_bytes() for p in own))[:24]
+
+
+def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
+    """Make what a machine's builds share, or find it made; safe under many processes.
+
+    Raises:
+        GraderError: a compiler is missing or can't compile torch's own headers.
+    """
+    if not toolchain.builds:
+        missing = toolchain.missing[0]
+        raise GraderError(f"{missing.what} is missing: {missing.costs}", missing.hint)
+    started = time.monotonic()
+    folder = cache_folder() / "prepared" / key(toolchain)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = False
+    if not (folder / "ready.json").is_file():
+        with FileLock(str(folder) + ".lock"):
+            if not (folder / "ready.json").is_file():
+                _make(toolchain, folder, progress or (lambda _: None))
+                made = True
+    library = _simulator(toolchain, progress or (lambda _: None))
+    ready = json.loads((folder / "ready.json").read_text("utf-8"))
+    return Prepared(
+        folder=folder,
+        toolchain=toolchain,
+        precompiled=tuple(ready["precompiled"]),
+        library=library,
+        seconds=time.monotonic() - started if made else 0.0,
+    )
+
+
+def _simulator(toolchain: Toolchain, progress: Progress) -> Path | None:
+    """Build the simulator's runtime, or find it built."""
+    from grader.simulator import library
+
+    return library.build(cache_folder() / "simulator", toolchain.gxx)
+
+
+def configuration(prepared: Prepared, device: str, mode: str) -> Config:
+    """Return what the drivers of this device and mode are told."""
+    return _config(
+        prepared.toolchain, prepared.folder, device, mode, prepared.precompiled, prepared.library
+    )
+
+
+def _config(
+    toolchain: Toolchain,
+    folder: Path,
+    device: str,
+    mode: str,
+    precompiled: Iterable[str],
+    library: Path | None,
+) -> Config:
+    includes = toolchain.torch_includes
+    dispatch = includes[0] / "ATen" / "Dispatch.h"
+    python_folders = [Path(sys.base_prefix), Path(sys.prefix), toolchain.python_include]
+    home = toolchain.cuda_home or Path("/usr/local/cuda")
+    return Config(
+        device=device,
+        mode=mode,
+        root=str(_ROOT),
+        prepared=str(folder),
+        stubs=str(_HERE / "stubs"),
+        nvcc=str(toolchain.nvcc),
+        ptxas=str(toolchain.ptxas),
+        fatbinary=str(toolchain.fatbinary),
+        gxx=str(toolchain.gxx),
+        zig=str(toolchain.zig) if toolchain.zig else None,
+        cuda_includes=[str(p) for p in toolchain.cuda_includes],
+        library_includes=[str(p) for p in toolchain.library_includes],
+        torch_includes=[str(p) for p in includes],
+        system_includes=[str(p) for p in toolchain.system_includes],
+        python_include=str(toolchain.python_include),
+        library=str(library) if library else None,
+        cudart=str(toolchain.cudart) if toolchain.cudart else None,
+        precompiled=list(precompiled),
+        dispatch_takes_type="DeprecatedTypeProperties"
+        in dispatch.read_text("utf-8", "replace").split("#define", 1)[0],
+        allowed=[str(p) for p in (toolchain.torch, home, home.resolve(), *python_folders) if p],
+    )
+
+
+def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
+    """Fill a folder beside the final one, then move it there in one step."""
+    scratch = Path(tempfile.mkdtemp(prefix="making-", dir=folder.parent))
+    try:
+        progress("reading torch's headers")
+        _harvest(toolchain, scratch)
+        _copies(toolchain, scratch)
+        _drivers(toolchain, scratch)
+        names: list[str] = []
+        if toolchain.zig:
+            # A precompiled header knows its own path: it is made where it will stay.
+            shutil.rmtree(folder, ignore_errors=True)
+            scratch.rename(folder)
+            names = _precompile(toolchain, folder, progress)
+        else:
+            scratch.rename(folder)
+        (folder / "ready.part").write_text(json.dumps({"precompiled": names}), "utf-8")
+        (folder / "ready.part").rename(folder / "ready.json")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _harvest(toolchain: Toolchain, folder: Path) -> None:
+    include = toolchain.torch_includes[0]
+    api = toolchain.torch_includes[1]
+    data = {
+        "methods": harvest.methods(include),
+        "functions": harvest.functions(include),
+        "factories": harvest.factories(include) or harvest.factories(api),
+    }
+    (folder / "harvest.json").write_text(json.dumps(data), "utf-8")
+    (folder / "stub").mkdir()
+    (folder / "stub" / "kg_dispatch_all.inc").write_text(harvest.dispatch_macros(include), "utf-8")
+    (folder / "stub" / "kg_scalar_types.inc").write_text(harvest.scalar_types(include), "utf-8")
+    headers = lean.closure(toolchain)
+    (folder / "words.txt").write_text("\n".join(harvest.words(headers)), "utf-8")
+    (folder / "conditions.json").write_text(json.dumps(harvest.condition_names(headers)), "utf-8")
+    names = lean.include_names(toolchain, headers)
+    (folder / "headers.txt").write_text("\n".join(sorted(names)), "utf-8")
+    for name, text in lean.headers(names).items():
+        (folder / name).write_text(text, "utf-8")
+
+
+def _copies(toolchain: Toolchain, folder: Path) -> None:
+    """Copy CUDA's small-float headers without their PTX, which a host compiler can't take."""
+    (folder / "host").mkdir()
+    for name in _COPIED:
+        for suffix in (".h", ".hpp"):
+            for include in toolchain.cuda_includes:
+                path = include / (name + suffix)
+                if path.is_file():
+                    text = without_assembly(path.read_text("utf-8", "replace"))
+                    (folder / "host" / path.name).write_text(text, "utf-8")
+                    break
+
+
+_DRIVER = """#!/bin/sh
+exec "{python}" -I -S -c 'import sys; sys.path.insert(0, "{root}"); sys.dont_write_bytecode = True
+from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))' {role} "$@"
+"""
+
+
+def _drivers(toolchain: Toolchain, folder: Path) -> None:
+    """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find."""
+    programs = folder / "bin"
+    programs.mkdir()
+    python = Path(getattr(sys, "_base_executable", sys.executable))
+    for role in ("nvcc", "c++"):
+        text = _DRIVER.format(python=python, root=_ROOT, role=role)
+        _program(programs / ("kg-g++" if role == "c++" else "kg-nvcc"), text)
+    if toolchain.zig:
+        _program(programs / "ld.lld", f'#!/bin/sh\nexec "{toolchain.zig}" ld.lld "$@"\n')
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+
+
+def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[str]:
+    """Precompile each header and compile its half of the code; return the names that worked."""
+    config = _config(toolchain, folder, "cuda", "fast", (), None)
+    with ThreadPoolExecutor(min(len(_PRECOMPILED), os.cpu_count() or 1)) as pool:
+        jobs = {
+            name: pool.submit(_precompile_one, config, name, cuda=cuda, progress=progress)
+            for name, cuda in _PRECOMPILED.items()
+        }
+        return [name for name, job in jobs.items() if job.result()]
+
+
+def _precompile_one(config: Config, name: str, *, cuda: bool, progress: Progress) -> bool:
+    progress(f"precompiling torch's headers ({name})")
+    made = config.path(f"{name}.pch")
+    mode = host_pass.cuda_mode(config) if cuda else ["-x", "c++-header"]
+    emit = ["-c", "-Xclang", "-emit-pch"] if cuda else []
+    codegen = ["-fpch-instantiate-templates", "-fpch-codegen"]
+    common = host_pass.common(config)
+    call = [*common, *mode, *emit, *codegen, *host_pass.headers(config, cuda=cuda)]
+    if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
+        return False
+    progress(f"compiling torch's headers ({name})")
+    target = [str(config.zig), "clang", "--target=x86_64-linux-gnu", "-fPIC", "-O0", "-w", "-c"]
+    sections = ["-ffunction-sections", "-fdata-sections"]
+    half = config.path(f"{name}.o")
+    if not _runs([*target, *sections, made, "-o", half], config.path(f"{name}.log")):
+        return False
+    return _runs(["ar", "rcs", config.path(f"{name}.a"), half], config.path(f"{name}.log"))
+
+
+def _runs(arguments: list[str], log: str) -> bool:
+    with Path(log).open("ab") as out:
+        done = subprocess.run(arguments, stdout=out, stderr=out, check=False)
+    return done.returncode == 0

@@ -1,0 +1,2 @@
+#pragma once
+#include "kg_torch.h"

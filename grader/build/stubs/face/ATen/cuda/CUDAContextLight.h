@@ -1,0 +1,20 @@
+#pragma once
+#include <c10/cuda/CUDAFunctions.h>
+
+namespace at::cuda {
+inline cudaDeviceProp *getDeviceProperties(c10::DeviceIndex device) {
+  static cudaDeviceProp properties = [device] {
+    cudaDeviceProp read;
+    C10_CUDA_CHECK(cudaGetDeviceProperties(&read, device));
+    return read;
+  }();
+  return &properties;
+}
+inline cudaDeviceProp *getCurrentDeviceProperties() { return getDeviceProperties(c10::cuda::current_device()); }
+inline int warp_size() { return getCurrentDeviceProperties()->warpSize; }
+inline int64_t getNumGPUs() { return c10::cuda::device_count(); }
+inline bool is_available() { return c10::cuda::device_count() > 0; }
+using c10::cuda::current_device;
+using c10::cuda::device_count;
+using c10::cuda::set_device;
+} // namespace at::cuda

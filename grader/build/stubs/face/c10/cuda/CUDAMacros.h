@@ -1,0 +1,6 @@
+#pragma once
+#define C10_CUDA_API
+#define C10_CUDA_BUILD_MAIN_LIB
+#define C10_COMPILE_TIME_MAX_GPUS 120
+#define TORCH_CUDA_CU_API
+#define TORCH_CUDA_CPP_API

@@ -1,0 +1,255 @@
+"""What this machine has to compile with: found by looking, without importing torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A tool that isn't there: what its absence costs, and what would help."""
+
+    what: str
+    costs: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Compilers, headers and libraries of one machine; None where there is none."""
+
+    python: Path
+    """The interpreter that has torch; guests run with it."""
+    python_include: Path
+    torch: Path | None
+    """torch's package folder."""
+    torch_version: str
+    torch_cuda: str | None
+    """The CUDA version that torch was built for; None for a CPU-only wheel."""
+    nvcc: Path | None
+    nvcc_version: str
+    cuda_home: Path | None
+    cuda_includes: tuple[Path, ...]
+    """Of nvcc's own toolkit, in order."""
+    library_includes: tuple[Path, ...]
+    """Where headers of cuBLAS, cuSPARSE, cuSOLVER and the like are, if not in the toolkit."""
+    cudart: Path | None
+    gxx: Path | None
+    gxx_version: str
+    system_includes: tuple[Path, ...]
+    """g++'s own search path, its compiler-private folder left out."""
+    zig: Path | None
+    zig_version: str
+    ninja: Path | None
+    missing: tuple[Missing, ...]
+
+    @property
+    def ptxas(self) -> Path | None:
+        """NVIDIA's assembler beside nvcc."""
+        return self._beside("ptxas")
+
+    @property
+    def fatbinary(self) -> Path | None:
+        """NVIDIA's packer beside nvcc."""
+        return self._beside("fatbinary")
+
+    def _beside(self, name: str) -> Path | None:
+        path = self.cuda_home / "bin" / name if self.cuda_home else None
+        return path if path and path.is_file() else None
+
+    @property
+    def torch_includes(self) -> tuple[Path, ...]:
+        """torch's two include folders."""
+        if self.torch is None:
+            return ()
+        include = self.torch / "include"
+        return include, include / "torch" / "csrc" / "api" / "include"
+
+    @property
+    def builds(self) -> bool:
+        """Whether submissions with kernels can be compiled at all."""
+        return bool(self.torch and self.nvcc and self.gxx and self.ninja)
+
+
+@cache
+def discover() -> Toolchain:
+    """Look for everything once a process; never raises, `.missing` says what isn't there."""
+    torch, torch_version, torch_cuda = _torch()
+    nvcc = _nvcc()
+    home = nvcc.parent.parent if nvcc else None
+    gxx = _path("g++")
+    zig = _zig()
+    ninja = _path("ninja") or _inside("ninja", "data/bin/ninja", "../../../../bin/ninja")
+    found = {"torch": torch, "nvcc": nvcc, "g++": gxx, "ninja": ninja, "zig": zig}
+    return Toolchain(
+        python=Path(sys.executable),
+        python_include=Path(sysconfig.get_path("include")),
+        torch=torch,
+        torch_version=torch_version,
+        torch_cuda=torch_cuda,
+        nvcc=nvcc,
+        nvcc_version=_search(r"release [\d.]+, V([\d.]+)", _output(nvcc, "--version")),
+        cuda_home=home,
+        cuda_includes=_cuda_includes(home),
+        library_includes=_library_includes(home),
+        cudart=_cudart(home),
+        gxx=gxx,
+        gxx_version=_output(gxx, "-dumpfullversion").strip(),
+        system_includes=_system_includes(gxx),
+        zig=zig,
+        zig_version=_search(r"clang version ([\d.]+)", _output(zig, "clang", "--version")),
+        ninja=ninja,
+        missing=tuple(_MISSING[name] for name, path in found.items() if path is None),
+    )
+
+
+_MISSING = {
+    "torch": Missing("torch", "nothing can be built or run", "Install PyTorch: pip install torch."),
+    "nvcc": Missing(
+        "nvcc",
+        "no submission with kernels can be compiled",
+        "Install it from pip: pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-cccl "
+        "nvidia-cuda-runtime nvidia-nvvm.",
+    ),
+    "g++": Missing(
+        "g++",
+        "no extension can be compiled or linked",
+        "Install a C++ compiler, e.g. apt install g++.",
+    ),
+    "ninja": Missing("ninja", "torch refuses to build extensions", "Run pip install ninja."),
+    "zig": Missing(
+        "clang of the ziglang package",
+        "each build takes about a minute instead of two seconds",
+        "Run pip install ziglang.",
+    ),
+}
+
+
+def _output(tool: Path | None, *arguments: str) -> str:
+    """Return what the tool prints on both streams; empty where it can't be run."""
+    if tool is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [tool, *arguments], capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def _search(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    return match.group(1) if match else ""
+
+
+def _path(name: str) -> Path | None:
+    beside = Path(sys.executable).parent / name
+    found = shutil.which(name) or (str(beside) if os.access(beside, os.X_OK) else None)
+    return Path(found) if found else None
+
+
+def _inside(package: str, *relative: str) -> Path | None:
+    """Return a file inside an installed package's folder."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for name in relative:
+            path = (Path(folder) / name).resolve()
+            if path.is_file():
+                return path
+    return None
+
+
+def _torch() -> tuple[Path | None, str, str | None]:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None, "", None
+    folder = Path(spec.origin).parent
+    version = folder / "version.py"
+    text = version.read_text("utf-8") if version.is_file() else ""
+    cuda = _search(r"(?m)^cuda\b[^=]*= *'([\d.]+)'", text)
+    return folder, _search(r"(?m)^__version__ *= *'([^']+)'", text), cuda or None
+
+
+def _site_folders() -> list[Path]:
+    """Return the folders that hold installed packages, of pip's `nvidia` namespace above all."""
+    return [Path(p) for p in dict.fromkeys(sys.path) if p and (Path(p) / "nvidia").is_dir()]
+
+
+def _nvcc() -> Path | None:
+    """Return the real nvcc: from CUDA_HOME, the PATH, the usual place, or pip's package."""
+    candidates = [
+        Path(home) / "bin" / "nvcc"
+        for name in ("CUDA_HOME", "CUDA_PATH")
+        if (home := os.environ.get(name))
+    ]
+    if on_path := shutil.which("nvcc"):
+        candidates.append(Path(on_path))
+    candidates.append(Path("/usr/local/cuda/bin/nvcc"))
+    for site in _site_folders():
+        candidates += sorted(site.glob("nvidia/cu*/bin/nvcc"), reverse=True)
+        candidates += sorted(site.glob("nvidia/cuda_nvcc/bin/nvcc"))
+    for candidate in candidates:
+        if os.access(candidate, os.X_OK):
+            return _behind_wrapper(candidate)
+    return None
+
+
+def _behind_wrapper(nvcc: Path) -> Path:
+    """Follow links and wrapper scripts to the nvcc that has its toolkit beside it."""
+    here = _search(r"_HERE_=(\S+)", _output(nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null"))
+    real = Path(here) / "nvcc" if here else nvcc
+    return real.resolve() if real.is_file() else nvcc.resolve()
+
+
+def _cuda_includes(home: Path | None) -> tuple[Path, ...]:
+    if home is None:
+        return ()
+    targets = sorted(home.glob("targets/*-linux/include"))
+    roots = [home / "include", *targets]
+    found = [r for root in roots for r in (root, root / "cccl") if r.is_dir()]
+    return tuple({path.resolve(): path for path in reversed(found)}.values())[::-1]
+
+
+def _library_includes(home: Path | None) -> tuple[Path, ...]:
+    """Return pip's folders with cuBLAS and the like, where the toolkit has no such headers."""
+    if home and (home / "include" / "cusparse.h").is_file():
+        return ()
+    folders = [
+        header.parent
+        for site in _site_folders()
+        for name in ("cusparse.h", "cublas_v2.h", "cusolverDn.h")
+        for header in sorted(site.glob(f"nvidia/*/include/{name}"))
+    ]
+    return tuple(dict.fromkeys(folders))
+
+
+def _cudart(home: Path | None) -> Path | None:
+    folders = [home / "lib64", home / "lib"] if home else []
+    for site in _site_folders():
+        folders += sorted(site.glob("nvidia/*/lib"))
+    for folder in folders:
+        for name in sorted(folder.glob("libcudart.so*")):
+            return name
+    return None
+
+
+def _system_includes(gxx: Path | None) -> tuple[Path, ...]:
+    text = _output(gxx, "-E", "-v", "-x", "c++", "/dev/null")
+    block = _search(r"(?s)search starts here:\n(?:#include <...> search starts here:\n)?(.*?)End of", text)
+    paths = [Path(line.strip()) for line in block.splitlines() if line.startswith(" /")]
+    own = re.compile(r"/lib/gcc[^/]*/.*/include(-fixed)?$")
+    return tuple(p.resolve() for p in paths if not own.search(str(p)))
+
+
+def _zig() -> Path | None:
+    return _inside("ziglang", "zig") or _path("zig")
