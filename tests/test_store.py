@@ -1,0 +1,81 @@
+"""The store gives back what was written, or nothing."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.records import digest
+from grader.store import Store
+
+
+def test_reads_back_what_was_written(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    key = digest("a")
+    assert store.read("review", key) is None
+    store.write("review", key, b"body\nwith lines")
+    assert store.read("review", key) == b"body\nwith lines"
+
+
+def test_a_damaged_entry_reads_as_absent(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    key = digest("a")
+    store.write("review", key, b"body")
+    path = next(path for path in tmp_path.rglob(key))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert store.read("review", key) is None
+    assert not path.exists()
+
+
+def test_many_writers_of_one_folder_leave_one_whole_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    key = digest("artifact")
+
+    def write(number: int) -> None:
+        with store.new_folder("build", key) as draft:
+            (draft / "a").write_text("x" * 1000)
+            (draft / "b").write_text(str(number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(24)))
+    folder = store.folder("build", key)
+    assert folder is not None
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
+    assert [path.name for path in folder.parent.iterdir()] == [key]
+
+
+def test_a_failed_draft_leaves_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    try:
+        with store.new_folder("build", digest("x")):
+            raise RuntimeError
+    except RuntimeError:
+        pass
+    assert store.folder("build", digest("x")) is None
+
+
+def test_trim_keeps_what_was_used_last(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    keys = [digest(str(number)) for number in range(10)]
+    for number, key in enumerate(keys):
+        store.write("review", key, b"x" * 1000)
+        path = next(tmp_path.rglob(key))
+        __import__("os").utime(path, (number, number))
+    assert store.read("review", keys[0]) is not None  # used just now
+    store.trim(3 * 1100)
+    kept = [key for key in keys if store.read("review", key) is not None]
+    assert keys[0] in kept
+    assert len(kept) <= 3
+
+
+def test_seeds_differ_between_installations(tmp_path: Path) -> None:
+    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
+    assert one.seed("a") == one.seed("a")
+    assert one.seed("a") != two.seed("a")
+    assert one.seed("a", "b") != one.seed("ab")
+
+
+@given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
+def test_addresses_of_different_parts_differ(left: list[str], right: list[str]) -> None:
+    assert (digest(*left) == digest(*right)) == (left == right)
