@@ -38,7 +38,7 @@ from grader.records import (
     Workload,
     digest,
 )
-from grader.repair import mend, reference_fixed
+from grader.repair import Model, ModelError, mend, model_repair, reference_fixed, summarise
 from grader.rules import Context, review_text
 from grader.source import parse
 from grader.store import Store, grader_version
@@ -173,6 +173,10 @@ def _repairs(
     note = ""
     if states[0].status not in {"correct", "grader_error", "not_run"}:
         mended, note = mend(states, judged, examined, workshop.options.repair_tries)
+        if mended is None and workshop.options.llm:
+            model = Model(workshop.options.llm)
+            mended, said = model_repair(task, states[-1], judged, examined, model)
+            note = f"{note} {said}".strip()
         found += [mended] if mended else []
     fixed = reference_fixed(task, states[0].submission, judged)
     found += [fixed] if fixed else []
@@ -339,6 +343,7 @@ def _assemble(
     submission = extraction.submission
     findings = gather(states) if states else ()
     task = choice.task
+    summary = _summary(workshop, evaluation.verdict, findings) if states else ""
     return Review(
         sample=sample.id,
         origin=sample.origin,
@@ -367,8 +372,18 @@ def _assemble(
         claims=check_claims(
             extraction, parse(submission.code) if submission else None, evaluation, findings
         ),
+        summary=summary,
         environment=_environment(workshop),
     )
+
+
+def _summary(workshop: Workshop, verdict: Verdict, findings: tuple[Finding, ...]) -> str:
+    if not workshop.options.llm or not findings:
+        return ""
+    try:
+        return summarise(verdict, findings, Model(workshop.options.llm))
+    except ModelError as error:
+        return f"(no summary: {error})"
 
 
 def _environment(workshop: Workshop) -> Mapping[str, str]:

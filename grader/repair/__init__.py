@@ -1,6 +1,15 @@
 """Mends, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
 
+from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import reference_code, reference_fixed
 from grader.repair.search import mend
 
-__all__ = ["mend", "reference_code", "reference_fixed"]
+__all__ = [
+    "Model",
+    "ModelError",
+    "mend",
+    "model_repair",
+    "reference_code",
+    "reference_fixed",
+    "summarise",
+]

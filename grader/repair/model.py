@@ -1,0 +1,170 @@
+"""What a language model proposes, where the user wants one: a submission like any other."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from grader.diagnose import Evaluate, Examine, Program
+from grader.ingest import extract
+from grader.records import Finding, Repair, Sample, Submission, Task, Verdict
+from grader.source import edits
+
+MAX_TRIES = 3
+TOKEN_BUDGET = 40_000
+MAX_ANSWER = 400_000
+SECONDS = 120.0
+
+
+class ModelError(Exception):
+    """The server or the model gave nothing that can be used."""
+
+
+class Answer(BaseModel):
+    """What a repair prompt asks for."""
+
+    model_config = ConfigDict(extra="ignore")
+    code: str
+    changes: list[str] = []
+
+
+@dataclass
+class Model:
+    """A model behind an OpenAI-compatible server; key and base URL come from the usual variables."""
+
+    name: str
+    budget: int = TOKEN_BUDGET
+    """Tokens that may be used for one sample, prompt and answer together."""
+    used: int = 0
+    seconds: float = SECONDS
+    client: Any = field(default=None, repr=False)
+
+    def ask(self, prompt: str) -> str:
+        """Return the model's answer.
+
+        Raises ModelError when the budget is spent, the server fails after the client's own retries,
+        the stream is cut off, or the model refuses.
+        """
+        if self.used >= self.budget:
+            raise ModelError(f"the token budget of {self.budget} is spent")
+        import openai
+
+        try:
+            return self._stream(
+                self.client or openai.OpenAI(max_retries=3, timeout=self.seconds), prompt
+            )
+        except (openai.OpenAIError, ValueError) as error:
+            raise ModelError(f"{type(error).__name__}: {str(error)[:300]}") from error
+
+    def _stream(self, client: Any, prompt: str) -> str:
+        parts: list[str] = []
+        reason = None
+        counted = 0
+        stream = client.chat.completions.create(
+            model=self.name,
+            messages=[{"role": "user", "content": prompt}],
+            stream=True,
+            stream_options={"include_usage": True},
+            max_completion_tokens=max(256, self.budget - self.used),
+        )
+        for chunk in stream:
+            for choice in chunk.choices:
+                parts.append(choice.delta.content or "")
+                reason = choice.finish_reason or reason
+            counted = chunk.usage.total_tokens if chunk.usage else counted
+            if sum(map(len, parts)) > MAX_ANSWER:
+                break
+        text = "".join(parts)
+        self.used += counted or (len(prompt) + len(text)) // 3
+        if reason != "stop":
+            raise ModelError(f"the answer was cut off ({reason or 'the stream ended early'})")
+        return text
+
+
+def model_repair(
+    task: Task, program: Program, evaluate: Evaluate, examine: Examine, model: Model
+) -> tuple[Repair | None, str]:
+    """Ask for a repair, evaluate it, and ask again with its verdict; return the first that passes."""
+    failed = ""
+    for attempt in range(1, MAX_TRIES + 1):
+        try:
+            answer = model.ask(_prompt("repair", program, task=task, failed=failed))
+        except ModelError as error:
+            return None, f"{model.name}: {error} (try {attempt}, {model.used} tokens used)"
+        proposed = proposal(answer, program.submission.sample)
+        if proposed is None:
+            failed = "it held no program with a class ModelNew"
+            continue
+        evaluation = evaluate(proposed)
+        verdict = evaluation.verdict
+        if verdict.status == "correct":
+            diff = edits.unified_diff(program.submission.code, proposed.code)
+            title = f"proposed by {model.name} at try {attempt}"
+            repair = Repair(
+                kind="model", code=proposed.code, diff=diff, evaluation=evaluation, title=title
+            )
+            return repair, f"{model.used} tokens used"
+        failed = f"{verdict.status}: {verdict.sentence}"
+    return (
+        None,
+        f"{model.name}: {MAX_TRIES} tries, the last one {failed} ({model.used} tokens used)",
+    )
+
+
+def proposal(answer: str, sample: str) -> Submission | None:
+    """Read the program out of an answer: the JSON that was asked for, else any block of code."""
+    try:
+        text = Answer.model_validate_json(_braced(answer)).code
+    except ValidationError:
+        text = answer
+    found = extract(Sample(id=sample, origin="model", format="transcript", text=text)).submission
+    return found.model_copy(update={"how": "proposed by a model"}) if found else None
+
+
+def summarise(verdict: Verdict, findings: Sequence[Finding], model: Model) -> str:
+    """Return the findings in a model's words, or nothing; raises ModelError."""
+    return model.ask(
+        _template("summary").render(verdict=verdict, findings=findings, marker=_marker())
+    )
+
+
+def _braced(answer: str) -> str:
+    begin, end = answer.find("{"), answer.rfind("}")
+    return answer[begin : end + 1] if 0 <= begin < end else "{}"
+
+
+def _prompt(name: str, program: Program, *, task: Task, failed: str) -> str:
+    return _template(name).render(
+        task=task,
+        verdict=program.evaluation.verdict,
+        findings=program.findings,
+        code=program.submission.code,
+        failed=failed,
+        marker=_marker(),
+    )
+
+
+def _marker() -> str:
+    return secrets.token_hex(8)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "prompts"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - prompts are plain text
+    )
+
+
+def _template(name: str) -> Any:
+    return _environment().get_template(f"{name}.md.jinja")
