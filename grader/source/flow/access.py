@@ -66,9 +66,12 @@ class Accesses(Loops):
                 done = replace(pointer, depth=max(pointer.depth, len(pointer.region.dims)))
                 return Value(None, varies=False, pointer=done)
             return Value(None, varies=False)
-        value = self.eval(expr) if not isinstance(expr, Lambda) else Value()
         if isinstance(expr, Name):
             box = self.find(expr.id)
+            if box is not None and box.type == "cell":
+                return box.value
+        value = self.eval(expr) if not isinstance(expr, Lambda) else Value()
+        if isinstance(expr, Name):
             if box is not None and value.pointer is None:
                 region = Region(expr.id, "local", summary=value)
                 return Value(None, varies=False, pointer=Pointer(region), thing=box)
@@ -159,7 +162,19 @@ class Accesses(Loops):
         if rows is not None:
             parts = np.zeros((self.threads, self.words), np.uint64)
             parts[threads] = rows
-        return Value(None, letter, not uniform, parts, parts is not None, loaded=True)
+        return self.settled(Value(None, letter, not uniform, parts, parts is not None, loaded=True))
+
+    def settled(self, value: Value) -> Value:
+        """Forget whose data is in a value that holds everybody's in every active thread.
+
+        What a next reduction then loses isn't covered up by this one.
+        """
+        parts = value.parts
+        if parts is not None and self.mask.any():
+            rows = np.broadcast_to(parts, self.own.shape)[self.mask]
+            if (rows == self.full).all():
+                value.parts, value.reduced = None, False
+        return value
 
     def type_name_of(self, region: Region) -> str:
         """Return the element type of a region."""
@@ -204,7 +219,9 @@ class Accesses(Loops):
         found = self._cells(pointer, node, "write")
         if found is None:
             shadow.maybe_all()
-            shadow.parts = None
+            every = memory.everything(value.parts)
+            if every is not None:
+                memory.add_parts(shadow, np.arange(shadow.cells), np.repeat(every, shadow.cells, axis=0))
             return
         cells, threads = found
         if not len(cells):
@@ -213,6 +230,9 @@ class Accesses(Loops):
             for step in range(pointer.scale):
                 inside = cells + step
                 shadow.maybe(inside[inside < shadow.cells])
+            if value.parts is not None:
+                rows = np.broadcast_to(value.parts, (self.threads, self.words))[threads]
+                memory.add_parts(shadow, cells, rows)
             return
         before = shadow.initialised
         parts = value.parts

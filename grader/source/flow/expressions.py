@@ -50,11 +50,16 @@ from grader.source.flow.values import (
 )
 
 CALL_DEPTH = 8
+CELL = "cell"
+"""Type of the variable of a shared scalar: every use is an access to shared memory."""
 UNIFORM_NAMES = {"gridDim", "warpSize"}
 
 
 class Machine(Intrinsics):
     """A block of threads that runs a kernel's text (or, with one thread, the host's)."""
+
+    node_here: Node = None
+    """The name that is being evaluated."""
 
     # --- declarations ------------------------------------------------------------------------
 
@@ -121,7 +126,9 @@ class Machine(Intrinsics):
         if known is None:
             known = self._new_shared(stmt, kind)
             self.walk.regions.append(known)
-        self.define(stmt.name, Value(None, varies=False, pointer=Pointer(known, type=kind)))
+        scalar = not stmt.dims and not stmt.extern and not known.escaped
+        value = Value(None, varies=False, pointer=Pointer(known, type=kind))
+        self.define(stmt.name, value, CELL if scalar else "?")
 
     def _new_shared(self, stmt: Declare, kind: str) -> Region:
         dims = self._dims(stmt)
@@ -166,6 +173,7 @@ class Machine(Intrinsics):
             case Number():
                 return Value(expr.value, expr.type, False)
             case Name():
+                self.node_here = expr.node
                 return self.name(expr.id)
             case Binary():
                 return self._binary(expr)
@@ -224,7 +232,7 @@ class Machine(Intrinsics):
         """Return a variable's, constant's or macro's value."""
         box = self.find(name)
         if box is not None:
-            return box.value
+            return box.value if box.type != CELL else self.load(box.value.pointer, self.node_here)
         last = name.split("::")[-1]
         if last == "warpSize":
             return Value(32, "i", False)
@@ -404,7 +412,9 @@ class Machine(Intrinsics):
         match target:
             case Name():
                 box = self.find(target.id)
-                if box is not None:
+                if box is not None and box.type == CELL:
+                    self.put(box.value.pointer, value, node)
+                elif box is not None:
                     self.store(box, value)
                     if value.pointer is not None or value.thing is not None:
                         box.value.pointer, box.value.thing = value.pointer, value.thing

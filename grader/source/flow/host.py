@@ -12,6 +12,7 @@ from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.tree import (
+    Binary,
     Call,
     Declare,
     Expr,
@@ -22,6 +23,7 @@ from grader.source.flow.tree import (
     Member,
     Name,
     Node,
+    Number,
     Parameter,
     Program,
     Return,
@@ -142,13 +144,19 @@ class HostMachine(Machine):
     def _rank(self, name: str) -> int:
         """Return a tensor's number of dimensions, from the sizes that the function asks for."""
         top = 0
+        names = _aliases(self.function, name)
         for part in walk(self.function.body):
+            if isinstance(part, Binary) and part.op == "==" and isinstance(part.left, Call):
+                inner = part.left
+                if inner.name == "dim" and isinstance(inner.base, Name) and inner.base.id in names:
+                    if isinstance(part.right, Number):
+                        top = max(top, int(part.right.value))
             if isinstance(part, Call) and part.name == "size" and isinstance(part.base, Name):
-                if part.base.id == name and part.args:
+                if part.base.id in names and part.args:
                     index = self.eval(part.args[0]).scalar if _literal(part.args[0]) else None
                     top = max(top, 2 if index is None or index < 0 else index + 1)
             elif isinstance(part, Subscript) and isinstance(part.base, Call) and part.base.name == "sizes":
-                if isinstance(part.base.base, Name) and part.base.base.id == name:
+                if isinstance(part.base.base, Name) and part.base.base.id in names:
                     index = self.eval(part.index).scalar if _literal(part.index) else None
                     top = max(top, 2 if index is None else index + 1)
         return top or 1
@@ -318,6 +326,18 @@ class HostMachine(Machine):
                 if isinstance(thing, Tensor):
                     self.returned.append(thing)
         super().run_return(stmt)
+
+
+def _aliases(function: Function, name: str) -> set[str]:
+    """Return the variables that hold a tensor parameter or a copy of it."""
+    names = {name}
+    for part in walk(function.body):
+        if isinstance(part, Declare) and isinstance(part.init, Name | Call):
+            base = part.init if isinstance(part.init, Name) else part.init.base
+            keeps = isinstance(part.init, Name) or part.init.name in KEEP_SIZES
+            if isinstance(base, Name) and base.id in names and keeps:
+                names.add(part.name)
+    return names
 
 
 def _literal(expr: Expr) -> bool:

@@ -202,6 +202,8 @@ class Intrinsics(Accesses):
     def shuffle(self, kind: str, value: Value, by: Value, width: int, node: Node) -> Value:
         """Exchange a value inside the warps; follow whose data each thread then holds."""
         self.warp_barrier()
+        self.order += 1
+        self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None))
         if by.number is None or isinstance(by.number, float):
             out = unknown(value, by)
             out.varies, out.reduced = True, True
@@ -222,7 +224,8 @@ class Intrinsics(Accesses):
         number = value.number[source] if isinstance(value.number, np.ndarray) else value.number
         uniform = kind == "idx" and self.threads <= 32 and not isinstance(by.number, np.ndarray)
         varies = not (uniform or value.uniform)
-        return Value(number, value.type, varies, parts, True, loaded=value.loaded)
+        out = Value(number, value.type, varies, parts, True, loaded=value.loaded)
+        return self.settled(out) if kind == "idx" else out
 
     def _warp_union(self, parts: Bits) -> Bits:
         rows = np.broadcast_to(parts, self.own.shape).copy()

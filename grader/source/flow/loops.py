@@ -9,8 +9,9 @@ import numpy as np
 
 from grader.source.flow.machine import Box, LoopFrame, Statements, forget
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Stmt, Unary, Update, walk
-from grader.source.flow.values import Value
+from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Stmt, Subscript, Unary, Update, walk
+from grader.source.flow.memory import Region, everything
+from grader.source.flow.values import Bits, Value, join, unknown
 
 FEW_TURNS = 3
 GROWING_TURNS = 160
@@ -25,6 +26,8 @@ def _assigned(key: Any) -> frozenset[str]:
     for part in walk(key.stmt):
         if isinstance(part, Assign | Update):
             target: Expr = part.target
+            while isinstance(target, Subscript):
+                target = target.base
             if isinstance(target, Name):
                 names.add(target.id)
         elif isinstance(part, Call):
@@ -97,14 +100,41 @@ class Loops(Statements):
             for region in self.walk.regions:
                 if region.shadow is not None:
                     region.shadow.maybe_all()
+        rest = self._skipped_parts()
         for name in assigned_in(loop.body):
             other = self.find(name)
+            local = other is not None and other.value.pointer is not None
+            if other is not None and other.value.pointer is not None:
+                self._forget_array(other.value.pointer.region, rest)
+            if local and other is not None and other.value.pointer.region.space == "local":
+                continue
             if other is not None and other is not box:
                 other.value = forget(other.value)
+                if rest is not None and other.value.reduced:
+                    other.value.parts = join(other.value.parts, rest)
         ahead = np.maximum(remaining - 1, 0) * step
         number = box.value.number + ahead
         uniform = not isinstance(box.value.number, np.ndarray) and bool((ahead == ahead[0]).all())
         box.value = Value(int(number[0]) if uniform else number, box.value.type)
+
+    @staticmethod
+    def _forget_array(region: Region, rest: Bits | None) -> None:
+        if region.space != "local":
+            return
+        known = [v for v in (region.summary, *region.values.values()) if v is not None]
+        region.summary = unknown(*known)
+        region.summary.varies = True
+        if rest is not None and region.summary.reduced:
+            region.summary.parts = join(region.summary.parts, rest)
+        region.values.clear()
+
+    def _skipped_parts(self) -> Bits | None:
+        """Return whose data the skipped turns may have read from shared memory."""
+        out: Bits | None = None
+        for region in self.walk.regions:
+            if region.shadow is not None and region.loads:
+                out = join(out, everything(region.shadow.parts))
+        return out
 
     def _plan(self, loop: Loop) -> tuple[Box, int, Any] | None:
         """Return the counter, its step and how many turns are left for each thread."""

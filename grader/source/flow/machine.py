@@ -97,6 +97,7 @@ class State:
         self.return_node: Node = None
         self.own = np.zeros((threads, self.words), np.uint64)
         self.own[self.ids, self.ids >> 6] = np.uint64(1) << (self.ids & 63).astype(np.uint64)
+        self.full = np.bitwise_or.reduce(self.own, axis=0)
 
     # --- what was seen -----------------------------------------------------------------------
 
@@ -396,8 +397,9 @@ class Statements(State):
 def forget(value: Value) -> Value:
     """Return a value of which only the dependences are kept."""
     out = unknown(value)
+    out.thing = value.thing
     out.pointer = value.pointer
-    if out.pointer is not None:
+    if out.pointer is not None and out.pointer.region.space == "global":
         out.pointer = memory_pointer_forgotten(out.pointer)
     return out
 

@@ -224,6 +224,13 @@ def _store_parts(shadow: Shadow, cells: Ints, parts: Bits | None, atomic: bool) 
     shadow.parts[cells] = 0 if parts is None else parts
 
 
+def add_parts(shadow: Shadow, cells: Ints, parts: Bits) -> None:
+    """Note data that may have been added to cells, or not."""
+    if shadow.parts is None:
+        shadow.parts = np.zeros((shadow.cells, shadow.words), np.uint64)
+    np.bitwise_or.at(shadow.parts, cells, parts)
+
+
 def everything(parts: Bits | None) -> Bits | None:
     """Return the union over all rows, as one row."""
     return None if parts is None else np.bitwise_or.reduce(parts, axis=0, keepdims=True)

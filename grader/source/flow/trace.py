@@ -91,6 +91,8 @@ class Walk:
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
+    exchanges: list[tuple[int, Node, Node]] = field(default_factory=list)
+    """Shuffles: order, place, and the call in the kernel that leads to it."""
     stopped: str = ""
     """Why the walk ended before the kernel did."""
     stop_node: Node = None
