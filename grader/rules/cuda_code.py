@@ -169,3 +169,13 @@ def _callee(node: Node | None) -> tuple[str, str]:
         else:
             return scope + "".join(text(node).split()), ""
     return scope, ""
+
+
+def descendants(node: Node, *kinds: str) -> Iterator[Node]:
+    """Yield the nodes of these kinds under a node, in the order of the text."""
+    todo = [node]
+    while todo:
+        here = todo.pop()
+        if here.type in kinds:
+            yield here
+        todo += reversed(here.named_children)

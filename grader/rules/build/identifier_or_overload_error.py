@@ -1,0 +1,288 @@
+"""BLD015: what the compiler says where no other rule explains it, and Python idioms in C++."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Evidence, Finding, Place
+from grader.rules.build.messages import confirming, explain
+from grader.rules.cpp_types import type_of
+from grader.rules.cuda_code import around, cuda_code, one_line, text, units
+from grader.rules.mending import fix, replace_node
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
+PYTHON_WORDS = {"None": "nullptr", "True": "true", "False": "false"}
+PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
+KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
+MANY = 6
+KINDS = ("undefined-identifier", "undefined-in-device", "no-overload", "no-operator", "syntax")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Take the compiler's errors one root cause at a time, then look for Python idioms."""
+    yield from _from_evidence(source, context)
+    for unit in units(source):
+        yield from _python_words(unit, context)
+        yield from _lists_without_braces(unit, context)
+        yield from _powers(unit, context)
+        yield from _unknown_names(unit, context)
+
+
+# what the compiler said
+
+
+def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
+    for group in _groups(context)[:MANY]:
+        first = group[0]
+        meaning = explain(first.text)
+        said = first.text.strip().rstrip(".")
+        message = f"{meaning.sentence}: {said}" if meaning is not None else said
+        yield RULE.finding(
+            first.place or _build_call(source),
+            message[:400],
+            confidence="proven",
+            evidence=group,
+            data={"kind": meaning.kind if meaning else first.code},
+        )
+
+
+def _groups(context: Context) -> list[tuple[Evidence, ...]]:
+    """Return the errors, those together that one defect causes.
+
+    Errors on one line are one defect, and a broken grammar is what an error before it leaves
+    behind. What the linker and Python say counts only where the compilers were content.
+    """
+    for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
+        items = [item for item in context.seen(*kinds) if "warning" not in item.code]
+        if items:
+            break
+    groups: list[list[Evidence]] = []
+    for item in items:
+        meaning = explain(item.text)
+        same = [group for group in groups if _line(group[0]) == _line(item) is not None]
+        if same:
+            same[0].append(item)
+        elif (
+            groups and meaning is not None and meaning.kind == "syntax" and _near(groups[-1], item)
+        ):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return [tuple(group) for group in groups]
+
+
+def _line(item: Evidence) -> int | None:
+    return item.place.line if item.place is not None else None
+
+
+def _near(group: list[Evidence], item: Evidence) -> bool:
+    last, line = _line(group[-1]), _line(item)
+    return last is not None and line is not None and 0 <= line - last <= 3
+
+
+def _build_call(source: Source) -> Place | None:
+    return source.place(source.extensions[0].node) if source.extensions else None
+
+
+# Python idioms
+
+
+def _python_words(unit: Unit, context: Context) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    for word, cpp in PYTHON_WORDS.items():
+        for node in code.names.get(word, ())[:1]:
+            if node.type != "identifier" or word in unit.macros:
+                continue
+            evidence = confirming(context, KINDS, (word,))
+            yield RULE.finding(
+                unit.place(node),
+                f"{word} is Python; C++ writes {cpp}",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+                fixes=fix(f"write {cpp}", [replace_node(unit, node, cpp)]),
+            )
+
+
+def _lists_without_braces(unit: Unit, context: Context) -> Iterator[Finding]:
+    for call in cuda_code(unit).calls:
+        if call.name not in SHAPING or call.object is None or len(call.arguments) < 2:
+            continue
+        numbers = all(type_of(unit, one) in {"int", "long", "unsigned"} for one in call.arguments)
+        if not numbers or type_of(unit, call.object) != "Tensor":
+            continue
+        place = unit.place(call.node)
+        first, last = call.arguments[0], call.arguments[-1]
+        evidence = confirming(context, KINDS, lines=(place.line,))
+        yield RULE.finding(
+            place,
+            f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces "
+            "around its arguments",
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+            fixes=fix(
+                "put the sizes in braces",
+                [
+                    unit.edit(first.start_byte, first.start_byte, "{"),
+                    unit.edit(last.end_byte, last.end_byte, "}"),
+                ],
+                certain=True,
+            ),
+        )
+
+
+def _powers(unit: Unit, context: Context) -> Iterator[Finding]:
+    for node in cuda_code(unit).of("binary_expression"):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None or right.type != "pointer_expression":
+            continue
+        exponent = right.child_by_field_name("argument")
+        operator = text(node.child_by_field_name("operator"))
+        if operator != "*" or exponent is None or exponent.type != "number_literal":
+            continue
+        place = unit.place(node)
+        evidence = confirming(context, ("no-operator", "syntax"), lines=(place.line,))
+        square = text(exponent) in {"2", "2.0", "2.0f"} and left.type == "identifier"
+        new = f"({text(left)} * {text(left)})"
+        yield RULE.finding(
+            place,
+            f"{one_line(node)}: C++ has no ** operator, this multiplies by what a number points to",
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+            fixes=fix("write the product", [replace_node(unit, node, new)]) if square else (),
+        )
+
+
+# names that nothing defines
+
+
+def _unknown_names(unit: Unit, context: Context) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    if unit.tree.has_error or not unit.resolved or any(code.of("preproc_function_def")):
+        return
+    if any(header.endswith((".h", ".hpp", ".cuh")) and "/" not in header and
+           not header.startswith(("cuda", "math", "std", "float", "limits", "cub", "mma", "curand",
+                                  "assert", "string", "device", "vector", "cooperative"))
+           for header in unit.includes):  # fmt: skip
+        return
+    for name, nodes in code.names.items():
+        if not PLAIN.match(name) or name in KNOWN or name in unit.macros:
+            continue
+        plain = [node for node in nodes if node.type == "identifier"]
+        if len(plain) < len(nodes) or any(_introduces(node) for node in plain):
+            continue
+        used = [node for node in plain if _is_use(node) and code.in_device_code(node)]
+        if used:
+            evidence = confirming(context, KINDS, (name,))
+            yield RULE.finding(
+                unit.place(used[0]),
+                f"{name} is used here, but nothing in the CUDA text defines it",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+                data={"name": name},
+            )
+
+
+def _introduces(node: Node) -> bool:
+    """Whether an identifier stands where a name is introduced, of whatever kind."""
+    parent = node.parent
+    return parent is not None and (
+        parent.type.endswith(("declarator", "declaration", "specifier"))
+        and parent.child_by_field_name("value") != node
+        and parent.child_by_field_name("size") != node
+        or parent.type in {"for_range_loop", "lambda_capture_specifier", "enumerator",
+                           "structured_binding_declarator", "labeled_statement",
+                           "goto_statement", "asm_expression", "attribute", "template_parameter_list",
+                           "lambda_capture_initializer", "parameter_list", "preproc_def",
+                           "preproc_ifdef", "preproc_defined", "concept_definition"}
+    )  # fmt: skip
+
+
+def _is_use(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type in {"qualified_identifier", "template_function"}:
+        return False
+    if parent.type == "call_expression" and parent.child_by_field_name("function") == node:
+        return False
+    if any(outer.type.startswith(("preproc", "gnu_asm", "attribute")) for outer in around(node)):
+        return False
+    return parent.type in {
+        "binary_expression", "subscript_expression", "subscript_argument_list", "argument_list",
+        "assignment_expression", "parenthesized_expression", "return_statement", "cast_expression",
+        "update_expression", "unary_expression", "init_declarator", "conditional_expression",
+    }  # fmt: skip
+
+
+KERNEL = """
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * SCALE;
+}
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), 32);
+    return y;
+}
+"""
+
+RULE = Rule(
+    code="BLD015",
+    name="identifier-or-overload-error",
+    severity="error",
+    summary="The C++ text uses a name that does not exist there, or calls a function in a form "
+    "that C++ does not have.",
+    why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
+    "some idioms of Python that no C++ compiler takes.",
+    bad=(
+        """
+torch::Tensor f(torch::Tensor x, int a, int b) {
+    return x.reshape(a, b);
+}
+""",
+        KERNEL.replace("SCALE", "scale_factor"),
+        KERNEL.replace("SCALE", "None"),
+        KERNEL.replace("x[i] * SCALE", "n ** 2"),
+        Example(
+            KERNEL.replace("SCALE", "2.0f"),
+            Context(
+                evidence=(
+                    Evidence(kind="compiler", code="error", text='identifier "c_in" is undefined'),
+                )
+            ),
+        ),
+    ),
+    good=(
+        KERNEL.replace("SCALE", "M_PI"),
+        """
+#define SCALE 2.0f
+enum Mode { first, second };
+struct Pair { float left; float right; };
+__global__ void k(const float* x, float* y, int n) {
+    auto [low, high] = Pair{1.0f, 2.0f};
+    // None of this is True
+    for (int i = threadIdx.x, step = blockDim.x; i < n; i += step) {
+        Pair pair = {x[i], x[i]};
+        auto twice = [=](float value) { return value * n; };
+        y[i] = twice(pair.left) * SCALE + low + high + (float)first + warpSize;
+    }
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));
+}
+torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
+    return x.reshape({a, b}).view(-1);
+}
+""",
+    ),
+    detects=("build", "text"),
+    guards="One finding for one cause: errors on one line and the broken grammar that an error "
+    "leaves behind belong together, and a rule that explains an error takes it over. Names are "
+    "only looked up in device code of texts that parse and have no macros with parameters.",
+    mend="Braces around lists of sizes, C++ words for Python's, a product for a square.",
+    check=check,
+)

@@ -1,0 +1,210 @@
+"""BLD014: a launch hands a kernel something that its parameter does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Evidence, Finding, Fix
+from grader.rules.build.messages import confirming
+from grader.rules.cpp_types import canonical, type_of
+from grader.rules.cuda_code import cuda_code, one_line, text
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Function, Kernel, Launch, Parameter, Source, Unit
+
+KINDS = ("argument-type", "argument-count", "no-conversion", "no-overload")
+NUMBERS = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "short"}
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compare each launch's arguments with the kernel's parameters."""
+    kernels: dict[str, list[tuple[Unit, Kernel]]] = {}
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            kernels.setdefault(kernel.name, []).append((unit, kernel))
+    for unit in source.cuda:
+        for launch in unit.launches:
+            found = kernels.get(launch.kernel, [])
+            if len(found) == 1 and not _variadic(found[0][1]):
+                yield from _launch(unit, launch, *found[0], context)
+
+
+def _launch(
+    unit: Unit, launch: Launch, owner: Unit, kernel: Kernel, context: Context
+) -> Iterator[Finding]:
+    place = unit.place(launch.node)
+    lines = range(place.line, place.end_line + 1)
+    needed = [one for one in kernel.parameters if one.node.type == "parameter_declaration"]
+    given, most = len(launch.arguments), len(kernel.parameters)
+    if launch.node.has_error:
+        return
+    if not len(needed) <= given <= most:
+        evidence = confirming(context, ("argument-count", "no-overload"), lines=lines)
+        yield RULE.finding(
+            place,
+            f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives "
+            f"{given}",
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+        )
+        return
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        wrong = _mismatch(unit, kernel, parameter, argument)
+        if wrong is not None:
+            evidence = confirming(context, KINDS, lines=lines)
+            yield _finding(unit, owner, kernel, parameter, argument, wrong, evidence)
+
+
+def _finding(
+    unit: Unit,
+    owner: Unit,
+    kernel: Kernel,
+    parameter: Parameter,
+    argument: Node,
+    wrong: str,
+    evidence: tuple[Evidence, ...],
+) -> Finding:
+    return RULE.finding(
+        unit.place(argument),
+        f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is "
+        f"{parameter.type}",
+        confidence="proven" if evidence else "likely",
+        evidence=evidence,
+        fixes=_fixes(unit, owner, kernel, parameter, argument, wrong),
+    )
+
+
+def _mismatch(unit: Unit, kernel: Kernel, parameter: Parameter, argument: Node) -> str | None:
+    """Return what the argument is, where the parameter can't take it."""
+    given = type_of(unit, argument)
+    wanted = canonical(parameter.type)
+    templates = {one.name for one in kernel.template_parameters}
+    if given is None or wanted is None or parameter.is_reference:
+        return None
+    if given == "Tensor":
+        return "a tensor" if parameter.is_pointer or wanted in NUMBERS else None
+    if parameter.is_pointer and wanted.endswith("*"):
+        return _pointer_mismatch(argument, given, wanted, templates)
+    if given.endswith("*") and wanted in NUMBERS:
+        return "a pointer"
+    return None
+
+
+def _pointer_mismatch(argument: Node, given: str, wanted: str, templates: set[str]) -> str | None:
+    base = wanted.removeprefix("const ").rstrip("*")
+    if not given.endswith("*"):
+        null = argument.type == "number_literal" and text(argument).strip("0uUlLxX") == ""
+        return "a number" if given in NUMBERS and not null else None
+    own = given.removeprefix("const ").rstrip("*")
+    if base in templates or "scalar_t" in (base, own) or base == "void" or own in {"auto", "T"}:
+        return None
+    if own == "void":
+        return "an untyped pointer"
+    if given.startswith("const ") and not wanted.startswith("const "):
+        return "a pointer to const"
+    return f"a pointer to {own}" if own != base and {own, base} <= NUMBERS else None
+
+
+def _fixes(
+    unit: Unit, owner: Unit, kernel: Kernel, parameter: Parameter, argument: Node, wrong: str
+) -> tuple[Fix, ...]:
+    base = canonical(parameter.type) or ""
+    base = base.removeprefix("const ").rstrip("*")
+    if wrong == "a tensor" and parameter.is_pointer and argument.type == "identifier":
+        kind = {"long": "int64_t"}.get(base, base)
+        if kind in {one.name for one in kernel.template_parameters}:
+            return ()
+        edit = unit.edit(argument.end_byte, argument.end_byte, f".data_ptr<{kind}>()")
+        return fix(f"pass {text(argument)}'s data pointer", [edit])
+    if wrong == "a pointer to const" and not _written_through(owner, kernel, parameter.name):
+        start = parameter.node.start_byte
+        edit = owner.edit(start, start, "const ")
+        return fix(f"make {parameter.name} a pointer to const", [edit], certain=True)
+    return ()
+
+
+def _written_through(unit: Unit, function: Function, name: str) -> bool:
+    """Whether a function may write through a pointer: it stores, or hands the pointer on."""
+    code = cuda_code(unit)
+    for node in code.names.get(name, ()):
+        if not function.node.start_byte <= node.start_byte < function.node.end_byte:
+            continue
+        parent = node.parent
+        if parent is None or parent.type == "pointer_declarator":
+            continue
+        if parent.type != "subscript_expression":
+            return True
+        outer = parent.parent
+        if outer is not None and (
+            outer.type in {"update_expression", "pointer_expression"}
+            or (
+                outer.type == "assignment_expression"
+                and outer.child_by_field_name("left") == parent
+            )
+        ):
+            return True
+    return False
+
+
+def _variadic(kernel: Kernel) -> bool:
+    return "..." in text(kernel.node.child_by_field_name("declarator"))
+
+
+RULE = Rule(
+    code="BLD014",
+    name="kernel-argument-type-mismatch",
+    severity="error",
+    summary="A value of the wrong kind is passed to a kernel, for example a tensor or a pointer to "
+    "const where a plain float pointer is expected.",
+    why="A launch is checked like a call: the number of arguments and the type of each must fit. "
+    "Tensors do not turn into pointers by themselves.",
+    bad=(
+        """
+__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x, x.numel());
+    return x;
+}
+""",
+        """
+__global__ void k(float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const float* in = x.data_ptr<float>();
+    k<<<1, 32>>>(in, y.data_ptr<float>(), 32);
+    return y;
+}
+""",
+        """
+__global__ void k(float* x, int n) { x[threadIdx.x] = n; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x.data_ptr<float>());
+    return x;
+}
+""",
+    ),
+    good="""
+template <typename T> __global__ void k(const T* x, float* y, long n, float a = 1.0f) {
+    y[threadIdx.x] = x[threadIdx.x] * a * n;
+}
+__global__ void g(const float* bias, float* y) { y[0] = bias ? bias[0] : 0.0f; }
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const float* none = nullptr;
+    k<float><<<1, 32>>>(x.data_ptr<float>(), (float*)y.data_ptr(), x.size(0));
+    g<<<1, 32>>>(none, y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text", "build"),
+    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and "
+    "types that are not sure are left alone.",
+    mend="Passes the tensor's data pointer, or makes the parameter a pointer to const where the "
+    "kernel does not write through it.",
+    check=check,
+)
