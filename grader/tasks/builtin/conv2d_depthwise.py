@@ -1,0 +1,103 @@
+"""Depthwise 2d convolution (KernelBench level 1, problems 82, 84)."""
+
+from grader.tasks.entry import Entry, builtin
+from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+
+REFERENCE = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Depthwise 2d convolution."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        padding: int = 0,
+        bias: bool = False,
+    ):
+        super().__init__()
+        self.conv2d = nn.Conv2d(
+            in_channels,
+            in_channels,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            groups=in_channels,
+            bias=bias,
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv2d(x)
+'''
+
+INIT = (16, 3)
+
+WORKLOADS = (
+    workload("nominal", tensor((2, 16, 48, 48)), init=INIT),
+    workload("nominal", tensor((3, 16, 33, 40)), init=INIT),
+    *(
+        workload("stress", tensor((1, 16, 24, 24), values), label=label, init=INIT)
+        for label, values in (
+            ("uniform", UNIFORM),
+            ("heavy tails", HEAVY),
+            ("large", LARGE),
+        )
+    ),
+    *(
+        workload("general", tensor(shape), init=INIT)
+        for shape in (
+            (1, 16, 3, 3),
+            (3, 16, 7, 11),
+            (1, 16, 5, 200),
+        )
+    ),
+    workload("general", tensor((2, 6, 17, 19)), init=(6, 5, 2, 2, True), weights="drawn"),
+    workload("full", tensor((16, 64, 512, 512), UNIFORM), init=(64, 3)),
+)
+
+ENTRY = Entry(
+    task=builtin(
+        "conv2d-depthwise",
+        "Depthwise 2d convolution",
+        REFERENCE,
+        workloads=WORKLOADS,
+        family="conv",
+        parameters={"dims": 2, "transposed": False},
+        reduction_length="9",
+        prompt="Apply a depthwise 2d convolution.",
+    ),
+    problems=(
+        82,
+        84,
+    ),
+    words=(r"conv\w* ?2 ?d", r"2 ?d conv\w*", r"convolution", r"depth ?wise( conv\w*)?( 2 ?d)?"),
+    formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
+    against=(
+        r"conv\w* ?[13] ?d",
+        r"[13] ?d conv\w*",
+        r"transposed?",
+        r"relu",
+        r"bias add",
+        r"separable",
+        r"point ?wise",
+    ),
+    vocabulary=frozenset(
+        {
+            "conv",
+            "convolution",
+            "conv2d",
+            "2d",
+            "forward",
+            "direct",
+            "im2col",
+            "gemm",
+            "depthwise",
+            "depth",
+            "wise",
+        }
+    ),
+)

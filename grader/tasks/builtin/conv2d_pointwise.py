@@ -1,0 +1,93 @@
+"""Pointwise 2d convolution (KernelBench level 1, problem 87)."""
+
+from grader.tasks.entry import Entry, builtin
+from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+
+REFERENCE = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Pointwise 2d convolution."""
+
+    def __init__(self, in_channels: int, out_channels: int, bias: bool = False):
+        super().__init__()
+        self.conv1d = nn.Conv2d(
+            in_channels, out_channels, kernel_size=1, stride=1, padding=0, bias=bias
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv1d(x)
+'''
+
+INIT = (32, 64)
+
+WORKLOADS = (
+    workload("nominal", tensor((2, 32, 20, 20)), init=INIT),
+    *(
+        workload("stress", tensor((1, 32, 12, 12), values), label=label, init=INIT)
+        for label, values in (
+            ("uniform", UNIFORM),
+            ("heavy tails", HEAVY),
+            ("large", LARGE),
+        )
+    ),
+    *(
+        workload("general", tensor(shape), init=INIT)
+        for shape in (
+            (1, 32, 1, 1),
+            (3, 32, 7, 11),
+            (1, 32, 5, 100),
+        )
+    ),
+    workload("general", tensor((2, 6, 17, 19)), init=(6, 5, True), weights="drawn"),
+    workload("full", tensor((16, 64, 1024, 1024), UNIFORM), init=(64, 128)),
+)
+
+ENTRY = Entry(
+    task=builtin(
+        "conv2d-pointwise",
+        "Pointwise 2d convolution",
+        REFERENCE,
+        workloads=WORKLOADS,
+        family="conv",
+        parameters={"dims": 2, "transposed": False},
+        reduction_length="d1",
+        prompt="Apply a pointwise 2d convolution.",
+    ),
+    problems=(87,),
+    words=(
+        r"conv\w* ?2 ?d",
+        r"2 ?d conv\w*",
+        r"convolution",
+        r"point ?wise( conv\w*)?( 2 ?d)?",
+        r"1 ?x ?1 conv\w*",
+    ),
+    formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
+    against=(
+        r"conv\w* ?[13] ?d",
+        r"[13] ?d conv\w*",
+        r"transposed?",
+        r"relu",
+        r"bias add",
+        r"separable",
+        r"depth ?wise",
+    ),
+    vocabulary=frozenset(
+        {
+            "conv",
+            "convolution",
+            "conv2d",
+            "2d",
+            "forward",
+            "direct",
+            "im2col",
+            "gemm",
+            "pointwise",
+            "point",
+            "wise",
+            "1x1",
+        }
+    ),
+)

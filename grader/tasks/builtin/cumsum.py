@@ -1,0 +1,58 @@
+"""Cumulative sum (KernelBench level 1, problem 89)."""
+
+from grader.tasks.entry import Entry, builtin
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, NORMAL, UNIFORM, tensor, workload
+
+REFERENCE = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Cumulative sum."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cumsum(x, dim=self.dim)
+'''
+
+WORKLOADS = (
+    workload("nominal", tensor((4, 16384), NORMAL), init=(1,)),
+    workload("nominal", tensor((130, 512), NORMAL), init=(1,)),
+    *(
+        workload("stress", tensor((3, 4096), values), label=label, init=(1,))
+        for label, values in (
+            ("uniform", UNIFORM),
+            ("negative", NEGATIVE),
+            ("heavy tails", HEAVY),
+            ("large", LARGE),
+        )
+    ),
+    *(
+        workload("general", tensor(shape, NORMAL), init=(1,))
+        for shape in ((1, 1), (1, 31), (3, 33), (5, 1000), (7, 1023))
+    ),
+    workload("general", tensor((100, 33), NORMAL), init=(0,)),
+    workload("full", tensor((32768, 32768), UNIFORM), init=(1,)),
+)
+
+ENTRY = Entry(
+    task=builtin(
+        "cumsum",
+        "Cumulative sum",
+        REFERENCE,
+        workloads=WORKLOADS,
+        family="scan",
+        parameters={"op": "cumsum"},
+        reduction_length="d1",
+        prompt="Compute the cumulative sum of a matrix along a dim.",
+    ),
+    problems=(89,),
+    words=(r"cum ?sum", r"cumulative sum", r"prefix sum", r"inclusive scan", r"scan"),
+    formulas=(r"torch\.cumsum\(x,dim=", r"x\.cumsum\("),
+    against=(r"reverse", r"exclusive", r"masked?", r"cum ?prod"),
+    vocabulary=frozenset({"cumsum", "scan", "prefix", "sum", "cumulative", "inclusive"}),
+)

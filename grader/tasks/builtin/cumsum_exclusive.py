@@ -1,0 +1,66 @@
+"""Exclusive cumulative sum (KernelBench level 1, problem 92)."""
+
+from grader.tasks.entry import Entry, builtin
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, NORMAL, UNIFORM, tensor, workload
+
+REFERENCE = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Exclusive cumulative sum."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = x.narrow(self.dim, 0, x.size(self.dim) - 1)
+        first = torch.zeros_like(x.select(self.dim, 0).unsqueeze(self.dim))
+        return torch.cat((first, torch.cumsum(kept, dim=self.dim)), dim=self.dim)
+'''
+
+WORKLOADS = (
+    workload("nominal", tensor((4, 16384), NORMAL), init=(1,)),
+    workload("nominal", tensor((130, 512), NORMAL), init=(1,)),
+    *(
+        workload("stress", tensor((3, 4096), values), label=label, init=(1,))
+        for label, values in (
+            ("uniform", UNIFORM),
+            ("negative", NEGATIVE),
+            ("heavy tails", HEAVY),
+            ("large", LARGE),
+        )
+    ),
+    *(
+        workload("general", tensor(shape, NORMAL), init=(1,))
+        for shape in ((1, 1), (1, 31), (3, 33), (5, 1000), (7, 1023))
+    ),
+    workload("general", tensor((100, 33), NORMAL), init=(0,)),
+    workload("full", tensor((32768, 32768), UNIFORM), init=(1,)),
+)
+
+ENTRY = Entry(
+    task=builtin(
+        "cumsum-exclusive",
+        "Exclusive cumulative sum",
+        REFERENCE,
+        workloads=WORKLOADS,
+        family="scan",
+        parameters={"op": "cumsum-exclusive"},
+        reduction_length="d1",
+        prompt="Compute the exclusive cumulative sum of a matrix along a dim.",
+    ),
+    problems=(92,),
+    words=(
+        r"exclusive cum ?sum",
+        r"cum ?sum exclusive",
+        r"exclusive cumulative",
+        r"exclusive scan",
+        r"exclusive prefix",
+    ),
+    formulas=(r"torch\.cat\(\(torch\.zeros_like\(x\.select\(self\.dim,0\)",),
+    against=(r"reverse", r"masked?"),
+    vocabulary=frozenset({"cumsum", "scan", "prefix", "sum", "cumulative", "exclusive"}),
+)
