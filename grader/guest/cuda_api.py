@@ -1,0 +1,180 @@
+"""What `torch.cuda` says and does on the simulator: one GPU, everything done when a call returns."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+
+class NotOnSimulator(NotImplementedError):
+    """Something that needs a real GPU was asked for."""
+
+
+class Stream:
+    """A stream that orders nothing, since nothing runs beside anything."""
+
+    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+        self.device = torch.device("cuda", 0)
+        self.device_index = 0
+        self.priority = priority
+        self.cuda_stream = 0
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def query(self) -> bool:
+        return True
+
+    def wait_stream(self, stream: Any) -> None: ...
+
+    def wait_event(self, event: Any) -> None: ...
+
+    def record_event(self, event: Any = None) -> Any:
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class ExternalStream(Stream):
+    """A stream made from a handle."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **_: Any) -> None:
+        super().__init__(device)
+        self.cuda_stream = stream_ptr
+
+
+class Event:
+    """An event; the time between two goes forward and measures nothing."""
+
+    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        self._time: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        self._time = Event.clock()
+
+    def wait(self, stream: Any = None) -> None: ...
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        if self._time is None or end_event._time is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return (end_event._time - self._time) * 1e3
+
+
+class Generator(torch._C.Generator):
+    """A generator of the GPU draws from the CPU's, as the simulator's operators do."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        return super().__new__(cls, device="cpu")
+
+
+def properties(gpu: Mapping[str, Any]) -> Any:
+    """Return what `torch.cuda.get_device_properties` gives for this GPU."""
+    return SimpleNamespace(
+        name=gpu["name"],
+        major=gpu["major"],
+        minor=gpu["minor"],
+        total_memory=gpu["memory"],
+        multi_processor_count=gpu["multiprocessors"],
+        warp_size=32,
+        max_threads_per_multi_processor=gpu["threads_per_multiprocessor"],
+        max_threads_per_block=gpu["threads_per_block"],
+        shared_memory_per_block=gpu["shared_per_block"],
+        shared_memory_per_block_optin=gpu["shared_per_block_optin"],
+        shared_memory_per_multiprocessor=gpu["shared_per_multiprocessor"],
+        regs_per_multiprocessor=gpu["registers_per_multiprocessor"],
+        L2_cache_size=gpu["l2_cache"],
+        clock_rate=gpu["clock"],
+        memory_clock_rate=gpu["memory_clock"],
+        memory_bus_width=gpu["memory_bus"],
+        is_integrated=0,
+        is_multi_gpu_board=0,
+        gcnArchName="",
+        uuid="00000000-0000-0000-0000-000000000000",
+    )
+
+
+@contextlib.contextmanager
+def _stream_context(stream: Any) -> Iterator[Any]:
+    yield stream
+
+
+def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `torch.cuda`'s functions that ask, by name."""
+    capability = (gpu["major"], gpu["minor"])
+    stream = Stream()
+    return {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "_is_compiled": lambda: True,
+        "_lazy_init": lambda: None,
+        "init": lambda: None,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "get_device_properties": lambda device=None: properties(gpu),
+        "get_device_capability": lambda device=None: capability,
+        "get_device_name": lambda device=None: gpu["name"],
+        "get_arch_list": lambda: [f"sm_{capability[0]}{capability[1]}"],
+        "is_bf16_supported": lambda including_emulation=True: capability >= (8, 0),
+        "can_device_access_peer": lambda device, peer: False,
+        "is_current_stream_capturing": lambda: False,
+        "current_stream": lambda device=None: stream,
+        "default_stream": lambda device=None: stream,
+        "stream": _stream_context,
+        "StreamContext": _stream_context,
+        "set_stream": lambda stream: None,
+        "set_device": lambda device: None,
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
+        "empty_cache": lambda: None,
+        "ipc_collect": lambda: None,
+        "reset_peak_memory_stats": lambda device=None: None,
+        "reset_max_memory_allocated": lambda device=None: None,
+        "reset_accumulated_memory_stats": lambda device=None: None,
+        "set_per_process_memory_fraction": lambda fraction, device=None: None,
+        "memory_stats": lambda device=None: {},
+        "memory_summary": lambda device=None, abbreviated=False: "",
+        "manual_seed": lambda seed: torch.default_generator.manual_seed(int(seed)),
+        "manual_seed_all": lambda seed: torch.default_generator.manual_seed(int(seed)),
+        "seed": lambda: None,
+        "seed_all": lambda: None,
+        "initial_seed": torch.initial_seed,
+        "get_rng_state": lambda device=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
+        "Stream": Stream,
+        "ExternalStream": ExternalStream,
+        "Event": Event,
+    }
+
+
+def refusals(missing: Callable[[str], None]) -> dict[str, Any]:
+    """Return `torch.cuda`'s names that only a real GPU can serve; `missing` is told which."""
+
+    def refusal(name: str) -> Callable[..., Any]:
+        def refuse(*_: Any, **__: Any) -> Any:
+            missing(name)
+            raise NotOnSimulator(f"{name} can't run on the simulator")
+
+        return refuse
+
+    names = ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle", "MemPool")
+    names += ("current_blas_handle", "change_current_allocator", "CUDAPluggableAllocator")
+    return {name: refusal(f"torch.cuda.{name}") for name in names}

@@ -1,0 +1,189 @@
+"""The simulator's face in Python: torch believes in a CUDA device, and its kernels are simulated.
+
+Tensors are real CUDA tensors to torch: `libkgtorch.so` registers a backend whose memory is the
+host's (grader/simulator/native/device_torch.cpp). What remains for Python is `torch.cuda`, whose
+answers come from libraries and drivers that aren't there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from grader.guest import cuda_api
+
+_state: dict[str, Any] = {}
+
+
+def install(options: Mapping[str, Any]) -> None:
+    """Load the simulator and make torch see its GPU; before any generated code runs.
+
+    `options` holds `library` and `torch_library` (paths of libkgsim.so and libkgtorch.so), `gpu`
+    (a GPU by the fields of grader.simulator.gpus.Gpu), and settings of the simulator by their names
+    in cudart_settings.cpp.
+
+    Raises:
+        OSError: a library can't be loaded.
+        ValueError: a setting that the simulator doesn't know.
+    """
+    runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)
+    backend = ctypes.CDLL(options["torch_library"], mode=ctypes.RTLD_GLOBAL)
+    for function in (runtime.kgsim_report, backend.kgsim_torch_operators):
+        function.restype = ctypes.c_void_p
+    runtime.kgsim_memory.restype = ctypes.c_uint64
+    runtime.kgsim_device_time.restype = ctypes.c_double
+    runtime.kgsim_free_text.argtypes = (ctypes.c_void_p,)
+    runtime.kgsim_mark_input.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+    runtime.kgsim_unwritten.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    runtime.kgsim_unwritten.restype = ctypes.c_size_t
+    gpu = dict(options["gpu"])
+    _state.update(runtime=runtime, backend=backend, inputs=0, unwritten=[])
+    for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
+        _set(key, value)
+    for kernel, count in dict(options.get("registers", {})).items():
+        _set(f"registers.{kernel}", count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # operators that are taken over in a CUDA build of torch
+        backend.kgsim_torch_install()
+    _install_names(gpu, str(options.get("cuda_version", "13.0")))
+
+
+def to_device(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor on the simulated GPU, known to the simulator as an input."""
+    with _unlogged():
+        moved = tensor.cuda()
+    _state["inputs"] += 1
+    storage = moved.untyped_storage()
+    if storage.nbytes():
+        name = f"input {_state['inputs']}".encode()
+        _state["runtime"].kgsim_mark_input(storage.data_ptr(), storage.nbytes(), name)
+    return moved
+
+
+def to_host(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a CPU tensor with the values of one that a submission returned."""
+    with _unlogged():
+        return tensor.cpu()
+
+
+def check_outputs(outputs: list[Any]) -> None:
+    """Note which of a submission's outputs hold bytes that nobody wrote."""
+    for position, tensor in enumerate(outputs):
+        if isinstance(tensor, torch.Tensor) and tensor.is_cuda and tensor.numel():
+            storage = tensor.untyped_storage()
+            offset = tensor.storage_offset() * tensor.element_size()
+            whole = tensor.is_contiguous()
+            size = tensor.nbytes if whole else storage.nbytes() - offset
+            missing = _state["runtime"].kgsim_unwritten(storage.data_ptr() + offset, size)
+            if missing and whole:
+                note = {"output": position, "bytes": int(missing), "of": int(size)}
+                _state["unwritten"].append(note)
+
+
+def report() -> dict[str, Any]:
+    """Return what the simulator saw since the last report, as JSON, and forget it."""
+    runtime, backend = _state["runtime"], _state["backend"]
+    seen = json.loads(_text(runtime.kgsim_report()))
+    seen["operators"] = json.loads(_text(backend.kgsim_torch_operators(1)))
+    seen["unwritten"] = _state["unwritten"]
+    _state["unwritten"] = []
+    _state["inputs"] = 0
+    runtime.kgsim_reset()
+    return dict(seen)
+
+
+def _text(pointer: int) -> str:
+    text = ctypes.string_at(pointer).decode("utf-8", "replace")
+    _state["runtime"].kgsim_free_text(pointer)
+    return text
+
+
+def _set(key: str, value: Any) -> None:
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if _state["runtime"].kgsim_set(key.encode(), text.encode()) != 0:
+        raise ValueError(f"the simulator has no setting {key!r}")
+
+
+def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {prefix + name: value for name, value in values.items()}
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the grader's own copies out of the log of operators."""
+    _state["backend"].kgsim_torch_pause(1)
+    try:
+        yield
+    finally:
+        _state["backend"].kgsim_torch_pause(-1)
+
+
+def _missing(name: str) -> None:
+    _state["runtime"].kgsim_missing(name.encode())
+
+
+def _synchronize(device: Any = None) -> None:
+    runtime = _state["runtime"]
+    error = runtime.cudaDeviceSynchronize()
+    if error:
+        runtime.cudaGetErrorString.restype = ctypes.c_char_p
+        raise RuntimeError(f"CUDA error: {runtime.cudaGetErrorString(error).decode()}")
+
+
+def _memory_info(device: Any = None) -> tuple[int, int]:
+    total = int(torch.cuda.get_device_properties(0).total_memory)
+    return max(total - _memory(0), 0), total
+
+
+def _memory(what: int) -> int:
+    return int(_state["runtime"].kgsim_memory(what))
+
+
+def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
+    names = {**cuda_api.queries(gpu), **cuda_api.refusals(_missing)}
+    names["synchronize"] = _synchronize
+    names["mem_get_info"] = _memory_info
+    for name in ("memory_allocated", "memory_reserved"):
+        names[name] = lambda device=None: _memory(0)
+        names[f"max_{name}"] = lambda device=None: _memory(1)
+    for name, value in names.items():
+        setattr(torch.cuda, name, value)
+    cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
+    torch.cuda._initialized = True
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(torch.cuda.nvtx, name, lambda *_, **__: 0)
+    torch.Generator = cuda_api.Generator
+    _install_tensors()
+    _install_backends()
+    _install_compilers(cuda_version)
+
+
+def _install_tensors() -> None:
+    torch.Tensor.pin_memory = lambda self, device=None: self
+    torch.Tensor.is_pinned = lambda self, device=None: False
+
+
+def _install_backends() -> None:
+    """cuDNN has no CPU version: what would choose it takes torch's own kernels instead."""
+    torch._C._set_cudnn_enabled(False)
+    torch.backends.cudnn.is_acceptable = lambda tensor: False
+    torch.backends.cudnn.is_available = lambda: True
+    torch.backends.cudnn.version = lambda: 91000
+
+
+def _install_compilers(cuda_version: str) -> None:
+    # Compiled code is the same program: on the simulator it runs uncompiled.
+    torch.compile = lambda model=None, **_: model if model is not None else (lambda given: given)
+    if torch.version.cuda is None:
+        torch.version.cuda = cuda_version
+    from torch.utils import cpp_extension
+
+    if cpp_extension.CUDA_HOME is None:
+        cpp_extension.CUDA_HOME = os.environ.get("CUDA_HOME")

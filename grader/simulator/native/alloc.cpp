@@ -1,0 +1,168 @@
+// Memory of tensors and of cudaMalloc: exact bounds, guards, a poison that shows in every format.
+
+#include "guard_alloc.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "runtime.hpp"
+
+namespace kgsim {
+namespace {
+
+constexpr size_t kAlign = 512;
+constexpr size_t kGuard = 1024;
+// Two bytes that are a NaN in half and bfloat16, and repeated in float; huge in double and int.
+constexpr uint16_t kPoison = 0x7FA5;
+// Larger memory is left as the system gives it (zeros), so that untouched pages cost nothing.
+constexpr size_t kPoisonLimit = size_t{1} << 30;
+
+struct Block {
+    size_t bytes;
+    size_t mapped;  // bytes of the mapping that starts kGuard before the data
+    int kind;
+};
+
+struct Heap {
+    std::mutex mutex;
+    std::map<uint64_t, Block> blocks;
+    uint64_t allocated = 0, peak = 0, refused = 0;
+    
+};
+
+Heap& heap() {
+    static auto* heap = new Heap;
+    return *heap;
+}
+
+bool counts(int kind) { return kind == kKindDevice || kind == kKindManaged; }
+
+RegionKind region_kind(int kind) {
+    return kind == kKindHost ? RegionKind::host : RegionKind::allocation;
+}
+
+void note_size(Heap& all, const Block& block, int sign) {
+    if (!counts(block.kind)) return;
+    all.allocated += sign * static_cast<int64_t>(block.bytes);
+    all.peak = std::max(all.peak, all.allocated);
+}
+
+void register_block(uint64_t base, const Block& block, bool unwritten) {
+    const char* name = block.kind == kKindHost ? "memory of the host" : "device memory";
+    add_region(base, block.bytes, name, region_kind(block.kind), {false, unwritten});
+}
+
+std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
+    auto next = all.blocks.upper_bound(address);
+    if (next == all.blocks.begin()) return all.blocks.end();
+    auto found = std::prev(next);
+    const bool inside = address < found->first + std::max<size_t>(found->second.bytes, 1);
+    return inside ? found : all.blocks.end();
+}
+
+uint64_t limit() {
+    const auto& settings = runtime().settings;
+    return settings.memory ? std::min(settings.memory, settings.gpu.memory) : settings.gpu.memory;
+}
+
+}  // namespace
+}  // namespace kgsim
+
+using namespace kgsim;
+
+KG_API void* kgsim_alloc(size_t bytes, int kind) {
+    auto& all = heap();
+    {
+        std::lock_guard lock(all.mutex);
+        if (counts(kind) && (bytes > limit() || all.allocated + bytes > limit())) {
+            all.refused = std::max<uint64_t>(all.refused, bytes);
+            return nullptr;
+        }
+    }
+    const size_t mapped = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
+    const bool large = mapped >= (size_t{1} << 17);
+    void* raw = large ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                      : std::aligned_alloc(kAlign, mapped);
+    if (raw == nullptr || raw == MAP_FAILED) return nullptr;
+    auto* data = static_cast<char*>(raw) + kGuard;
+    if (bytes <= kPoisonLimit) {
+        auto* words = static_cast<uint16_t*>(raw);
+        std::fill(words, words + mapped / 2, kPoison);
+    }
+    const auto base = reinterpret_cast<uint64_t>(data);
+    const Block block{bytes, large ? mapped : 0, kind};
+    std::lock_guard lock(all.mutex);
+    all.blocks[base] = block;
+    note_size(all, block, 1);
+    register_block(base, block, kind != kKindHost);
+    return data;
+}
+
+KG_API void kgsim_free(void* data) {
+    if (data == nullptr) return;
+    auto& all = heap();
+    const auto base = reinterpret_cast<uint64_t>(data);
+    Block block;
+    {
+        std::lock_guard lock(all.mutex);
+        const auto found = all.blocks.find(base);
+        if (found == all.blocks.end()) return;
+        block = found->second;
+        all.blocks.erase(found);
+        note_size(all, block, -1);
+        free_region(base);
+    }
+    void* raw = static_cast<char*>(data) - kGuard;
+    if (block.mapped) {
+        munmap(raw, block.mapped);
+    } else {
+        std::free(raw);
+    }
+}
+
+KG_API void kgsim_to_device(void* data, int written) {
+    auto& all = heap();
+    std::lock_guard lock(all.mutex);
+    const auto found = all.blocks.find(reinterpret_cast<uint64_t>(data));
+    if (found == all.blocks.end() || found->second.kind != kKindHost) return;
+    found->second.kind = kKindDevice;
+    note_size(all, found->second, 1);
+    register_block(found->first, found->second, !written);
+}
+
+KG_API int kgsim_kind(const void* address) {
+    auto& all = heap();
+    std::lock_guard lock(all.mutex);
+    const auto found = block_of(all, reinterpret_cast<uint64_t>(address));
+    return found == all.blocks.end() ? -1 : found->second.kind;
+}
+
+KG_API void kgsim_written(const void* data, size_t bytes) {
+    if (bytes) mark_initialised(reinterpret_cast<uint64_t>(data), bytes);
+}
+
+KG_API size_t kgsim_unwritten(const void* data, size_t bytes) {
+    return unwritten_bytes(reinterpret_cast<uint64_t>(data), bytes);
+}
+
+KG_API void kgsim_mark_input(void* data, size_t bytes, const char* name) {
+    const auto region = find_region(reinterpret_cast<uint64_t>(data));
+    if (!region) return;
+    kgsim_written(data, bytes);
+    rename_region(region->id, name);
+    set_read_only(region->id, true);
+}
+
+KG_API uint64_t kgsim_memory(int what) {
+    auto& all = heap();
+    std::lock_guard lock(all.mutex);
+    if (what == 3) {
+        all.peak = all.allocated;
+        all.refused = 0;
+    }
+    return what == 0 ? all.allocated : what == 1 ? all.peak : all.refused;
+}

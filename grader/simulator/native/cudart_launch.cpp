@@ -1,0 +1,232 @@
+// Launches: the limits that the driver checks, and the way into the interpreter.
+
+#include <chrono>
+#include <cstdio>
+
+#include "cudart_module.hpp"
+#include "occupancy.hpp"
+#include "runtime.hpp"
+
+using namespace kgsim;
+
+namespace {
+
+struct Configuration {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+};
+
+thread_local std::vector<Configuration> pushed;
+
+struct Refusal {
+    cudaError_t error = cudaSuccess;
+    std::string reason;
+};
+
+template <class... Values>
+std::string words(const char* format, Values... values) {
+    char text[400];
+    std::snprintf(text, sizeof text, format, values...);
+    return text;
+}
+
+Refusal check_shape(const dim3& grid, const dim3& block, const Gpu& gpu) {
+    constexpr auto invalid = cudaErrorInvalidConfiguration;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return {invalid, words("the grid is %u x %u x %u blocks, that is none", grid.x, grid.y, grid.z)};
+    if (block.x == 0 || block.y == 0 || block.z == 0)
+        return {invalid, words("a block has %u x %u x %u threads, that is none", block.x, block.y, block.z)};
+    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+    if (threads > static_cast<uint64_t>(gpu.threads_per_block))
+        return {invalid, words("a block has %llu threads (%u x %u x %u); the limit is %d",
+                               static_cast<unsigned long long>(threads), block.x, block.y, block.z,
+                               gpu.threads_per_block)};
+    if (block.z > 64) return {invalid, words("a block has %u layers in z; the limit is 64", block.z)};
+    if (grid.x > 0x7FFFFFFFu)
+        return {invalid, words("the grid has %u blocks in x; the limit is 2147483647", grid.x)};
+    if (grid.y > 65535)
+        return {invalid, words("the grid has %u blocks in y; the limit is 65535", grid.y)};
+    if (grid.z > 65535)
+        return {invalid, words("the grid has %u blocks in z; the limit is 65535", grid.z)};
+    return {};
+}
+
+Refusal check_resources(const HostKernel& kernel, const dim3& block, size_t shared, const Gpu& gpu) {
+    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+    const uint64_t allowed = kernel.dynamic_shared_limit > 0
+                                 ? kernel.dynamic_shared_limit + uint64_t{kernel.info.static_shared}
+                                 : gpu.shared_per_block;
+    const uint64_t total = shared + kernel.info.static_shared;
+    if (total > std::max<uint64_t>(allowed, gpu.shared_per_block))
+        return {cudaErrorInvalidValue,
+                words("a block asks for %llu bytes of shared memory (%zu dynamic, %u static); it may "
+                      "have %llu%s",
+                      static_cast<unsigned long long>(total), shared, kernel.info.static_shared,
+                      static_cast<unsigned long long>(allowed),
+                      total <= gpu.shared_per_block_optin && kernel.dynamic_shared_limit == 0
+                          ? " without cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize)"
+                          : "")};
+    const uint64_t bound = kernel.info.max_threads;
+    if (bound && threads > bound)
+        return {cudaErrorInvalidValue,
+                words("a block has %llu threads; __launch_bounds__ allows %llu",
+                      static_cast<unsigned long long>(threads), static_cast<unsigned long long>(bound))};
+    const int registers = registers_of(kernel);
+    const auto needed = block_registers(registers, static_cast<int>(threads));
+    if (registers && needed > gpu.registers_per_block)
+        return {cudaErrorLaunchOutOfResources,
+                words("%llu threads of %d registers need %d registers; a block may have %d",
+                      static_cast<unsigned long long>(threads), registers, needed,
+                      gpu.registers_per_block)};
+    return {};
+}
+
+Refusal check(const HostKernel* kernel, const dim3& grid, const dim3& block, size_t shared) {
+    const auto& gpu = runtime().settings.gpu;
+    if (kernel == nullptr)
+        return {cudaErrorInvalidDeviceFunction, "the launched function is no registered kernel"};
+    if (auto refusal = check_shape(grid, block, gpu); refusal.error) return refusal;
+    if (!kernel->program || kernel->name.empty())
+        return {cudaErrorInvalidDeviceFunction, "the kernel's device code is not in the program"};
+    return check_resources(*kernel, block, shared, gpu);
+}
+
+cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
+    auto& state = runtime();
+    {
+        std::lock_guard lock(state.mutex);
+        if (state.launch_errors.size() < 50)
+            state.launch_errors.push_back({kernel ? kernel->shown : "", cudaGetErrorName(refusal.error),
+                                           refusal.reason, false});
+    }
+    return finish(refusal.error);
+}
+
+// What becomes of a launch that ended in `result`, as the host code will see it.
+cudaError_t conclude(const LaunchResult& result) {
+    auto& state = runtime();
+    switch (result.status) {
+        case Status::ok:
+            return finish(cudaSuccess);
+        case Status::deadlock:
+        case Status::livelock:
+            state.hung = result.reason;
+            make_sticky(cudaErrorLaunchTimeout, result.reason);
+            return state.sticky;
+        case Status::budget:
+            state.over_budget = result.reason;
+            make_sticky(cudaErrorLaunchTimeout, result.reason);
+            return state.sticky;
+        case Status::trapped:
+            make_sticky(result.reason.find("assert") != std::string::npos ? cudaErrorAssert
+                                                                           : cudaErrorLaunchFailure,
+                        result.reason);
+            return state.sticky;
+        case Status::unsupported: {
+            std::lock_guard lock(state.mutex);
+            ++state.not_run[result.reason];
+        }
+            make_sticky(cudaErrorNotSupported, result.reason);
+            return state.sticky;
+        case Status::invalid:
+            break;
+    }
+    return finish(cudaErrorInvalidValue);
+}
+
+Options options_of_launch() {
+    auto& state = runtime();
+    auto options = state.settings.options;
+    if (state.settings.seconds > 0)
+        options.seconds = std::max(state.settings.seconds - state.device_seconds, 0.01);
+    return options;
+}
+
+cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
+                size_t shared) {
+    auto& state = runtime();
+    if (state.settings.skip_kernels) return finish(cudaSuccess);
+    const auto result = launch(kernel.program, kernel.name, {grid.x, grid.y, grid.z},
+                               {block.x, block.y, block.z}, shared, args, options_of_launch());
+    state.device_seconds += result.seconds;
+    // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
+    state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);
+    return conclude(result);
+}
+
+cudaError_t launch_any(const void* function, const dim3& grid, const dim3& block, void** args,
+                       size_t shared) {
+    const auto* kernel = kernel_of(function);
+    const auto refusal = check(kernel, grid, block, shared);
+    if (refusal.error != cudaSuccess) return refuse(kernel, refusal);
+    return run(*kernel, grid, block, args, shared);
+}
+
+}  // namespace
+
+KG_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void* stream) {
+    pushed.push_back({grid, block, shared, static_cast<cudaStream_t>(stream)});
+    return 0;
+}
+
+KG_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
+    if (pushed.empty()) return finish(cudaErrorInvalidConfiguration);
+    const auto top = pushed.back();
+    pushed.pop_back();
+    *grid = top.grid;
+    *block = top.block;
+    *shared = top.shared;
+    *static_cast<cudaStream_t*>(stream) = top.stream;
+    return cudaSuccess;
+}
+
+KG_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                    size_t shared, cudaStream_t) {
+    KG_ENTER("cudaLaunchKernel");
+    return launch_any(function, grid, block, args, shared);
+}
+
+// nvcc 13's stubs ask for a handle once and launch by it; ours is the stub itself.
+KG_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+    *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+    return cudaSuccess;
+}
+
+KG_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args,
+                                      size_t shared, cudaStream_t stream) {
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, args, shared, stream);
+}
+
+KG_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                                       void** args) {
+    KG_ENTER("cudaLaunchKernelExC");
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        const auto& attribute = config->attrs[i];
+        if (attribute.id == cudaLaunchAttributeClusterDimension &&
+            attribute.val.clusterDim.x * attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1)
+            return missing("thread block clusters");
+        if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative)
+            return cudaLaunchCooperativeKernel(function, config->gridDim, config->blockDim, args,
+                                               config->dynamicSmemBytes, config->stream);
+    }
+    return launch_any(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes);
+}
+
+KG_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                               size_t shared, cudaStream_t) {
+    KG_ENTER("cudaLaunchCooperativeKernel");
+    const auto* kernel = kernel_of(function);
+    const auto refusal = check(kernel, grid, block, shared);
+    if (refusal.error != cudaSuccess) return refuse(kernel, refusal);
+    const auto& gpu = runtime().settings.gpu;
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    const uint64_t resident = uint64_t(occupancy(*kernel, block.x * block.y * block.z, shared).blocks) *
+                              gpu.multiprocessors;
+    if (blocks > resident)
+        return refuse(kernel, {cudaErrorCooperativeLaunchTooLarge,
+                               words("%llu blocks are launched together; %llu fit on the GPU",
+                                     static_cast<unsigned long long>(blocks),
+                                     static_cast<unsigned long long>(resident))});
+    return run(*kernel, grid, block, args, shared);
+}

@@ -1,0 +1,32 @@
+// Kernels and variables as the host code knows them: by the address of a stub or of a shadow.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim.hpp"
+
+namespace kgsim {
+
+struct HostKernel {
+    ProgramRef program;  // null: the binary that registered it is not one of ours
+    std::string name;    // as PTX has it; empty: the program has no such kernel
+    std::string shown;   // as the host registered it
+    KernelInfo info;
+    int dynamic_shared_limit = 0;  // what cudaFuncSetAttribute allowed beyond the default
+    int carveout = -1;
+};
+
+struct HostVariable {
+    uint64_t address = 0;
+    uint64_t size = 0;
+};
+
+HostKernel* kernel_of(const void* function);
+std::optional<HostVariable> variable_of(const void* symbol);
+
+// clang's and nvcc's mangled names of one kernel, made equal: nvcc puts hashes into anonymous
+// namespaces and drops the mark of internal linkage.
+std::string canonical(const std::string& mangled);
+
+}  // namespace kgsim

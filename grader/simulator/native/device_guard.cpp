@@ -1,0 +1,222 @@
+// What torch needs of a device besides operators: its memory, its guard, and the functions of
+// libc10_cuda and libtorch_cuda that extensions call. One device, no asynchrony: everything is done
+// when the call returns.
+
+#define C10_CUDA_NO_CMAKE_CONFIGURE_FILE  // CPU wheels ship c10/cuda without it
+
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <ostream>
+#include <utility>
+
+#include "device_log.hpp"
+#include "guard_alloc.hpp"
+
+namespace kgsim {
+
+void register_operators();
+
+namespace {
+
+using c10::Device;
+using c10::DeviceIndex;
+using c10::Stream;
+
+constexpr uint8_t kPriority = 200;  // above torch's own allocators
+
+struct GuardedAllocator : c10::Allocator {
+  GuardedAllocator(c10::DeviceType type, int kind) : type_(type), kind_(kind) {}
+
+  c10::DataPtr allocate(size_t bytes) override {
+    const Device device(type_, type_ == c10::kCUDA ? 0 : -1);
+    if (bytes == 0) return {nullptr, nullptr, &kgsim_free, device};
+    void* data = kgsim_alloc(bytes, kind_);
+    if (data == nullptr) refuse(bytes);
+    return {data, data, &kgsim_free, device};
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override { return &kgsim_free; }
+
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    std::memcpy(to, from, count);
+    kgsim_written(to, count);
+  }
+
+ private:
+  [[noreturn]] void refuse(size_t bytes) const {
+    TORCH_CHECK_WITH(OutOfMemoryError, false,
+                     type_ == c10::kCUDA ? "CUDA out of memory. " : "out of memory. ",
+                     "Tried to allocate ", bytes, " bytes, with ", kgsim_memory(0),
+                     " bytes allocated.");
+    std::abort();
+  }
+
+  c10::DeviceType type_;
+  int kind_;
+};
+
+// The current stream is an id that nothing depends on.
+struct SimulatedGuard final : c10::impl::DeviceGuardImplInterface {
+  static thread_local c10::StreamId stream;
+
+  static Stream named(c10::StreamId id) {
+    return Stream(Stream::UNSAFE, Device(c10::kCUDA, 0), id);
+  }
+
+  c10::DeviceType type() const override { return c10::kCUDA; }
+  Device getDevice() const override { return {c10::kCUDA, 0}; }
+  Device exchangeDevice(Device device) const override {
+    setDevice(device);
+    return getDevice();
+  }
+  void setDevice(Device device) const override {
+    TORCH_CHECK(device.index() <= 0, "CUDA error: invalid device ordinal");
+  }
+  void uncheckedSetDevice(Device) const noexcept override {}
+  DeviceIndex deviceCount() const noexcept override { return 1; }
+
+  Stream getStream(Device) const override { return named(stream); }
+  Stream getDefaultStream(Device) const override { return named(0); }
+  Stream getNewStream(Device, int) const override { return named(next_stream()); }
+  Stream getStreamFromGlobalPool(Device, bool) const override { return named(next_stream()); }
+  Stream exchangeStream(Stream next) const override { return named(std::exchange(stream, next.id())); }
+  bool queryStream(const Stream&) const override { return true; }
+  void synchronizeStream(const Stream&) const override {}
+  void synchronizeDevice(const DeviceIndex) const override {}
+
+  void record(void** event, const Stream&, const DeviceIndex, const c10::EventFlag) const override {
+    *event = this->token();
+  }
+  void block(void*, const Stream&) const override {}
+  bool queryEvent(void*) const override { return true; }
+  void synchronizeEvent(void*) const override {}
+  void destroyEvent(void*, const DeviceIndex) const noexcept override {}
+
+  static c10::StreamId next_stream() {
+    static c10::StreamId count = 0;
+    return 8 * (++count % 32 + 1);
+  }
+
+ private:
+  static void* token() {
+    static char token;
+    return &token;
+  }
+};
+
+thread_local c10::StreamId SimulatedGuard::stream = 0;
+
+// What torch asks of a CUDA library that it may have been built without.
+struct SimulatedHooks final : at::CUDAHooksInterface {
+  explicit SimulatedHooks(at::CUDAHooksArgs) {}
+  bool hasCUDA() const override { return true; }
+  bool hasCUDART() const override { return true; }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(DeviceIndex) const override { return true; }
+  bool compiledWithCuDNN() const override { return false; }
+  long versionCuDNN() const override { return 91000; }
+  long versionCUDART() const override { return CUDART_VERSION; }
+  // Not in every torch, hence without `override`.
+  long versionRuntimeCuDNN() const { return 91000; }
+  bool isGPUArch(const std::vector<std::string>&, DeviceIndex = -1) const { return false; }
+  bool isPinnedPtr(const void*) const override { return false; }
+  int getNumGPUs() const override { return 1; }
+  DeviceIndex deviceCount() const override { return 1; }
+  DeviceIndex current_device() const override { return 0; }
+  DeviceIndex getCurrentDevice() const override { return 0; }
+  void setCurrentDevice(DeviceIndex) const override {}
+  DeviceIndex exchangeDevice(DeviceIndex) const override { return 0; }
+  DeviceIndex maybeExchangeDevice(DeviceIndex) const override { return 0; }
+  c10::Allocator* getCUDADeviceAllocator() const override { return c10::GetAllocator(c10::kCUDA); }
+};
+
+// torch asks its registry once. A CPU build has not asked, or found nothing; a CUDA build may hold
+// its real hooks by now, so the object is given our functions: hooks have no data.
+void install_hooks() {
+  at::CUDAHooksRegistry()->Register(
+      "CUDAHooks",
+      [](at::CUDAHooksArgs args) -> std::unique_ptr<at::CUDAHooksInterface> {
+        return std::make_unique<SimulatedHooks>(args);
+      },
+      c10::REGISTRY_PREFERRED);
+  static SimulatedHooks ours{at::CUDAHooksArgs{}};
+  const auto& theirs = at::detail::getCUDAHooks();
+  std::memcpy(const_cast<void*>(static_cast<const void*>(&theirs)), static_cast<const void*>(&ours),
+              sizeof(void*));
+}
+
+}  // namespace
+}  // namespace kgsim
+
+using namespace kgsim;
+
+extern "C" __attribute__((visibility("default"))) void kgsim_torch_install() {
+  static GuardedAllocator device(c10::kCUDA, kKindDevice), host(c10::kCPU, kKindHost);
+  static SimulatedGuard guard;
+  install_hooks();
+  c10::SetAllocator(c10::kCUDA, &device, kPriority);
+  c10::SetAllocator(c10::kCPU, &host, kPriority);
+  c10::impl::device_guard_impl_registry[static_cast<size_t>(c10::kCUDA)].store(&guard);
+  register_operators();
+  watch_operators();
+}
+
+// ---------------------------------------------------------------- libc10_cuda's functions
+
+namespace c10::cuda {
+
+namespace {
+
+void check(cudaError_t error) {
+  TORCH_CHECK(error == cudaSuccess, "CUDA error: ", cudaGetErrorString(error));
+}
+
+}  // namespace
+
+cudaStream_t CUDAStream::stream() const { return reinterpret_cast<cudaStream_t>(stream_.id()); }
+
+CUDAStream getDefaultCUDAStream(DeviceIndex) { return CUDAStream(SimulatedGuard::named(0)); }
+CUDAStream getCurrentCUDAStream(DeviceIndex) {
+  return CUDAStream(SimulatedGuard::named(SimulatedGuard::stream));
+}
+void setCurrentCUDAStream(CUDAStream stream) { SimulatedGuard::stream = stream.id(); }
+CUDAStream getStreamFromPool(const bool, DeviceIndex) {
+  return CUDAStream(SimulatedGuard::named(SimulatedGuard::next_stream()));
+}
+CUDAStream getStreamFromPool(const int, DeviceIndex) {
+  return CUDAStream(SimulatedGuard::named(SimulatedGuard::next_stream()));
+}
+CUDAStream getStreamFromExternal(cudaStream_t stream, DeviceIndex) {
+  return CUDAStream(SimulatedGuard::named(reinterpret_cast<c10::StreamId>(stream)));
+}
+std::ostream& operator<<(std::ostream& out, const CUDAStream& stream) { return out << stream.unwrap(); }
+
+DeviceIndex device_count() noexcept { return 1; }
+DeviceIndex device_count_ensure_non_zero() { return 1; }
+DeviceIndex current_device() { return 0; }
+void set_device(DeviceIndex device, const bool) { check(cudaSetDevice(device)); }
+void device_synchronize() { check(cudaDeviceSynchronize()); }
+void warn_or_error_on_sync() {}
+cudaError_t GetDeviceCount(int* count) { return cudaGetDeviceCount(count); }
+cudaError_t GetDevice(DeviceIndex* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t SetDevice(DeviceIndex device, const bool) { return cudaSetDevice(device); }
+cudaError_t MaybeSetDevice(DeviceIndex device) { return cudaSetDevice(device); }
+DeviceIndex ExchangeDevice(DeviceIndex device) {
+  set_device(device, false);
+  return 0;
+}
+DeviceIndex MaybeExchangeDevice(DeviceIndex device) { return ExchangeDevice(device); }
+void SetTargetDevice() {}
+bool hasPrimaryContext(DeviceIndex) { return true; }
+std::optional<DeviceIndex> getDeviceIndexWithPrimaryContext() { return 0; }
+
+}  // namespace c10::cuda

@@ -1,0 +1,82 @@
+// What the parts of the CUDA runtime look-alike share: the GPU, the errors, what is reported.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim.hpp"
+
+namespace kgsim {
+
+// The GPU that the host code sees. Set from grader/simulator/gpus.py; sizes in bytes, clocks in kHz.
+struct Gpu {
+    std::string name = "NVIDIA H100 80GB HBM3";
+    int major = 9, minor = 0;
+    int multiprocessors = 132;
+    uint64_t memory = 85029158912;
+    uint64_t shared_per_block = 49152, shared_per_block_optin = 232448;
+    uint64_t shared_per_multiprocessor = 233472, shared_reserved = 1024;
+    int registers_per_block = 65536, registers_per_multiprocessor = 65536;
+    int threads_per_block = 1024, threads_per_multiprocessor = 2048;
+    int blocks_per_multiprocessor = 32;
+    int clock = 1980000, memory_clock = 2619000, memory_bus = 5120;
+    int l2_cache = 52428800;
+};
+
+struct Settings {
+    Gpu gpu;
+    Options options;           // of the interpreter
+    bool skip_kernels = false; // check launch configurations only
+    double seconds = 0;        // of all launches of a workload together; 0: no limit
+    uint64_t memory = 0;       // bytes that may be allocated together; 0: the GPU's
+};
+
+// A place in generated code where the host could have seen an error and didn't look.
+struct LaunchError {
+    std::string kernel, code, reason;
+    bool seen = false;
+};
+
+struct Runtime {
+    std::mutex mutex;
+    Settings settings;
+    cudaError_t last = cudaSuccess;    // cudaGetLastError resets it
+    cudaError_t sticky = cudaSuccess;  // nothing resets it but the end of the process
+    std::string sticky_reason;
+    std::string hung;                  // why the run can never end; empty: it can
+    std::string over_budget;
+    std::vector<LaunchError> launch_errors;
+    std::map<std::string, uint64_t> not_run;  // features that the simulator lacks
+    std::map<std::string, uint64_t> calls;    // runtime functions, by name
+    std::map<std::string, int> registers;     // by kernel, as ptxas said
+    double device_seconds = 0;                // wall-clock time inside launches
+    double device_time = 0;                   // made-up clock of events
+};
+
+Runtime& runtime();
+
+// Records an error as cudaGetLastError will see it, and returns it. A sticky one wins.
+cudaError_t finish(cudaError_t error);
+// Errors after which a context is lost.
+void make_sticky(cudaError_t error, const std::string& reason);
+// Something that the simulator doesn't do was asked for.
+cudaError_t missing(const char* feature);
+int missing_call(const char* name);  // the same, for functions that know no types
+void count_call(const char* name);
+
+std::string json_text(const std::string& text);
+
+}  // namespace kgsim
+
+// Every entry point starts so: counted, and refused once the context is lost.
+#define KG_ENTER(name)                                                        \
+    do {                                                                      \
+        ::kgsim::count_call(name);                                            \
+        if (::kgsim::runtime().sticky != cudaSuccess) return ::kgsim::runtime().sticky; \
+    } while (0)
+#define KG_API extern "C" __attribute__((visibility("default")))
