@@ -38,9 +38,7 @@ def send(channel: Channel, scratch: Path, limit: int) -> None:
     for name, path, size in sorted(found):
         total += size
         (chosen if total <= limit and len(chosen) < MAX_FILES else skipped).append((name, path))
-    channel.send(
-        "files", count=len(chosen), skipped=[str(name)[:400] for name, _ in skipped[:64]]
-    )
+    channel.send("files", count=len(chosen), skipped=[str(name)[:400] for name, _ in skipped[:64]])
     for name, path in chosen:
         info = path.lstat()
         channel.send(

@@ -1,7 +1,7 @@
 """A process gives up what the sandbox refuses, before it sees any generated code.
 
-Order matters: descriptors and resource limits first, then the user id, Landlock, and last the
-system-call filter, which may refuse the calls before it. All of it is inherited by every child.
+Order matters: resource limits first, then the user id, Landlock, and last the system-call filter,
+which may refuse the calls before it. All of it is inherited by every child.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ import resource
 from collections.abc import Mapping
 from typing import Any
 
+from grader.guest import landlock
+
 PR_SET_DUMPABLE = 4
+PR_SET_KEEPCAPS = 8
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
 SECCOMP_MODE_FILTER = 2
+CAPABILITY_VERSION = 0x20080522
+CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -27,33 +34,57 @@ class _FilterProgram(ctypes.Structure):
 def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:
     """Confine this process; raises OSError where the kernel refuses a step.
 
-    `spec` has `limits` (name of an RLIMIT to value), `identity` (`uid` and `gid` to become, or
-    None) and `landlock` (see `restrict_files`; empty for none). `seccomp` is a BPF program, or b"".
+    `spec` has `limits` (name of an RLIMIT to value), `identity` (see `become`, or None) and
+    `landlock` (arguments of `landlock.restrict`, or empty). `seccomp` is a BPF program, or b"".
     """
     os.umask(0o077)
-    for name, value in spec["limits"].items():
+    for name, wanted in spec["limits"].items():
         number = getattr(resource, name)
         hard = resource.getrlimit(number)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(number, (value, value))
     if spec["identity"] is not None:
-        become(spec["identity"]["uid"], spec["identity"]["gid"])
-    check(_LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        become(**spec["identity"])
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if spec["landlock"]:
+        landlock.restrict(**spec["landlock"])
     if seccomp:
         program = _FilterProgram(len(seccomp) // 8, seccomp)
-        address = ctypes.byref(program)
-        check(_LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, address, 0, 0), "seccomp")
+        _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program))
 
 
-def become(uid: int, gid: int) -> None:
-    """Take an unprivileged user id for good; all capabilities go with it."""
+def become(uid: int, gid: int, *, read_all: bool = False) -> None:
+    """Take an unprivileged user id for good; all capabilities go with it.
+
+    `read_all` keeps the one that passes folders of others (an interpreter below /root): only where
+    Landlock says which files may be touched at all.
+    """
     os.setgroups([])
     os.setresgid(gid, gid, gid)
+    _prctl(PR_SET_KEEPCAPS, int(read_all))
     os.setresuid(uid, uid, uid)
+    if read_all and not _keep(CAP_DAC_READ_SEARCH):
+        # Containers have this one only; Landlock stands above it just the same.
+        _keep(CAP_DAC_OVERRIDE)
+    # A change of user id hides /proc/self from the process itself.
+    _prctl(PR_SET_DUMPABLE, 1)
 
 
-def check(result: int, what: str) -> None:
-    """Raise OSError with errno where a system call failed."""
-    if result != 0:
+def _keep(capability: int) -> bool:
+    """Drop every capability but one, and hand that one on to programs that are started."""
+    bit = 1 << capability
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
+    if _LIBC.capset(header, data) != 0:
+        return False
+    _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
+    return True
+
+
+def _prctl(option: int, value: object, more: object = 0) -> None:
+    long = ctypes.c_ulong
+    first = long(value) if isinstance(value, int) else value
+    second = long(more) if isinstance(more, int) else more
+    if _LIBC.prctl(option, first, second, long(0), long(0)) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"prctl {option}: {os.strerror(number)}")

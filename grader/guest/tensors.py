@@ -61,9 +61,7 @@ class Output:
     body: bytes
 
 
-def capture(
-    value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor]]
-) -> Output:
+def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor]]) -> Output:
     """Copy a returned tensor or number out; raises TypeError where it has no plain values.
 
     `host_copy` brings a tensor of the device to the CPU; `inputs` are argument positions and the

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grader.sandbox import interpreter, seccomp
-from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn
+from grader.sandbox import interpreter, seccomp, slots
+from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn, threads_of
 
 TEMPORARY = "/tmp"  # noqa: S108 - the guest's own, a tmpfs of limited size
 SCRATCH = "/tmp/scratch"  # noqa: S108 - likewise
@@ -18,8 +19,6 @@ PROCESSORS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 NOBODY = 65534
 
 
-GUEST_ID = 61_184
-"""User id of guests of root's: in no range that systems give out."""
 COVERS = (
     "file system: system, toolchain and interpreter read-only, no home, a private /tmp",
     "network: none",
@@ -44,56 +43,79 @@ def executables() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _lacks(identity: int | None) -> tuple[str, ...]:
-    filtered = seccomp.available()
-    return tuple(filter(None, ("a kernel of its own", filtered)))
+def _lacks() -> tuple[str, ...]:
+    return tuple(filter(None, ("a kernel of its own", seccomp.available())))
+
+
+def _first_process(report: int) -> int:
+    """Return a pidfd of the namespace's first process, whose id bwrap reports; -1 if it failed."""
+    with os.fdopen(report, "rb") as file:
+        text = file.read()
+    try:
+        return os.pidfd_open(json.loads(text)["child-pid"])
+    except (ValueError, KeyError, OSError):
+        return -1
 
 
 @dataclass(frozen=True)
 class Bubblewrap(Form):
     """All namespaces unshared, a file system of read-only pieces, one tmpfs to write in.
 
-    `identity` is the user id that a guest of root's becomes inside; None makes a user namespace.
+    With `own_identity` each guest of root's becomes a user id of its own inside; without it is in
+    a user namespace, where the host's id stands behind it.
     """
 
     program: str = ""
-    identity: int | None = None
+    own_identity: bool = False
 
     @classmethod
-    def variants(cls, uid: int) -> tuple[Bubblewrap, ...]:
-        """Return what is worth trying for a host of this user id, strongest first."""
-        identities = (GUEST_ID, None) if uid == 0 else (None,)
+    def variants(cls, *, root: bool) -> tuple[Bubblewrap, ...]:
+        """Return what is worth trying for this host, strongest first."""
+        ways = (True, False) if root else (False,)
         return tuple(
-            cls("bubblewrap", COVERS, _lacks(identity), program, identity)
-            for identity in identities
+            cls("bubblewrap", COVERS, _lacks(), program, own_identity)
+            for own_identity in ways
             for program in executables()
         )
 
     def start(self, plan: Plan) -> Guest:
         """Start the guest inside bwrap."""
+        ends: list[Callable[[], None]] = []
+        identity = None
+        if self.own_identity:
+            identity, give_back = slots.take_identity()
+            ends.append(give_back)
+        report, report_in = os.pipe2(os.O_CLOEXEC)
 
         def command(reader: int, writer: int) -> list[str]:
             inside = interpreter.command(reader, writer)
-            return [self.program, *self._arguments(plan), "--", *inside]
+            return [self.program, "--info-fd", str(report_in), *self._arguments(plan), *inside]
 
-        confine = {
-            "limits": resource_limits(plan.limits, plan.device),
-            "identity": self.identity and {"uid": self.identity, "gid": self.identity},
-            "landlock": {},
-        }
-        return spawn(
-            command,
-            interpreter.environment(SCRATCH, TEMPORARY),
-            scratch=SCRATCH,
-            confine=confine,
-            filter=seccomp.program(sockets=plan.device == "cuda", signals=True),
-        )
+        limits = resource_limits(plan.limits, plan.device)
+        if identity is None:
+            # Before Linux 5.14 all processes of the host's user count, outside as well.
+            limits["RLIMIT_NPROC"] += threads_of(os.getuid())
+        own = None if identity is None else {"uid": identity, "gid": identity}
+        try:
+            guest = spawn(
+                command,
+                interpreter.environment(SCRATCH, TEMPORARY),
+                pass_fds=(report_in,),
+                scratch=SCRATCH,
+                confine={"limits": limits, "identity": own, "landlock": {}},
+                filter=seccomp.program(sockets=plan.device == "cuda", signals=True),
+                ends=ends,
+            )
+        finally:
+            os.close(report_in)
+        guest.first = _first_process(report)
+        return guest
 
     def _arguments(self, plan: Plan) -> Iterator[str]:
         yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
         yield from ("--unshare-cgroup-try", "--die-with-parent", "--new-session")
         yield from ("--hostname", "guest", "--cap-drop", "ALL")
-        if self.identity is None:
+        if not self.own_identity:
             yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
             yield "--disable-userns"
         else:
@@ -109,7 +131,8 @@ class Bubblewrap(Form):
         if plan.device == "cuda":
             for node in sorted(Path("/dev").glob("nvidia*")):
                 yield from ("--dev-bind", str(node), str(node))
-        yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", TEMPORARY)
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+        yield from ("--chdir", TEMPORARY, "--")
 
 
 def _parents(paths: Iterable[Path]) -> Iterator[str]:

@@ -9,12 +9,15 @@ from grader.errors import GraderError
 from grader.sandbox.bubblewrap import Bubblewrap
 from grader.sandbox.form import Form
 from grader.sandbox.trial import hold
+from grader.sandbox.warded import identity_form, landlock_form, unsafe_form
 
 
 @cache
 def candidates() -> tuple[Form, ...]:
     """All forms, strongest first, whether or not they hold here."""
-    return Bubblewrap.variants(os.geteuid())
+    root = os.geteuid() == 0
+    own = (identity_form(),) if root else ()
+    return (*Bubblewrap.variants(root=root), landlock_form(root=root), *own)
 
 
 @cache
@@ -24,9 +27,18 @@ def forms() -> tuple[Form, ...]:
 
 
 def strongest(*, unsafe: bool = False) -> Form:
-    """Return the strongest form that holds; raises GraderError where none does."""
+    """Return the strongest form that holds; raises GraderError where none does.
+
+    `unsafe` (--unsafe-no-sandbox) returns no isolation at all instead.
+    """
+    if unsafe:
+        return unsafe_form()
     for form in candidates():
         if not hold(form):
             return form
     reasons = "; ".join(f"{form.name}: {hold(form)}" for form in candidates())
-    raise GraderError(f"no form of isolation holds on this machine ({reasons})")
+    raise GraderError(
+        f"generated code can't be kept in on this machine ({reasons})",
+        "allow user namespaces, or use a kernel with Landlock, or run as root, "
+        "or accept the risk with --unsafe-no-sandbox",
+    )

@@ -88,7 +88,10 @@ class Conversation:
     def reply(self, status: Any, reason: str = "", **more: Any) -> GuestReply:
         """Return a reply with what has come so far; workloads not reached are `not_run`."""
         missing = self._job.workloads[len(self._results) :]
-        results = [*self._results, *(GuestResult(w.name, "not_run", "not reached") for w in missing)]
+        results = [
+            *self._results,
+            *(GuestResult(w.name, "not_run", "not reached") for w in missing),
+        ]
         if not self._hostile and status != "done":
             # Nothing of the submission had run yet: whatever failed is the grader's own.
             status = "grader_error"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from grader.sandbox.form import Guest
 from grader.sandbox.limits import MIB, Limits
+from grader.sandbox.warden import tree
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -27,26 +27,6 @@ class Usage:
         if self._guest.disk is not None and folder_size(self._guest.disk) > self._limits.scratch:
             return f"more than {self._limits.scratch // MIB} MiB of disk"
         return ""
-
-
-def tree(root: int) -> Iterator[int]:
-    """Yield the process and all its descendants, as far as they can be seen."""
-    pending = [root]
-    while pending:
-        pid = pending.pop()
-        yield pid
-        pending += children(pid)
-
-
-def children(pid: int) -> list[int]:
-    """Return the children of all threads of a process; empty once it is gone."""
-    found: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - called four times a second
-            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
-    except OSError:
-        pass
-    return found
 
 
 def resident(pid: int) -> int:

@@ -1,0 +1,172 @@
+"""The forms without namespaces: Landlock, an unprivileged user id, and none at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from grader.errors import GraderError
+from grader.sandbox import interpreter, seccomp, slots, warden
+from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn, threads_of
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+PROCESSORS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
+_COMMON = (
+    "network: no sockets at all",
+    "memory, CPU time, processes, open files, file and scratch sizes limited",
+)
+
+
+@dataclass(frozen=True)
+class Warded(Form):
+    """A process that gives up its rights itself, under a warden that ends its whole tree."""
+
+    kind: Literal["landlock", "identity", "none"] = "none"
+    own_identity: bool = False
+    """Whether each guest gets a user id of its own (the host is root)."""
+
+    def start(self, plan: Plan) -> Guest:
+        """Start the guest's warden, and below it the guest."""
+        if self.kind == "identity" and unreachable():
+            raise GraderError(
+                f"the interpreter is below {unreachable()}, which other users can't pass",
+                f"run chmod o+x {unreachable()}, or use a Python elsewhere",
+            )
+        ends: list[Callable[[], None]] = []
+        identity = None
+        try:
+            if self.own_identity:
+                identity, give_back = slots.take_identity()
+                ends += [give_back, lambda: slots.sweep(identity or 0)]
+            folder, release = slots.take_folder(plan.slot, identity)
+            ends.append(release)
+            return self._spawn(plan, folder, identity, ends)
+        except BaseException:
+            while ends:
+                ends.pop()()
+            raise
+
+    def _spawn(
+        self, plan: Plan, folder: Path, identity: int | None, ends: list[Callable[[], None]]
+    ) -> Guest:
+        lifeline, held = os.pipe2(os.O_CLOEXEC)
+        warding = [sys.executable, "-I", "-S", "-B", warden.__file__, str(lifeline)]
+
+        def command(reader: int, writer: int) -> list[str]:
+            return [*warding, str(identity or 0), *interpreter.command(reader, writer)]
+
+        try:
+            return spawn(
+                command,
+                interpreter.environment(str(folder), str(folder)),
+                pass_fds=(lifeline,),
+                lifeline=held,
+                scratch=str(folder),
+                disk=folder,
+                confine=self._confinement(plan, folder, identity),
+                filter=self._filter(),
+                ends=ends,
+            )
+        except BaseException:
+            os.close(held)
+            raise
+        finally:
+            os.close(lifeline)
+
+    def _filter(self) -> bytes:
+        if self.kind == "none":
+            return b""
+        # Where others have the same user id and no domain keeps signals in, there are none.
+        return seccomp.program(sockets=False, signals=self.own_identity or scoped())
+
+    def _confinement(self, plan: Plan, folder: Path, identity: int | None) -> dict[str, Any]:
+        limits = resource_limits(plan.limits, plan.device)
+        if identity is None:
+            # The kernel counts all processes of the user; this host's own are among them.
+            limits["RLIMIT_NPROC"] += threads_of(os.getuid())
+        own = None
+        if identity is not None:
+            locked = self.kind == "landlock" and bool(unreachable())
+            own = {"uid": identity, "gid": identity, "read_all": locked}
+        rules = _rules(plan, folder) if self.kind == "landlock" else {}
+        return {"limits": limits, "identity": own, "landlock": rules}
+
+
+def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:
+    """What a guest may touch: for reading, for reading and writing, and devices."""
+    shown = (*interpreter.folders(), *interpreter.own_files(), *plan.read_only)
+    nodes = sorted(Path("/dev").glob("nvidia*")) if plan.device == "cuda" else []
+    system = (*interpreter.SYSTEM, *interpreter.SETTINGS, *PROCESSORS, "/proc")
+    return {
+        "read": [*system, *map(str, shown)],
+        "write": [str(folder)],
+        "device": [*DEVICES, *map(str, nodes)],
+    }
+
+
+@cache
+def scoped() -> bool:
+    """Whether Landlock keeps signals inside its domain here."""
+    from grader.guest import landlock
+
+    return landlock.abi() >= landlock.ABI_SCOPE
+
+
+@cache
+def unreachable() -> str:
+    """Return the first folder on the way to the interpreter that other users can't pass, or ""."""
+    needed = (*interpreter.folders(), *interpreter.own_files())
+    for folder in sorted({above for path in needed for above in (*path.parents, path)}):
+        if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH:
+            return str(folder)
+    return ""
+
+
+def landlock_form(*, root: bool) -> Warded:
+    """Return the form that goes by Landlock."""
+    kept = "signals: none to processes outside" if scoped() or root else "signals: none at all"
+    return Warded(
+        name="landlock",
+        covers=("file system: read-only but for its scratch folder, no home", kept, *_COMMON),
+        lacks=(
+            "namespaces: the names of other processes can be seen",
+            "a kernel of its own",
+        ),
+        kind="landlock",
+        own_identity=root,
+    )
+
+
+def identity_form() -> Warded:
+    """Return the form that goes by an unprivileged user id; for root only."""
+    return Warded(
+        name="user-id",
+        covers=(
+            "file system: what only root or its owner may read or write",
+            "signals: none to processes outside",
+            *_COMMON,
+        ),
+        lacks=(
+            "a view of its own: files that every user may read can be read",
+            "/tmp and the like can be written (and are swept after it)",
+            "namespaces: the names of other processes can be seen",
+            "a kernel of its own",
+        ),
+        kind="identity",
+        own_identity=True,
+    )
+
+
+def unsafe_form() -> Warded:
+    """Return no isolation at all, for --unsafe-no-sandbox."""
+    return Warded(
+        name="unsafe",
+        covers=("memory, CPU time, file and scratch sizes limited", "its process tree is ended"),
+        lacks=("everything else: generated code runs with your rights",),
+    )
