@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from grader.records import Edit, Finding
+from grader.rules.build.messages import errors
+from grader.rules.mending import delete_item, delete_keyword, fix
+from grader.rules.python_code import constant_text
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
@@ -14,18 +18,42 @@ if TYPE_CHECKING:
 FLAG = "_GLIBCXX_USE_CXX11_ABI="
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for the macro in every list of flags."""
+    evidence = tuple(
+        item
+        for item, meaning in errors(context)
+        if meaning is not None
+        and meaning.kind == "undefined-symbol"
+        and "basic_string" in item.text
+        or "RKSs" in item.text
+    )
     for extension in source.extensions:
-        for keyword in ("extra_cflags", "extra_cuda_cflags"):
-            flags = extension.cflags if keyword == "extra_cflags" else extension.cuda_cflags
+        for keyword, flags in (
+            ("extra_cflags", extension.cflags),
+            ("extra_cuda_cflags", extension.cuda_cflags),
+        ):
             forced = [flag for flag in flags or () if FLAG in flag]
-            if forced:
+            if forced and keyword in extension.keywords:
+                value = extension.keywords[keyword]
                 yield RULE.finding(
-                    source.place(extension.keywords[keyword]),
-                    f"{forced[0]} forces the C++ library's string layout; where torch was built "
-                    "with the other one, the module fails to load with an undefined symbol",
+                    source.place(value),
+                    f"{forced[0]} forces the layout of C++ strings; where torch was built with the "
+                    "other one, the module fails to load with an undefined symbol",
+                    severity="error" if evidence else "warning",
+                    confidence="proven" if evidence else "likely",
+                    evidence=evidence,
+                    fixes=fix("drop the flag", _without(source, extension.node, keyword, value)),
                 )
+
+
+def _without(source: Source, call: ast.Call, keyword: str, value: ast.expr) -> list[Edit | None]:
+    if not isinstance(value, ast.List):
+        return [None]
+    forced = [element for element in value.elts if FLAG in (constant_text(element) or "")]
+    if len(forced) == len(value.elts):
+        return [delete_keyword(source, call, keyword)]
+    return [delete_item(source, element, source.span(value)[1]) for element in forced]
 
 
 RULE = Rule(

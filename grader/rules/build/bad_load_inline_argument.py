@@ -1,0 +1,158 @@
+"""BLD017: load_inline gets an argument that it does not take."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Finding
+from grader.rules.build.messages import confirming
+from grader.rules.mending import delete_item, fix, replace
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Extension, Source
+
+LOAD_INLINE = {
+    "name", "cpp_sources", "cuda_sources", "functions", "extra_cflags", "extra_cuda_cflags",
+    "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda",
+    "is_python_module", "with_pytorch_error_handling", "keep_intermediates", "use_pch",
+}  # fmt: skip
+LATER = {"no_implicit_headers": (2, 7), "sycl_sources": (2, 7), "extra_sycl_cflags": (2, 7),
+         "with_sycl": (2, 7), "gil_not_used": (2, 10)}  # fmt: skip
+LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths")
+SYCL_FROM = (2, 7)
+"""From this torch on the fourth positional argument is `sycl_sources`, no longer `functions`."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Check the arguments of each load_inline call against its signature."""
+    for extension in source.extensions:
+        if extension.call == "load_inline":
+            yield from _unknown(source, extension, context)
+            yield from _flags(source, extension)
+            yield from _functions(source, extension, context)
+            yield from _name(source, extension)
+            yield from _positional(source, extension, context)
+
+
+def _unknown(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+    known = LOAD_INLINE | {name for name, since in LATER.items() if context.torch_version >= since}
+    for word in extension.node.keywords:
+        if word.arg is None or word.arg in known:
+            continue
+        evidence = confirming(context, ("python-argument",), (word.arg,))
+        close = get_close_matches(word.arg, sorted(LOAD_INLINE - set(extension.keywords)), 1, 0.85)
+        start = source.span(word)[0]
+        edit = (
+            Edit(start=start, end=start + len(word.arg), text=close[0])
+            if close
+            else delete_item(source, word, source.span(extension.node)[1])
+        )
+        since = LATER.get(word.arg)
+        yield RULE.finding(
+            source.place(word),
+            f"load_inline has no argument {word.arg}"
+            + (f" before torch {since[0]}.{since[1]}" if since else "")
+            + (f"; {close[0]} is meant" if close else ""),
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+            fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
+        )
+
+
+def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
+    for name in LISTS:
+        value = extension.keywords.get(name)
+        if not isinstance(value, ast.Constant | ast.JoinedStr):
+            continue
+        if isinstance(value, ast.Constant) and not isinstance(value.value, str):
+            continue
+        if isinstance(value, ast.Constant) and not str(value.value).strip():
+            continue
+        written = source.code[slice(*source.span(value))]
+        parts = value.value.split() if isinstance(value, ast.Constant) else []
+        new = repr(parts) if len(parts) > 1 else f"[{written}]"
+        yield RULE.finding(
+            source.place(value),
+            f"{name} is one string; torch walks over it as over a list, one letter at a time, and "
+            "the compiler gets letters for flags",
+            fixes=fix("make it a list", [replace(source, value, new)], certain=True),
+        )
+
+
+def _functions(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+    value = extension.keywords.get("functions")
+    if not isinstance(value, ast.Tuple | ast.Set):
+        return
+    evidence = confirming(context, ("python-argument",), ("functions",))
+    written = source.code[slice(*source.span(value))].strip()
+    inner = written.strip("(){}").rstrip(", ")
+    yield RULE.finding(
+        source.place(value),
+        "functions= must be a list, a dictionary or a string; load_inline raises ValueError on a "
+        f"{'tuple' if isinstance(value, ast.Tuple) else 'set'}",
+        confidence="proven" if evidence else "likely",
+        evidence=evidence,
+        fixes=fix("make it a list", [replace(source, value, f"[{inner}]")], certain=True),
+    )
+
+
+def _name(source: Source, extension: Extension) -> Iterator[Finding]:
+    name, value = extension.name, extension.keywords.get("name")
+    if name is None or not isinstance(value, ast.Constant) or re.fullmatch(r"\w+", name):
+        return
+    new = re.sub(r"\W", "_", name) or "extension"
+    yield RULE.finding(
+        source.place(value),
+        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold "
+        "letters, digits and underscores only",
+        fixes=fix(f"call it {new}", [replace(source, value, f'"{new}"')], certain=True),
+    )
+
+
+def _positional(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+    given = extension.node.args
+    if len(given) < 4 or context.torch_version < SYCL_FROM or "functions" in extension.keywords:
+        return
+    start = source.span(given[3])[0]
+    fixes = fix("name the argument functions=", [Edit(start=start, end=start, text="functions=")])
+    yield RULE.finding(
+        source.place(given[3]),
+        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these "
+        "names are not taken as functions",
+        fixes=fixes if len(given) == 4 else (),
+    )
+
+
+HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
+RULE = Rule(
+    code="BLD017",
+    name="bad-load-inline-argument",
+    severity="error",
+    summary="`load_inline` is called with an argument it does not know or in the wrong form, so "
+    "Python stops before building.",
+    why="The call is checked by Python and by torch before any compiler starts: unknown names raise "
+    "TypeError, a tuple of functions raises ValueError, and a string of flags falls into letters.",
+    bad=(
+        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
+        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
+        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
+        HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
+    ),
+    good=(
+        HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
+        'cuda_sources="", functions={"f": "doc"},\n    extra_cuda_cflags=flags, '
+        "with_cuda=True, verbose=False, extra_ldflags=None)\n",
+        HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
+    ),
+    detects=("text", "build"),
+    guards="Arguments that later releases of torch know depend on the release; arguments in **options "
+    "are not looked into.",
+    mend="Corrects the name, drops the argument, or makes a list of the string or tuple.",
+    check=check,
+)

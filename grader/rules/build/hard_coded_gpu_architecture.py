@@ -1,0 +1,105 @@
+"""BLD019: the code is compiled for one GPU model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Finding
+from grader.rules.build.messages import confirming
+from grader.rules.mending import delete_item, delete_keyword, delete_statement, fix
+from grader.rules.python_code import constant_text, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+MARKS = (
+    "-arch",
+    "--gpu-architecture",
+    "-gencode",
+    "--generate-code",
+    "arch=compute_",
+    "compute_",
+    "sm_",
+)
+VARIABLE = "TORCH_CUDA_ARCH_LIST"
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for architecture flags, and for the variable that chooses architectures."""
+    evidence = confirming(context, ("gpu-architecture",))
+    for extension in source.extensions:
+        value = extension.keywords.get("extra_cuda_cflags")
+        flags = [flag for flag in extension.cuda_cflags or () if flag.startswith(MARKS)]
+        if flags and value is not None:
+            yield RULE.finding(
+                source.place(value),
+                f"{' '.join(flags)} compiles for that GPU model only; on another one the kernels "
+                "may not start (no kernel image is available)",
+                severity="error" if evidence else "warning",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+                fixes=fix(
+                    "leave the architecture to torch", _without(source, extension.node, value)
+                ),
+            )
+    code = python_code(source)
+    for node in code.of(ast.Assign) if code is not None else ():
+        target = node.targets[0]
+        if (
+            isinstance(target, ast.Subscript)
+            and code is not None
+            and code.canonical(target.value) == "os.environ"
+            and constant_text(target.slice) == VARIABLE
+        ):
+            yield RULE.finding(
+                source.place(node),
+                f"{VARIABLE} = {code.text(node.value)} fixes the GPU models that the kernels are "
+                "compiled for; on another one they may not start",
+                severity="error" if evidence else "warning",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+                fixes=fix("leave the architecture to torch", [delete_statement(source, node)]),
+            )
+
+
+def _without(source: Source, call: ast.Call, value: ast.expr) -> list[Edit | None]:
+    """Return the edits that take the architecture flags out of a list of flags."""
+    if not isinstance(value, ast.List):
+        return [None]
+    drop: list[ast.expr] = []
+    for index, element in enumerate(value.elts):
+        written = constant_text(element) or ""
+        before = constant_text(value.elts[index - 1]) if index else ""
+        if written.startswith(MARKS) or before in {"-gencode", "-arch", "--generate-code"}:
+            drop.append(element)
+    if len(drop) == len(value.elts):
+        return [delete_keyword(source, call, "extra_cuda_cflags")]
+    end = source.span(value)[1]
+    return [delete_item(source, element, end) for element in drop]
+
+
+HEAD = "import os\nimport torch\nfrom torch.utils.cpp_extension import load_inline\n"
+RULE = Rule(
+    code="BLD019",
+    name="hard-coded-gpu-architecture",
+    severity="warning",
+    summary='The code is compiled for one GPU model only and may not start on another ("no kernel '
+    'image is available").',
+    why="Without a flag torch compiles for the card that is there. A fixed architecture makes the "
+    "same file fail on the next machine.",
+    bad=(
+        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n',
+        HEAD + 'os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\n',
+    ),
+    good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
+    'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',
+    detects=("text", "build"),
+    guards="A warning: on the named card it works. An error only with the compiler's or the "
+    "driver's own complaint.",
+    mend="Takes the flags or the assignment out.",
+    check=check,
+)
