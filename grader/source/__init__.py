@@ -1,16 +1,10 @@
 """A submission's text, parsed once: Python tree, CUDA trees, positions."""
 
 from grader.source.cuda_tree import ancestor, cuda_language, descend, node_text
+from grader.source.declarators import Parameter, SharedArray, callee_name
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
-from grader.source.functions import (
-    Function,
-    Kernel,
-    Launch,
-    Parameter,
-    PythonBinding,
-    SharedArray,
-    callee_name,
-)
+from grader.source.functions import Function, Kernel
+from grader.source.launches import Launch, PythonBinding
 from grader.source.parse import parse, read_python
 from grader.source.places import in_sample
 from grader.source.scopes import FunctionNode, dotted

@@ -8,40 +8,30 @@ known is marked (`Text.resolved`), never guessed.
 from __future__ import annotations
 
 import ast
-import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import singledispatchmethod
 
 from grader.source.literals import read_literals, unknown_name
 from grader.source.positions import Positions
 from grader.source.scopes import (
     Binding,
-    FunctionNode,
     Scope,
+    add_instance_attributes,
     call_scope,
+    class_names,
     dotted,
     read_scope,
 )
+from grader.source.string_methods import dedented, formatted, replaced, separated, stripped
 from grader.source.text import Text, computed, join
+from grader.source.values import UNKNOWN, Unknown, Value, arithmetic
 
 MAX_DEPTH = 40
 MAX_STEPS = 20_000
 """Expressions evaluated in one program; a program that doubles a string 40 times gives up here."""
 MAX_LENGTH = 16_000_000
 """Characters of all concatenations together."""
-
-MAX_REPLACED = 1000
-
-
-class Unknown:
-    """A value that reading can't tell."""
-
-
-UNKNOWN = Unknown()
-Value = Text | tuple["Value", ...] | dict[str, "Value"] | int | float | bool | None | Unknown
-
-_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 @dataclass
@@ -66,20 +56,17 @@ class Evaluator:
             if isinstance(node, ast.ClassDef)
         }
         for scope in classes.values():
-            _add_instance_attributes(scope)
+            add_instance_attributes(scope)
         return cls(positions, module, classes)
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """Return what an expression stands for in a scope; UNKNOWN where that can't be told."""
         if node is None or self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
             return UNKNOWN
-        rule = _RULES.get(type(node))
-        if rule is None:
-            return UNKNOWN
         self._depth += 1
         self._steps += 1
         try:
-            return rule(self, node, scope)
+            return self._evaluate(node, scope)
         finally:
             self._depth -= 1
 
@@ -95,9 +82,14 @@ class Evaluator:
             return computed(str(value), start, end)
         return computed(unknown_name(start), start, end, resolved=False)
 
-    # one method for each kind of expression
+    @singledispatchmethod
+    def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate one kind of expression; those without a method of their own aren't known."""
+        del node, scope
+        return UNKNOWN
 
-    def _constant(self, node: ast.Constant, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Constant, scope: Scope) -> Value:
         del scope
         if node not in self._constants:
             self._constants[node] = self._read_constant(node)
@@ -112,7 +104,8 @@ class Evaluator:
     def _inexact(self, node: ast.Constant) -> Text:
         return computed(str(node.value), *self.positions.span(node))
 
-    def _fstring(self, node: ast.JoinedStr, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.JoinedStr, scope: Scope) -> Value:
         def hole(expression: str, start: int, end: int) -> Text:
             value = self._hole(expression, scope)
             if isinstance(value, Text):
@@ -139,7 +132,8 @@ class Evaluator:
             child.__dict__.update(lineno=1 << 30, end_lineno=1 << 30)  # after every binding
         return self.value(tree, scope)
 
-    def _name(self, node: ast.Name, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Name, scope: Scope) -> Value:
         return self._lookup(node.id, node, scope)
 
     def _lookup(self, name: str, node: ast.expr, scope: Scope) -> Value:
@@ -169,19 +163,21 @@ class Evaluator:
             value = self._plus(value, new, binding.value) if binding.augmented else new
         return value.unresolved() if doubtful and isinstance(value, Text) else value
 
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Attribute, scope: Scope) -> Value:
         name = dotted(node)
         if not name:
             return UNKNOWN
         owner, _, attribute = name.rpartition(".")
-        owners = [owner] if owner not in {"self", "cls"} else _class_names(scope)
+        owners = [owner] if owner not in {"self", "cls"} else class_names(scope)
         for one in owners:
             found = self.classes.get(one)
             if found is not None and (bindings := found.bindings.get(attribute)):
                 return self._bound(bindings, found, None)
         return self._lookup(name, node, scope)
 
-    def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.BinOp, scope: Scope) -> Value:
         # a chain of additions leans left and can be thousands long: walk it without recursion
         if isinstance(node.op, ast.Add):
             terms: list[ast.expr] = []
@@ -194,26 +190,26 @@ class Evaluator:
         left_value, right_value = self.value(node.left, scope), self.value(node.right, scope)
         if isinstance(left_value, Text) and isinstance(node.op, ast.Mod):
             return left_value.unresolved()
-        return _arithmetic(node.op, left_value, right_value)
+        return arithmetic(node.op, left_value, right_value)
 
     def _sum(self, terms: list[tuple[ast.expr, Value]]) -> Value:
         values = [value for _, value in terms]
         if any(isinstance(value, Text) for value in values):
             texts = [self._as_text(value, node) for node, value in terms]
-            self._length += sum(len(text.value) for text in texts)
-            return join(texts) if self._length <= MAX_LENGTH else UNKNOWN
+            return self._counted(join(texts))
         result = values[0]
         for value in values[1:]:
             if isinstance(result, tuple) and isinstance(value, tuple):
                 result = (*result, *value)
             else:
-                result = _arithmetic(ast.Add(), result, value)
+                result = arithmetic(ast.Add(), result, value)
         return result
 
     def _plus(self, left: Value, right: Value, node: ast.expr) -> Value:
         return self._sum([(node, left), (node, right)])
 
-    def _sequence(self, node: ast.List | ast.Tuple, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.List | ast.Tuple, scope: Scope) -> Value:
         items: list[Value] = []
         for item in node.elts:
             if isinstance(item, ast.Starred):
@@ -223,14 +219,16 @@ class Evaluator:
                 items.append(self.value(item, scope))
         return tuple(items)
 
-    def _dictionary(self, node: ast.Dict, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Dict, scope: Scope) -> Value:
         pairs: dict[str, Value] = {}
         for key, item in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 pairs[key.value] = self.value(item, scope)
         return pairs
 
-    def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Subscript, scope: Scope) -> Value:
         owner, key = self.value(node.value, scope), self.value(node.slice, scope)
         if isinstance(owner, dict) and isinstance(key, Text):
             return owner.get(key.value, UNKNOWN)
@@ -238,15 +236,17 @@ class Evaluator:
             return owner[key]
         return UNKNOWN
 
-    def _choice(self, node: ast.IfExp, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.IfExp, scope: Scope) -> Value:
         value = self.value(node.body, scope)
         return value.unresolved() if isinstance(value, Text) else value
 
-    def _call(self, node: ast.Call, scope: Scope) -> Value:
+    @_evaluate.register
+    def _(self, node: ast.Call, scope: Scope) -> Value:
         name = dotted(node.func)
         if name in {"textwrap.dedent", "dedent"} and node.args:
             value = self.value(node.args[0], scope)
-            return _dedented(value) if isinstance(value, Text) else UNKNOWN
+            return dedented(value) if isinstance(value, Text) else UNKNOWN
         if name in {"str", "int", "list", "tuple"} and len(node.args) == 1 and not node.keywords:
             value = self.value(node.args[0], scope)
             return self._as_text(value, node) if name == "str" else value
@@ -278,73 +278,43 @@ class Evaluator:
         characters = self.value(call.args[0], scope) if call.args else None
         if isinstance(characters, Unknown):
             return owner.unresolved()
-        wanted = characters.value if isinstance(characters, Text) else None
-        value = owner.value
-        start = len(value) - len(value.lstrip(wanted)) if name != "rstrip" else 0
-        end = len(value.rstrip(wanted)) if name != "lstrip" else len(value)
-        return owner.cut(start, max(start, end))
+        return stripped(owner, name, characters.value if isinstance(characters, Text) else None)
 
     def _replace(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
         if len(call.args) != 2 or call.keywords:
             return owner.unresolved()
         old, new = (self.value(argument, scope) for argument in call.args)
-        if not isinstance(old, Text) or not isinstance(new, Text) or not old.value:
+        if not isinstance(old, Text) or not isinstance(new, Text):
             return owner.unresolved()
-        if owner.value.count(old.value) > MAX_REPLACED:
-            return owner.unresolved()
-        parts: list[Text] = []
-        at = 0
-        for found in re.finditer(re.escape(old.value), owner.value):
-            parts += (owner.cut(at, found.start()), new)
-            at = found.end()
-        return join([*parts, owner.cut(at, len(owner.value))])
+        return self._counted(replaced(owner, old.value, new))
 
     def _format(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
         named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        parts: list[Text] = []
-        at = counter = 0
+        numbered = {str(index): argument for index, argument in enumerate(call.args)}
         start, end = self.positions.span(call)
-        for found in _FIELD.finditer(owner.value):
-            parts.append(owner.cut(at, found.start()))
-            at = found.end()
-            if found[1] is None:
-                parts.append(owner.cut(found.start(), found.start() + 1))
-                continue
-            key = found[1] or str(counter)
-            counter += 1
-            argument = named.get(key)
-            if argument is None and key.isdecimal() and int(key) < len(call.args):
-                argument = call.args[int(key)]
-            unknown = computed(unknown_name(found.start()), start, end, resolved=False)
-            parts.append(unknown if argument is None else self.text(argument, scope))
-        return join([*parts, owner.cut(at, len(owner.value))])
+
+        def field(name: str, offset: int) -> Text:
+            argument = named.get(name) or numbered.get(name)
+            if argument is None:
+                return computed(unknown_name(offset), start, end, resolved=False)
+            return self.text(argument, scope)
+
+        return self._counted(formatted(owner, field))
 
     def _join(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
         items = self.value(call.args[0], scope) if len(call.args) == 1 else UNKNOWN
         if not isinstance(items, tuple):
             return UNKNOWN
-        parts: list[Text] = []
-        for item in items:
-            parts += (owner, self._as_text(item, call))
-        return join(parts[1:])
+        return self._counted(separated(owner, [self._as_text(item, call) for item in items]))
+
+    def _counted(self, text: Text) -> Value:
+        """Return a new text, as long as all of them together stay within bounds."""
+        self._length += len(text.value)
+        return text if self._length <= MAX_LENGTH else UNKNOWN
 
 
-Rule = Callable[[Evaluator, ast.expr, Scope], Value]
 Method = Callable[[Evaluator, Text, ast.Call, Scope], Value]
 
-_RULES: dict[type[ast.expr], Rule] = {
-    ast.Constant: Evaluator._constant,  # type: ignore[dict-item]
-    ast.JoinedStr: Evaluator._fstring,  # type: ignore[dict-item]
-    ast.Name: Evaluator._name,  # type: ignore[dict-item]
-    ast.Attribute: Evaluator._attribute,  # type: ignore[dict-item]
-    ast.BinOp: Evaluator._binary,  # type: ignore[dict-item]
-    ast.List: Evaluator._sequence,  # type: ignore[dict-item]
-    ast.Tuple: Evaluator._sequence,  # type: ignore[dict-item]
-    ast.Dict: Evaluator._dictionary,  # type: ignore[dict-item]
-    ast.Subscript: Evaluator._subscript,  # type: ignore[dict-item]
-    ast.IfExp: Evaluator._choice,  # type: ignore[dict-item]
-    ast.Call: Evaluator._call,  # type: ignore[dict-item]
-}
 _METHODS: dict[str, Method] = {
     "strip": Evaluator._strip,
     "lstrip": Evaluator._strip,
@@ -358,56 +328,3 @@ _METHODS: dict[str, Method] = {
 def _no_hole(expression: str, start: int, end: int) -> Text:
     del expression
     return computed(unknown_name(start), start, end, resolved=False)
-
-
-def _arithmetic(operator: ast.operator, left: Value, right: Value) -> Value:
-    """Fold whole numbers; sizes of blocks and tiles are written like that."""
-    if type(left) is not int or type(right) is not int or max(abs(left), abs(right)) > 1 << 40:
-        return UNKNOWN
-    match operator:
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Mult():
-            return left * right
-        case ast.FloorDiv() if right:
-            return left // right
-    return UNKNOWN
-
-
-def _dedented(text: Text) -> Text:
-    """Apply `textwrap.dedent`, which shortens each line from the left (blank lines wholly)."""
-    new = textwrap.dedent(text.value).split("\n")
-    old = text.value.split("\n")
-    parts: list[Text] = []
-    at = 0
-    for index, (before, after) in enumerate(zip(old, new, strict=True)):
-        end = at + len(before)
-        newline = 1 if index < len(old) - 1 else 0
-        parts.append(text.cut(end - len(after), end + newline))
-        at = end + newline
-    return join(parts)
-
-
-def _class_names(scope: Scope) -> list[str]:
-    names: list[str] = []
-    here: Scope | None = scope
-    while here is not None:
-        if isinstance(here.node, ast.ClassDef):
-            names.append(here.node.name)
-        here = here.parent
-    return names
-
-
-def _add_instance_attributes(scope: Scope) -> None:
-    """Add what methods assign to `self.x` to the names of the class."""
-    for function in scope.functions.values():
-        inner = read_scope(function, scope)
-        for name, bindings in inner.bindings.items():
-            owner, _, attribute = name.partition(".")
-            if owner in {"self", "cls"} and attribute:
-                scope.bindings.setdefault(attribute, []).extend(bindings)
-
-
-__all__ = ["UNKNOWN", "Evaluator", "FunctionNode", "Unknown", "Value"]

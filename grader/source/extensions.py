@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.source.evaluate import Evaluator, Value
+from grader.source.evaluate import Evaluator
 from grader.source.scopes import FunctionNode, Scope, call_scope, dotted, read_scope
 from grader.source.text import Text
 from grader.source.units import Unit, UnitLanguage
+from grader.source.values import Value
 
 PARAMETERS = {
     "load_inline": ("name", "cpp_sources", "cuda_sources"),

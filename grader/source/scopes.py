@@ -72,6 +72,27 @@ def call_scope(callee: FunctionNode, call: ast.Call, caller: Scope, defined_in: 
     return scope
 
 
+def class_names(scope: Scope) -> list[str]:
+    """Return the names of the classes around a scope, the innermost first."""
+    names: list[str] = []
+    here: Scope | None = scope
+    while here is not None:
+        if isinstance(here.node, ast.ClassDef):
+            names.append(here.node.name)
+        here = here.parent
+    return names
+
+
+def add_instance_attributes(scope: Scope) -> None:
+    """Add what methods assign to `self.x` to the names of the class."""
+    for function in scope.functions.values():
+        inner = read_scope(function, scope)
+        for name, bindings in inner.bindings.items():
+            owner, _, attribute = name.partition(".")
+            if owner in {"self", "cls"} and attribute:
+                scope.bindings.setdefault(attribute, []).extend(bindings)
+
+
 def dotted(node: ast.AST | None) -> str:
     """Return `a.b.c` for such a chain of attributes, else an empty string."""
     names: list[str] = []

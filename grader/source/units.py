@@ -11,16 +11,13 @@ from typing import Literal as OneOf
 
 from grader.records import Edit, Place
 from grader.source.cuda_tree import descend, node_text, parse_cuda
-from grader.source.functions import (
-    Function,
-    Kernel,
+from grader.source.declarators import SharedArray, shared_arrays
+from grader.source.functions import Function, Kernel, read_functions
+from grader.source.launches import (
     Launch,
     PythonBinding,
-    SharedArray,
-    read_functions,
     read_launches,
     read_python_bindings,
-    shared_arrays,
 )
 from grader.source.places import place_span
 from grader.source.positions import Positions

@@ -1,0 +1,152 @@
+"""Parameters and shared arrays: what C++ declarators declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.source.cuda_tree import node_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DECLARATORS = {
+    "pointer_declarator",
+    "reference_declarator",
+    "array_declarator",
+    "init_declarator",
+    "function_declarator",
+    "parenthesized_declarator",
+    "attributed_declarator",
+    "optional_parameter_declaration",
+}
+_NAMES = {
+    "identifier",
+    "field_identifier",
+    "qualified_identifier",
+    "type_identifier",
+    "operator_name",
+}
+
+
+_SPECIFIERS = {"type_qualifier", "storage_class_specifier"}
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One parameter of a function."""
+
+    type: str
+    """Everything before the name, in one line: `const float* __restrict__`."""
+    name: str
+    is_pointer: bool
+    is_const: bool
+    """Whether what it points to, or the value itself, is const."""
+    is_restrict: bool
+    is_reference: bool
+    node: Node
+
+
+@dataclass(frozen=True, eq=False)
+class SharedArray:
+    """A `__shared__` variable."""
+
+    name: str
+    element_type: str
+    dims: tuple[Node, ...]
+    """Expression of each extent; empty for a scalar and for a dynamic array."""
+    dynamic: bool
+    """`extern __shared__`: its size comes with the launch."""
+    node: Node
+
+
+def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
+    """Return the parameters in a list of parameters, of a function or of a template."""
+    if node is None:
+        return ()
+    return tuple(_parameter(child) for child in node.named_children if child.type != "comment")
+
+
+def _parameter(node: Node) -> Parameter:
+    if node.type.endswith("type_parameter_declaration"):
+        name = next((node_text(c) for c in node.named_children if c.type == "type_identifier"), "")
+        return Parameter("typename", name, False, False, False, False, node)
+    declarator = node.child_by_field_name("declarator")
+    name_node = _declared_name(declarator)
+    end = name_node.start_byte if name_node else node.end_byte
+    before = (node.text or b"")[: end - node.start_byte].decode("utf-8", "replace")
+    words = before.replace("*", " * ").replace("&", " & ").split()
+    kinds = _declarator_kinds(declarator)
+    return Parameter(
+        type=one_line(before),
+        name=node_text(name_node),
+        is_pointer=bool(kinds & {"pointer_declarator", "array_declarator"})
+        or "abstract_pointer_declarator" in kinds,
+        is_const="const" in (words[: words.index("*")] if "*" in words else words),
+        is_restrict=any(word in before for word in ("__restrict__", "__restrict ", "restrict")),
+        is_reference=any("reference" in kind for kind in kinds),
+        node=node,
+    )
+
+
+def _declarator_kinds(node: Node | None) -> set[str]:
+    kinds: set[str] = set()
+    while node is not None:
+        kinds.add(node.type)
+        node = _inner(node)
+    return kinds
+
+
+def _declared_name(node: Node | None) -> Node | None:
+    while node is not None and node.type not in _NAMES:
+        node = _inner(node)
+    return node
+
+
+def _inner(node: Node) -> Node | None:
+    inner = node.child_by_field_name("declarator")
+    if inner is not None or node.type not in _DECLARATORS:
+        return inner
+    candidates = [c for c in node.named_children if c.type in _DECLARATORS | _NAMES]
+    return candidates[-1] if candidates else None
+
+
+def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
+    """Yield the shared variables of a declaration; none if it declares other things."""
+    words = {node_text(child) for child in declaration.children if child.type in _SPECIFIERS}
+    if "__shared__" not in words:
+        return
+    element = node_text(declaration.child_by_field_name("type"))
+    for declarator in declaration.children_by_field_name("declarator"):
+        name, dims = _array(declarator)
+        dynamic = "extern" in words
+        yield SharedArray(name, element, () if dynamic else dims, dynamic, declaration)
+
+
+def callee_name(node: Node | None) -> str:
+    """Return the bare name of what is called: `f` for `ns::f<float>`."""
+    while node is not None:
+        if node.type in {"template_function", "qualified_identifier", "template_method"}:
+            node = node.child_by_field_name("name")
+        elif node.type in {"field_expression", "dependent_name"}:
+            node = node.child_by_field_name("field") or node.named_child(0)
+        else:
+            return node_text(node)
+    return ""
+
+
+def _array(node: Node) -> tuple[str, tuple[Node, ...]]:
+    """Return the name and the extents of an array declarator, outermost first."""
+    dims: list[Node] = []
+    here: Node | None = node
+    while here is not None and here.type not in _NAMES:
+        if here.type == "array_declarator" and (size := here.child_by_field_name("size")):
+            dims.append(size)
+        here = _inner(here)
+    return node_text(here), tuple(reversed(dims))
+
+
+def one_line(text: str) -> str:
+    """Return a text with single spaces only."""
+    return " ".join(text.split())

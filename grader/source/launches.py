@@ -1,0 +1,94 @@
+"""Launches of kernels, and what a text exports to Python itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.source.cuda_tree import descend, node_text
+from grader.source.declarators import callee_name
+from grader.source.functions import Function
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One `kernel<<<...>>>(...)`."""
+
+    kernel: str
+    """Name of the kernel without namespace and template arguments."""
+    template_arguments: tuple[Node, ...]
+    grid: Node | None
+    block: Node | None
+    shared: Node | None
+    stream: Node | None
+    arguments: tuple[Node, ...]
+    host_function: Function | None
+    """The function that it stands in."""
+    node: Node
+    """The call expression."""
+
+
+@dataclass(frozen=True, eq=False)
+class PythonBinding:
+    """One `m.def("name", &function)`."""
+
+    name: str
+    target: str
+    node: Node
+
+
+def read_launches(root: Node, functions: tuple[Function, ...]) -> Iterator[Launch]:
+    """Yield the launches in a text, in order."""
+    for syntax in descend(root, "kernel_call_syntax"):
+        call = syntax.parent
+        if call is None:
+            continue
+        callee = call.child_by_field_name("function") or call.named_child(0)
+        configuration = [*_expressions(syntax), None, None, None, None][:4]
+        arguments = call.child_by_field_name("arguments")
+        yield Launch(
+            kernel=callee_name(callee),
+            template_arguments=_template_arguments(callee),
+            grid=configuration[0],
+            block=configuration[1],
+            shared=configuration[2],
+            stream=configuration[3],
+            arguments=tuple(_expressions(arguments)) if arguments else (),
+            host_function=_enclosing(call, functions),
+            node=call,
+        )
+
+
+def read_python_bindings(root: Node) -> Iterator[PythonBinding]:
+    """Yield what a text exports to Python itself with `m.def`."""
+    for call in descend(root, "call_expression"):
+        callee, arguments = (call.child_by_field_name(name) for name in ("function", "arguments"))
+        if callee is None or arguments is None or callee.type != "field_expression":
+            continue
+        given = list(_expressions(arguments))
+        if node_text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
+            name, target = node_text(given[0]).strip('"'), node_text(given[1]).lstrip("&")
+            yield PythonBinding(name, target.rsplit("::", 1)[-1], call)
+
+
+def _expressions(node: Node) -> Iterator[Node]:
+    yield from (child for child in node.named_children if child.type != "comment")
+
+
+def _template_arguments(callee: Node | None) -> tuple[Node, ...]:
+    while callee is not None and callee.type == "qualified_identifier":
+        callee = callee.child_by_field_name("name")
+    arguments = callee.child_by_field_name("arguments") if callee is not None else None
+    return tuple(_expressions(arguments)) if arguments is not None else ()
+
+
+def _enclosing(node: Node, functions: tuple[Function, ...]) -> Function | None:
+    """Return the smallest function around a node."""
+    around = [
+        f for f in functions if f.body and f.node.start_byte <= node.start_byte < f.node.end_byte
+    ]
+    return min(around, key=lambda f: f.node.end_byte - f.node.start_byte, default=None)
