@@ -1,0 +1,178 @@
+"""Our reference-fixed kernels on a GPU: achieved bandwidth beside eager torch, torch.compile and a plain copy.
+
+    python benchmarks/reference_kernels.py [--only GLOB] [--jobs N] [--out FILE]
+
+Needs an NVIDIA GPU and nvcc. Each task's `full` workloads are timed with CUDA events, medians of interleaved rounds; GB/s counts
+the bytes that must move (inputs once, outputs once) and stands beside what `copy_` reaches in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import fnmatch
+import gc
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+from grader.records import Task, TensorSpec, Workload
+from grader.repair.reference import reference_code
+from grader.tasks import builtin_tasks
+
+ROUNDS = 12
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--no-compile", action="store_true")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("no GPU: nothing is measured")
+        return 1
+    chosen = {
+        name: (task, code)
+        for name, task in builtin_tasks().items()
+        if fnmatch.fnmatch(name, options.only) and (code := reference_code(task))
+    }
+    folder = Path(tempfile.mkdtemp(prefix="kernels-"))
+    prebuild({name: code for name, (_, code) in chosen.items()}, folder, options.jobs)
+    copy = copy_bandwidth()
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: copy {copy:.0f} GB/s")
+    rows = []
+    for name, (task, code) in chosen.items():
+        for workload in (item for item in task.workloads if item.role == "full"):
+            row = measure(name, task, code, workload, folder, copy, not options.no_compile)
+            rows.append(row)
+            print(shown(row), flush=True)
+    if options.out:
+        options.out.write_text(json.dumps({"gpu": torch.cuda.get_device_name(), "copy": copy, "rows": rows}, indent=1))
+    return 0
+
+
+def prebuild(codes: dict[str, str], folder: Path, jobs: int) -> None:
+    """Build all extensions at once in processes of their own, so that importing them later is quick."""
+
+    def build(item: tuple[str, str]) -> str:
+        name, code = item
+        path = folder / f"{name.replace('-', '_')}.py"
+        path.write_text(code)
+        environment = os.environ | {"TORCH_EXTENSIONS_DIR": str(folder / f"build-{name}"), "MAX_JOBS": "2"}
+        done = subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True)
+        return "" if done.returncode == 0 else f"{name}: {done.stderr[-1500:]}"
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for trouble in pool.map(build, codes.items()):
+            if trouble:
+                print("does not build:", trouble, flush=True)
+
+
+def load(name: str, folder: Path) -> object:
+    os.environ["TORCH_EXTENSIONS_DIR"] = str(folder / f"build-{name}")
+    path = folder / f"{name.replace('-', '_')}.py"
+    spec = importlib.util.spec_from_file_location(f"ours_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def reference_model(task: Task, init: tuple) -> torch.nn.Module:
+    namespace: dict = {"__name__": "reference"}
+    exec(compile(task.reference, task.name, "exec"), namespace)
+    torch.manual_seed(1)
+    return namespace["Model"](*init).cuda()
+
+
+def tensor(value: object) -> object:
+    if not isinstance(value, TensorSpec):
+        return value
+    dtype = getattr(torch, value.dtype)
+    if value.distribution == "randint" or value.dtype.startswith("int"):
+        return torch.randint(int(value.low), max(int(value.low) + 1, int(value.high)), value.shape, device="cuda", dtype=dtype)
+    if value.dtype == "bool":
+        return torch.rand(value.shape, device="cuda") > 0.5
+    return torch.rand(value.shape, device="cuda", dtype=dtype) + 0.01
+
+
+def measure(name: str, task: Task, code: str, workload: Workload, folder: Path, copy: float, compiled: bool) -> dict:
+    row = {"task": name, "workload": workload.name}
+    try:
+        init = tuple(tuple(item) if isinstance(item, list) else item for item in workload.init)
+        inputs = [tensor(item) for item in workload.inputs]
+        eager = reference_model(task, init)
+        module = load(name, folder)
+        torch.manual_seed(1)
+        ours = module.ModelNew(*init).cuda()
+        with torch.no_grad():
+            runs = {"ours": lambda: ours(*inputs), "eager": lambda: eager(*inputs)}
+            expected, actual = eager(*inputs), ours(*inputs)
+            row["error"] = relative_error(actual, expected)
+            moved = sum(item.numel() * item.element_size() for item in (*inputs, expected) if isinstance(item, torch.Tensor))
+            del expected, actual
+            if compiled:
+                fast = torch.compile(reference_model(task, init))
+                fast(*inputs)
+                runs["compile"] = lambda: fast(*inputs)
+            times = interleaved(runs)
+        row |= {f"{what} ms": round(value, 4) for what, value in times.items()}
+        row["GB/s"] = round(moved / times["ours"] / 1e6)
+        row["of copy"] = round(moved / times["ours"] / 1e6 / copy, 3)
+    except Exception as error:
+        row["failed"] = f"{type(error).__name__}: {str(error)[:200]}"
+    torch.cuda.empty_cache()
+    gc.collect()
+    torch._dynamo.reset()
+    return row
+
+
+def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
+    if actual.shape != expected.shape:
+        return float("inf")
+    scale = expected.double().pow(2).mean().sqrt() if expected.numel() < 1 << 28 else expected.abs().max().double()
+    worst = max(
+        ((a - e).abs().max().item() for a, e in zip(actual.reshape(-1).split(1 << 27), expected.reshape(-1).split(1 << 27), strict=True)),
+        default=0.0,
+    )
+    return worst / max(float(scale), 1e-30)
+
+
+def interleaved(runs: dict) -> dict[str, float]:
+    """Return the median time of each, in milliseconds; the order is the same in every round."""
+    for run in runs.values():
+        run()
+    found: dict[str, list[float]] = {what: [] for what in runs}
+    for _ in range(ROUNDS):
+        for what, run in runs.items():
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            run()
+            end.record()
+            torch.cuda.synchronize()
+            found[what].append(begin.elapsed_time(end))
+    return {what: statistics.median(times) for what, times in found.items()}
+
+
+def copy_bandwidth() -> float:
+    """Return GB/s of a 4 GB device-to-device copy, read and write counted."""
+    source = torch.rand(1 << 30, device="cuda")
+    target = torch.empty_like(source)
+    times = interleaved({"copy": lambda: target.copy_(source)})
+    return 2 * source.numel() * 4 / times["copy"] / 1e6
+
+
+def shown(row: dict) -> str:
+    return "  ".join(f"{name} {value}" for name, value in row.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Losses: a mean over terms, or over rows."""
+
+from __future__ import annotations
+
+from grader.records import Task
+from grader.repair.families.family import Family, Names, module
+
+IDEA = (
+    "Every value is read once. Blocks leave partial sums and a second, small kernel joins them in a fixed order,\n"
+    "so that the result is the same in every run; sums of many terms are kept in double."
+)
+TERMS = {
+    "mse": "const float d = a - b;\nreturn d * d;",
+    "l1": "return fabsf(a - b);",
+    "hinge": "return fmaxf(1.0f - a * b, 0.0f);",
+    "huber": "const float d = fabsf(a - b);\nreturn d < 1.0f ? 0.5f * d * d : d - 0.5f;",
+    "kl-div": "return b > 0.0f ? b * (logf(b) - logf(a)) : 0.0f;",
+}
+PAIR = "(self, predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:\n"
+TWO = {
+    "parameters": "const float* __restrict__ a, const float* __restrict__ b",
+    "tensors": "torch::Tensor a, torch::Tensor b",
+    "first": "a",
+    "prepare": "a = a.contiguous();\nb = b.contiguous();",
+    "arguments": "a.data_ptr<float>(), b.data_ptr<float>()",
+    "extra": "",
+    "passed": "",
+}
+COSINE = TWO | {
+    "fields": (("ab", "0.0f"), ("aa", "0.0f"), ("bb", "0.0f")),
+    "merge": "a.ab += b.ab;\na.aa += b.aa;\na.bb += b.bb;",
+    "add": (
+        "const float u = a[row * n + i], v = b[row * n + i];\n"
+        "s.ab = fmaf(u, v, s.ab);\ns.aa = fmaf(u, u, s.aa);\ns.bb = fmaf(v, v, s.bb);"
+    ),
+    "finish": "losses[row] = 1.0f - s.ab / fmaxf(sqrtf(s.aa) * sqrtf(s.bb), 1e-8f);",
+}
+CROSS_ENTROPY = TWO | {
+    "parameters": "const float* __restrict__ a, const int64_t* __restrict__ b",
+    "arguments": "a.data_ptr<float>(), b.data_ptr<int64_t>()",
+    "fields": (("top", "-INFINITY"), ("sum", "0.0f")),
+    "merge": (
+        "const float top = fmaxf(a.top, b.top);\n"
+        "if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);\n"
+        "a.top = top;"
+    ),
+    "add": (
+        "const float v = a[row * n + i];\nconst float top = fmaxf(s.top, v);\n"
+        "if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(v - top);\ns.top = top;"
+    ),
+    "finish": "losses[row] = s.top + logf(s.sum) - a[row * n + b[row]];",
+}
+TRIPLET = {
+    "parameters": "const float* __restrict__ a, const float* __restrict__ p, const float* __restrict__ q",
+    "tensors": "torch::Tensor a, torch::Tensor p, torch::Tensor q, double margin",
+    "first": "a",
+    "prepare": "a = a.contiguous();\np = p.contiguous();\nq = q.contiguous();",
+    "arguments": "a.data_ptr<float>(), p.data_ptr<float>(), q.data_ptr<float>()",
+    "extra": ", float margin",
+    "passed": ", (float)margin",
+    "fields": (("near", "0.0f"), ("far", "0.0f")),
+    "merge": "a.near += b.near;\na.far += b.far;",
+    "add": (
+        "// torch adds 1e-6 to each difference before the norm\n"
+        "const float u = a[row * n + i] - p[row * n + i] + 1e-6f;\n"
+        "const float v = a[row * n + i] - q[row * n + i] + 1e-6f;\n"
+        "s.near = fmaf(u, u, s.near);\ns.far = fmaf(v, v, s.far);"
+    ),
+    "finish": "losses[row] = fmaxf(sqrtf(s.near) - sqrtf(s.far) + margin, 0.0f);",
+}
+TRIPLET_BODY = """\
+def __init__(self, margin: float = 1.0):
+    super().__init__()
+    self.margin = margin
+
+def forward(self, anchor: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(anchor, positive, negative, self.margin)
+"""
+
+
+def _loss(task: Task, names: Names) -> str | None:
+    op = str(task.parameters.get("op", ""))
+    if op in TERMS:
+        divisor = "predictions.size(0)" if op == "kl-div" else "predictions.numel()"
+        body = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets, {divisor})\n"
+        return _module("loss.cu.jinja", task, names, body, {"term": TERMS[op]})
+    rows = {"cosine": COSINE, "cross-entropy": CROSS_ENTROPY}.get(op)
+    if rows is not None:
+        body = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets)\n"
+        return _module("row_loss.cu.jinja", task, names, body, rows)
+    if op == "triplet":
+        return _module("row_loss.cu.jinja", task, names, TRIPLET_BODY, TRIPLET)
+    return None
+
+
+def _module(template: str, task: Task, names: Names, body: str, values: dict[str, object]) -> str:
+    title = f"{task.title}: reference-fixed kernel"
+    return module(template, names, title=title, idea=IDEA, body=body, values=values)
+
+
+FAMILIES = (Family("loss", _loss),)

@@ -1,0 +1,95 @@
+"""Pooling and convolution: results that see a window of the input."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+
+from grader.records import Task
+from grader.repair.families.family import Family, Names, module
+
+POOL_IDEA = (
+    "One thread for each result; windows of neighbours overlap, so nearly all reads come from L1 and memory is\n"
+    "read about once."
+)
+CONV_IDEA = (
+    "Direct convolution: each thread keeps eight output channels of one position in registers, so that every\n"
+    "input value is used eight times, and all lanes of a warp read the same weights."
+)
+POOL_BODY = """\
+
+def forward(self, x: torch.Tensor) -> torch.Tensor:
+    pool = self.pool
+
+    def sizes(value):
+        return list(value) if isinstance(value, (tuple, list)) else [value] * DIMS
+
+    return EXTENSION.FUNCTION(
+        x, sizes(pool.kernel_size), sizes(pool.stride), sizes(pool.padding),
+        sizes(getattr(pool, "dilation", 1)), pool.ceil_mode,
+    )
+"""
+CONV_BODY = """\
+
+@staticmethod
+def convolve(conv: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(
+        x, conv.weight, conv.bias, conv.stride, conv.padding, conv.dilation, conv.output_padding, conv.groups
+    )
+
+def forward(self, x: torch.Tensor) -> torch.Tensor:
+    return RESULT
+"""
+_CALL = re.compile(r"\bself\.(\w+)\(")
+
+
+def _pool(task: Task, names: Names) -> str | None:
+    init = reference_init(task.reference)
+    if init is None:
+        return None
+    body = init + POOL_BODY.replace("DIMS", str(task.parameters.get("dims", 2)))
+    values = {"op": task.parameters.get("op", "max")}
+    return _module("pool.cu.jinja", POOL_IDEA, task, names, body, values)
+
+
+def _conv(task: Task, names: Names) -> str | None:
+    init = reference_init(task.reference)
+    result = _returned(task.reference)
+    if init is None or result is None:
+        return None
+    result = _CALL.sub(r"self.convolve(self.\1, ", result)
+    body = init + CONV_BODY.replace("RESULT", result)
+    values = {"transposed": bool(task.parameters.get("transposed"))}
+    return _module("conv.cu.jinja", CONV_IDEA, task, names, body, values)
+
+
+def _module(
+    template: str, idea: str, task: Task, names: Names, body: str, values: dict[str, object]
+) -> str:
+    title = f"{task.title}: reference-fixed kernel"
+    return module(template, names, title=title, idea=idea, body=body, values=values)
+
+
+def reference_init(reference: str) -> str | None:
+    """Return the text of the reference's constructor: parameters keep their names that way."""
+    method = _method(reference, "__init__")
+    return textwrap.dedent(ast.unparse(method)) + "\n" if method else None
+
+
+def _returned(reference: str) -> str | None:
+    method = _method(reference, "forward")
+    last = method.body[-1] if method else None
+    return ast.unparse(last.value) if isinstance(last, ast.Return) and last.value else None
+
+
+def _method(reference: str, name: str) -> ast.FunctionDef | None:
+    for node in ast.walk(ast.parse(reference)):
+        if isinstance(node, ast.ClassDef) and node.name == "Model":
+            for item in node.body:
+                if isinstance(item, ast.FunctionDef) and item.name == name:
+                    return item
+    return None
+
+
+FAMILIES = (Family("pool", _pool), Family("conv", _conv))
