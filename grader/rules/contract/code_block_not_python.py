@@ -1,0 +1,101 @@
+"""EXT001: the submission is no Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Evidence, Finding, Fix
+from grader.rules.mending import delete_line
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+FENCE = re.compile(r"^\s*(?:```|~~~)")
+TAG = re.compile(r"^\s*(?:</?\w*think\w*>|<\|[^|]*\|>|</?answer>|</?code>|\*\*[^*]*\*\*:?)\s*$")
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Report Python's own syntax error, and try the repairs that need no guess."""
+    error = source.syntax_error
+    if error is None or not source.code.strip():
+        return
+    place = source.line_place(min(max(error.line, 1), len(source.lines)))
+    said = f"{error.message} (line {error.line})"
+    yield RULE.finding(
+        place,
+        f"this is no Python, so nothing was built or run: {said}",
+        confidence="proven",
+        evidence=(Evidence(kind="python", code="SyntaxError", text=said, place=place),),
+        fixes=_fixes(source),
+    )
+
+
+def _fixes(source: Source) -> tuple[Fix, ...]:
+    """Return the first repair after which the text parses."""
+    for label, edits in _repairs(source):
+        if edits and _parses(_applied(source.code, edits)):
+            return (Fix(label=label, edits=tuple(edits), certain=True),)
+    return ()
+
+
+def _repairs(source: Source) -> Iterator[tuple[str, list[Edit]]]:
+    lines = list(enumerate(source.lines, 1))
+    fences = [delete_line(source, number) for number, line in lines if FENCE.match(line)]
+    tags = [delete_line(source, number) for number, line in lines if TAG.match(line)]
+    yield "cut the stray fence", fences
+    yield "cut the stray tag", tags
+    yield "cut the stray fences and tags", fences + tags
+    first = next((number for number, line in lines if FENCE.match(line)), 0)
+    if first:
+        start = source.positions.offset(first, 0)
+        yield "cut what follows the code", [Edit(start=start, end=len(source.code), text="")]
+    error = source.syntax_error
+    if error is not None and error.line > 1:
+        start = source.positions.offset(error.line, 0)
+        if "class ModelNew" in source.code[:start]:
+            yield "cut what follows the code", [Edit(start=start, end=len(source.code), text="")]
+    dedented = textwrap.dedent(source.code)
+    if dedented != source.code:
+        yield "remove the indentation", [Edit(start=0, end=len(source.code), text=dedented)]
+
+
+def _applied(code: str, edits: list[Edit]) -> str:
+    for edit in sorted(edits, key=lambda one: one.start, reverse=True):
+        code = code[: edit.start] + edit.text + code[edit.end :]
+    return code
+
+
+def _parses(code: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(code.strip())
+
+
+RULE = Rule(
+    code="EXT001",
+    name="code-block-not-python",
+    severity="error",
+    summary="The answer cannot even be read as Python, so nothing was built or measured.",
+    why="A stray fence, text after the last statement, a string that is never closed or an answer "
+    "that was cut off: Python refuses the whole file.",
+    bad=(
+        'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n',
+        'import torch\nsrc = """\n__global__ void k() {}\nclass ModelNew(torch.nn.Module):\n    pass\n',
+    ),
+    good='import torch\nsrc = """\n__global__ void k() {}\n```\n"""\n',
+    detects=("text",),
+    guards="What stands inside a string is not looked at. The repairs are only offered when the "
+    "text parses after them.",
+    mend="Cuts stray fences and tags, or what follows the code; removes a common indentation.",
+    check=check,
+)

@@ -1,0 +1,121 @@
+"""EXT002: no ModelNew, or no CUDA kernel behind it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.python_code import PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
+                  "thunderkittens", "helion", "warp")  # fmt: skip
+BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", "RawModule")
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for ModelNew, for a call that builds an extension, and for a kernel in it."""
+    code = python_code(source)
+    if code is None:
+        return
+    if code.model is None:
+        if not _binds_model(code):
+            yield _no_model(source, code)
+        return
+    if _other_backend(code):
+        return
+    building = any(name.rsplit(".", 1)[-1] in BUILDERS for name, _ in code.calls)
+    if not source.extensions and not building:
+        yield RULE.finding(
+            source.place(code.model),
+            "no call of load_inline: the file builds no CUDA code"
+            + (
+                ", though it holds a kernel's text" if source.cuda else ", so ModelNew is PyTorch's"
+            ),
+            data={"missing": "load_inline"},
+        )
+    elif source.extensions and _no_kernel(source):
+        yield RULE.finding(
+            source.place(source.extensions[0].node),
+            "the extension has no __global__ function: it is C++ that calls PyTorch, without a "
+            "CUDA kernel of its own",
+            data={"missing": "kernel"},
+        )
+
+
+def _no_model(source: Source, code: PythonCode) -> Finding:
+    modules = [name for name, node in code.classes.items() if _is_module(code, node)]
+    there = f"; the file defines {', '.join(modules[:3])}" if modules else ""
+    line = code.classes[modules[-1]].lineno if modules else max(len(source.lines), 1)
+    return RULE.finding(
+        source.line_place(line),
+        f"there is no class ModelNew, which is what a grader looks for{there}",
+        data={"missing": "ModelNew"},
+    )
+
+
+def _is_module(code: PythonCode, node: ast.ClassDef) -> bool:
+    return any(code.canonical(base).endswith("Module") for base in node.bases)
+
+
+def _binds_model(code: PythonCode) -> bool:
+    """Whether ModelNew is bound otherwise: an assignment, an import."""
+    names = {node.id for node in code.of(ast.Name) if isinstance(node.ctx, ast.Store)}
+    return "ModelNew" in names or "ModelNew" in code.aliases
+
+
+def _other_backend(code: PythonCode) -> bool:
+    """Whether kernels are written for another compiler, which is not CUDA's to judge."""
+    imported = {name.split(".")[0] for name in code.aliases.values()}
+    return any(name.split(".")[0] in imported for name in OTHER_BACKENDS)
+
+
+def _no_kernel(source: Source) -> bool:
+    whole = all(
+        one.complete and all(unit.resolved for unit in one.units) for one in source.extensions
+    )
+    return (
+        whole
+        and not any("__global__" in unit.text for one in source.extensions for unit in one.units)
+        and not any(unit.kernels for unit in source.cuda)
+    )
+
+
+KERNEL = "__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }"
+RULE = Rule(
+    code="EXT002",
+    name="no-custom-kernel-delivered",
+    severity="error",
+    summary="The file does not contain what was asked for: a ModelNew class backed by a CUDA "
+    "kernel of its own.",
+    why="A grader imports ModelNew and expects its forward to run a kernel that was built with "
+    "load_inline. Without one of the two there is nothing to grade.",
+    bad=(
+        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return torch.relu(x)\n",
+        "import torch\nclass Model(torch.nn.Module):\n    pass\n",
+        "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
+        'src = "torch::Tensor f(torch::Tensor x) { return at::relu(x); }"\n'
+        'ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",\n'
+        '                  cuda_sources=src, functions=["f"])\n'
+        "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n",
+    ),
+    good=(
+        f"torch::Tensor f(torch::Tensor x) {{\n    return x;\n}}\n{KERNEL}",
+        "import torch\nimport triton\n@triton.jit\ndef k(p):\n    pass\n"
+        "class ModelNew(torch.nn.Module):\n    pass\n",
+        "import torch\nfrom torch.utils import cpp_extension\n"
+        "class ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        '        self.ext = cpp_extension.load(name="e", sources=["k.cu"])\n',
+    ),
+    detects=("text",),
+    guards="Triton, CuTe and other compilers are other backends and left alone; extensions from "
+    "files count as CUDA; strings that can't be read in full count as kernels.",
+    mend="",
+    check=check,
+)
