@@ -44,7 +44,6 @@ _STANDARD = (
 )  # fmt: skip
 _CUDA_START = '#include "cuda_before.h"\n'
 _TYPES = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-_CUDA_END = '#include "cuda_after.h"\n'
 
 
 def closure(toolchain: Toolchain) -> list[Path]:
@@ -109,7 +108,7 @@ def headers(names: set[str]) -> dict[str, str]:
     extension = [name for name in (*_EXTENSION, *_STANDARD) if name in names]
     lines = "".join(f"#include <{name}>\n" for name in extension)
     return {
-        "types.h": _CUDA_START + _TYPES + _CUDA_END,
-        "extension.h": _CUDA_START + _TYPES + lines + _CUDA_END,
+        "types.h": _CUDA_START + _TYPES,
+        "extension.h": _CUDA_START + _TYPES + lines,
         "main.h": "#include <torch/types.h>\n" + lines,
     }

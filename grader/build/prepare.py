@@ -59,7 +59,9 @@ def cache_folder() -> Path:
 
 def key(toolchain: Toolchain) -> str:
     """Return the content address of what would be prepared for this toolchain."""
-    own = [p for p in sorted(_HERE.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    sources = ("harvest.py", "lean.py", "driver/blank.py", "driver/host_pass.py")
+    own = [_HERE / name for name in sources]
+    own += [p for p in sorted((_HERE / "stubs").rglob("*")) if p.is_file()]
     stamp = [
         f"{path}:{path.stat().st_mtime_ns}"
         for path in (toolchain.torch / "version.py" if toolchain.torch else None, toolchain.nvcc)
@@ -242,11 +244,10 @@ def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[
 def _precompile_one(config: Config, name: str, *, cuda: bool, progress: Progress) -> bool:
     progress(f"precompiling torch's headers ({name})")
     made = config.path(f"{name}.pch")
-    mode = host_pass.cuda_mode(config) if cuda else ["-x", "c++-header"]
-    emit = ["-c", "-Xclang", "-emit-pch"] if cuda else []
+    mode = ["-x", "c++-header", *(host_pass.CUDA_DEFINES if cuda else [])]
     codegen = ["-fpch-instantiate-templates", "-fpch-codegen"]
     common = host_pass.common(config)
-    call = [*common, *mode, *emit, *codegen, *host_pass.headers(config, cuda=cuda)]
+    call = [*common, *mode, *codegen, *host_pass.headers(config, cuda=cuda)]
     if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
         return False
     progress(f"compiling torch's headers ({name})")

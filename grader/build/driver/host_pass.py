@@ -16,6 +16,13 @@ _PREFIX = re.compile(
 _EXTENSION = re.compile(r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]')
 _HARMLESS_DEFINES = {"NDEBUG", "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
 _CUDA_DEFINES = re.compile(r"-D__CUDA_NO_\w+__$")
+CUDA_DEFINES = [
+    "-D__CUDA_NO_HALF_OPERATORS__",
+    "-D__CUDA_NO_HALF_CONVERSIONS__",
+    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+    "-D__CUDA_NO_HALF2_OPERATORS__",
+]
+"""What torch gives every nvcc call; part of what is precompiled."""
 _HARMLESS_FLAGS = re.compile(
     r"-(?:O\w*|g\w*|W.*|w|f(?:PIC|pic|fast-math|no-math-errno|openmp|unroll-loops|permissive|visibility.*|opt-info.*|"
     r"no-finite-math-only|strict-aliasing|no-strict-aliasing|omit-frame-pointer|tree-vectorize|inline-functions|"
@@ -72,6 +79,8 @@ def cuda_object(
         *cuda_mode(config),
         "-include-pch",
         config.path(f"{header}.pch"),
+        "-include",
+        f"{config.stubs}/cuda_after.h",
         *_defines(command),
         *_includes(config, command, cuda=True),
         "-Xclang",
@@ -128,7 +137,11 @@ def common(config: Config) -> list[str]:
 
 
 def cuda_mode(config: Config) -> list[str]:
-    """Return the flags of clang's CUDA host-only mode, shared with the precompiled headers."""
+    """Return the flags of clang's CUDA host-only mode.
+
+    The precompiled headers are plain C++ (the host's view of CUDA is), hence `-fno-validate-pch`: made in CUDA mode,
+    every use would read two thirds of them back to look for delayed errors, in three times the time.
+    """
     return [
         "-x",
         "cuda",
@@ -137,10 +150,9 @@ def cuda_mode(config: Config) -> list[str]:
         "-nocudalib",
         "-Wno-unknown-cuda-version",
         "-U__CUDA__",
-        "-D__CUDA_NO_HALF_OPERATORS__",
-        "-D__CUDA_NO_HALF_CONVERSIONS__",
-        "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
-        "-D__CUDA_NO_HALF2_OPERATORS__",
+        "-Xclang",
+        "-fno-validate-pch",
+        *CUDA_DEFINES,
     ]
 
 

@@ -1,4 +1,4 @@
-// From here on the submission's own qualifiers mean what they say.
+// Follows the precompiled header: from here on the submission's own qualifiers mean what they say.
 #undef __host__
 #undef __device__
 #undef __global__
@@ -17,3 +17,6 @@
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __grid_constant__
+// clang marks the launch configuration as such only where it sees it in CUDA mode.
+extern "C" unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
+                                                struct CUstream_st *stream);
