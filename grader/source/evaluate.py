@@ -237,6 +237,11 @@ class Evaluator:
         return UNKNOWN
 
     @_evaluate.register
+    def _(self, node: ast.UnaryOp, scope: Scope) -> Value:
+        value = self.value(node.operand, scope)
+        return -value if isinstance(node.op, ast.USub) and type(value) is int else UNKNOWN
+
+    @_evaluate.register
     def _(self, node: ast.IfExp, scope: Scope) -> Value:
         value = self.value(node.body, scope)
         return value.unresolved() if isinstance(value, Text) else value

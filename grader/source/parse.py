@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import threading
 import warnings
 from collections.abc import Mapping
@@ -18,6 +19,9 @@ from grader.source.units import Unit
 
 MAX_CODE = 20_000_000
 """Characters; a longer program isn't read as Python."""
+_KERNEL = re.compile(r"__global__\s[^;{}]{1,2000}\([^;{}]{0,4000}\)\s*\{")
+"""A kernel with a body, rather than a mention of one."""
+
 _warnings_lock = threading.Lock()
 
 
@@ -86,7 +90,7 @@ def _loose(extensions: tuple[Extension, ...], constants: list[Text]) -> list[Tex
 
 
 def _is_cuda(text: Text) -> bool:
-    return "__global__" in text.value and "\n" in text.value.strip()
+    return _KERNEL.search(text.value) is not None
 
 
 def _string_constants(evaluator: Evaluator, tree: ast.Module) -> list[Text]:

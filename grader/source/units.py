@@ -274,8 +274,11 @@ def _written(text: str, literal: Literal) -> str | None:
             return None
     else:
         text = text.replace("\\", "\\\\").replace(literal.quote, "\\" + literal.quote)
-        if text.endswith(literal.quote[0]) and long:
-            text = text[:-1] + "\\" + text[-1]
+        if long:  # a quote at an end may stand beside others in the code
+            if text.endswith(literal.quote[0]):
+                text = text[:-1] + "\\" + text[-1]
+            if text.startswith(literal.quote[0]):
+                text = "\\" + text
         if not long:
             text = text.replace("\n", "\\n")
     return text.replace("{", "{{").replace("}", "}}") if literal.formatted else text
