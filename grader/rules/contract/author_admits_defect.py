@@ -1,0 +1,139 @@
+"""EXT006: the words around the code say that it is wrong or unfinished."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Place
+from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.rule import Context, Example, Rule
+from grader.records import Extraction, Prose
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+ADMITS = re.compile(
+    r"\b(?:is|are|was|looks?|seems?|may be|might be|could be) (?:incomplete|incorrect|wrong|buggy|"
+    r"broken|not correct|not right|not complete|flawed)\b"
+    r"|\bis(?:n't| not) (?:being )?(?:correctly|properly|written|handled|correct|implemented)\b"
+    r"|\bnot (?:being )?(?:correctly|properly) (?:\w+)"
+    r"|\bshould be (?:fixed|corrected|rewritten)\b|\bneeds? to be (?:fixed|corrected|rewritten)\b"
+    r"|\bplaceholder\b|\bin a real implementation\b|\bsimplified (?:version|implementation)\b"
+    r"|\b(?:won't|will not|may not|might not|does not|doesn't) (?:work|compile|be correct)\b"
+    r"|\bthere (?:is|are|might be) (?:some |an? )?(?:issues?|bugs?|errors?|problems?|mistakes?)\b",
+    re.IGNORECASE,
+)
+IN_COMMENT = re.compile(
+    r"\b(?:TODO|FIXME|XXX)\b|\bplaceholder\b|\bin a real implementation\b|\bnot implemented\b"
+    r"|\bsimplified\b|\bfor simplicity\b|\bthis is (?:wrong|incorrect|incomplete)\b|\bdummy\b",
+    re.IGNORECASE,
+)
+CODE_NOUN = re.compile(
+    r"\b(?:code|kernel|implementation|reduction|shared|memory|loop|threads?|blocks?|index\w*|grid|"
+    r"barrier|sync\w*|launch\w*|stride|tensor|output|allocation|warp)\b",
+    re.IGNORECASE,
+)
+SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]+)*[.!?]?")
+MANY = 3
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Quote admissions in the prose after the code, and in the code's own comments."""
+    for line, sentence in list(_admissions(context.extraction))[:MANY]:
+        yield _prose(line, sentence)
+    yield from _comments(source)
+
+
+def _admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
+    for prose in extraction.prose if extraction is not None else ():
+        if not prose.before_code:
+            yield from _sentences(prose)
+
+
+def _sentences(prose: Prose) -> Iterator[tuple[int, str]]:
+    for found in SENTENCE.finditer(prose.text):
+        sentence = found.group().strip()
+        if ADMITS.search(sentence) and CODE_NOUN.search(sentence) and len(sentence) < 600:
+            line = prose.line + prose.text.count(
+                "\n", 0, found.start() + len(found.group()) - len(found.group().lstrip())
+            )
+            yield line, sentence
+
+
+def _prose(line: int, sentence: str) -> Finding:
+    place = Place(
+        line=line, end_line=line, sample_line=line, language="text", excerpt=sentence[:200]
+    )
+    quote = sentence if len(sentence) <= 240 else f"{sentence[:237]}..."
+    return RULE.finding(
+        place,
+        f'the author says of this code: "{quote}"',
+        confidence="possible",
+        evidence=(Evidence(kind="text", code="admission", text=quote, place=place),),
+    )
+
+
+def _comments(source: Source) -> Iterator[Finding]:
+    found = 0
+    for unit in units(source):
+        for node in cuda_code(unit).of("comment"):
+            comment = " ".join(text(node).strip("/* \n").split())
+            if IN_COMMENT.search(comment) and found < MANY:
+                found += 1
+                yield RULE.finding(
+                    unit.place(node),
+                    f'a comment says that something is left out: "{comment[:200]}"',
+                    confidence="possible",
+                )
+
+
+RULE = Rule(
+    code="EXT006",
+    name="author-admits-defect",
+    severity="note",
+    summary="The text around the code says that the code is wrong or unfinished; a hint, not proof.",
+    why="Models often find their own mistake after they have written it down. It is quoted, and "
+    "never more than a note: the prose also doubts what is right.",
+    bad=(
+        "// simplified: assumes that dim fits into one block\n"
+        "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
+        Example(
+            "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
+            Context(
+                extraction=Extraction(
+                    submission=None,
+                    prose=(
+                        Prose(
+                            line=40,
+                            text="Wait.\nThe reduction loop is incorrect since it reads nothing.",
+                            before_code=False,
+                        ),
+                    ),
+                )
+            ),
+        ),
+    ),
+    good=Example(
+        "// each thread sums its share\n__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
+        Context(
+            extraction=Extraction(
+                submission=None,
+                prose=(
+                    Prose(line=1, text="The code must not be incorrect.", before_code=True),
+                    Prose(
+                        line=40,
+                        text="The kernel handles all sizes correctly. It should be fast.",
+                        before_code=False,
+                    ),
+                ),
+            )
+        ),
+    ),
+    detects=("text",),
+    guards="Only prose after the code, and only sentences that speak of code; what restates the "
+    "task stands before it. Never more than a note.",
+    mend="",
+    check=check,
+)
