@@ -1,4 +1,9 @@
-"""What `torch.cuda` says and does on the simulator: one GPU, everything done when a call returns."""
+"""What `torch.cuda` says and does on the simulator: one GPU, everything done when a call returns.
+
+Names and parameters are torch's own, whether or not they are used here.
+"""
+
+# ruff: noqa: ARG002, ARG004, ARG005, D102
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import Any
 import torch
 
 
-class NotOnSimulator(NotImplementedError):
+class NotSimulatedError(NotImplementedError):
     """Something that needs a real GPU was asked for."""
 
 
@@ -79,10 +84,11 @@ class Event:
         return (end_event._time - self._time) * 1e3
 
 
-class Generator(torch._C.Generator):
+class Generator(torch._C.Generator):  # type: ignore[misc]
     """A generator of the GPU draws from the CPU's, as the simulator's operators do."""
 
     def __new__(cls, device: Any = "cpu") -> Any:
+        """Take any device, and be one of the CPU's."""
         return super().__new__(cls, device="cpu")
 
 
@@ -171,10 +177,18 @@ def refusals(missing: Callable[[str], None]) -> dict[str, Any]:
     def refusal(name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:
             missing(name)
-            raise NotOnSimulator(f"{name} can't run on the simulator")
+            raise NotSimulatedError(f"{name} can't run on the simulator")
 
         return refuse
 
-    names = ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle", "MemPool")
-    names += ("current_blas_handle", "change_current_allocator", "CUDAPluggableAllocator")
+    names = (
+        "CUDAGraph",
+        "graph",
+        "make_graphed_callables",
+        "graph_pool_handle",
+        "MemPool",
+        "current_blas_handle",
+        "change_current_allocator",
+        "CUDAPluggableAllocator",
+    )
     return {name: refusal(f"torch.cuda.{name}") for name in names}

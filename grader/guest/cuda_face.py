@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -32,6 +31,7 @@ def install(options: Mapping[str, Any]) -> None:
     Raises:
         OSError: a library can't be loaded.
         ValueError: a setting that the simulator doesn't know.
+
     """
     runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)
     backend = ctypes.CDLL(options["torch_library"], mode=ctypes.RTLD_GLOBAL)
@@ -49,9 +49,7 @@ def install(options: Mapping[str, Any]) -> None:
         _set(key, value)
     for kernel, count in dict(options.get("registers", {})).items():
         _set(f"registers.{kernel}", count)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # operators that are taken over in a CUDA build of torch
-        backend.kgsim_torch_install()
+    backend.kgsim_torch_install()
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
 
 
@@ -68,23 +66,17 @@ def to_device(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a CPU tensor with the values of one that a submission returned."""
+    """Return a CPU tensor with the values of one that a submission returned.
+
+    Bytes of it that nobody wrote are noted for the report.
+    """
+    if tensor.is_cuda and tensor.layout == torch.strided and tensor.is_contiguous():
+        missing = _state["runtime"].kgsim_unwritten(tensor.data_ptr(), tensor.nbytes)
+        note = {"shape": list(tensor.shape), "bytes": missing, "of": tensor.nbytes}
+        if missing and note not in _state["unwritten"]:
+            _state["unwritten"].append(note)
     with _unlogged():
         return tensor.cpu()
-
-
-def check_outputs(outputs: list[Any]) -> None:
-    """Note which of a submission's outputs hold bytes that nobody wrote."""
-    for position, tensor in enumerate(outputs):
-        if isinstance(tensor, torch.Tensor) and tensor.is_cuda and tensor.numel():
-            storage = tensor.untyped_storage()
-            offset = tensor.storage_offset() * tensor.element_size()
-            whole = tensor.is_contiguous()
-            size = tensor.nbytes if whole else storage.nbytes() - offset
-            missing = _state["runtime"].kgsim_unwritten(storage.data_ptr() + offset, size)
-            if missing and whole:
-                note = {"output": position, "bytes": int(missing), "of": int(size)}
-                _state["unwritten"].append(note)
 
 
 def report() -> dict[str, Any]:
@@ -129,7 +121,7 @@ def _missing(name: str) -> None:
     _state["runtime"].kgsim_missing(name.encode())
 
 
-def _synchronize(device: Any = None) -> None:
+def _synchronize(_device: Any = None) -> None:
     runtime = _state["runtime"]
     error = runtime.cudaDeviceSynchronize()
     if error:
@@ -137,7 +129,7 @@ def _synchronize(device: Any = None) -> None:
         raise RuntimeError(f"CUDA error: {runtime.cudaGetErrorString(error).decode()}")
 
 
-def _memory_info(device: Any = None) -> tuple[int, int]:
+def _memory_info(_device: Any = None) -> tuple[int, int]:
     total = int(torch.cuda.get_device_properties(0).total_memory)
     return max(total - _memory(0), 0), total
 
@@ -151,8 +143,8 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     names["synchronize"] = _synchronize
     names["mem_get_info"] = _memory_info
     for name in ("memory_allocated", "memory_reserved"):
-        names[name] = lambda device=None: _memory(0)
-        names[f"max_{name}"] = lambda device=None: _memory(1)
+        names[name] = lambda _device=None: _memory(0)
+        names[f"max_{name}"] = lambda _device=None: _memory(1)
     for name, value in names.items():
         setattr(torch.cuda, name, value)
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
@@ -166,14 +158,14 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
 
 
 def _install_tensors() -> None:
-    torch.Tensor.pin_memory = lambda self, device=None: self
-    torch.Tensor.is_pinned = lambda self, device=None: False
+    torch.Tensor.pin_memory = lambda self, _device=None: self
+    torch.Tensor.is_pinned = lambda _self, _device=None: False
 
 
 def _install_backends() -> None:
-    """cuDNN has no CPU version: what would choose it takes torch's own kernels instead."""
+    """Give what cuDNN would do to torch's own kernels."""
     torch._C._set_cudnn_enabled(False)
-    torch.backends.cudnn.is_acceptable = lambda tensor: False
+    torch.backends.cudnn.is_acceptable = lambda _tensor: False
     torch.backends.cudnn.is_available = lambda: True
     torch.backends.cudnn.version = lambda: 91000
 

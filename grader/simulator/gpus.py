@@ -99,6 +99,7 @@ def gpu(name: str) -> Gpu:
 
     Raises:
         UsageError: there is none.
+
     """
     try:
         return GPUS[name.lower()]

@@ -65,7 +65,11 @@ std::string json_text(const std::string& text) {
 
 using namespace kgsim;
 
-KG_API int kgsim_missing(const char* name) { return missing_call(name); }
+// Something outside of the runtime (torch's Python, a vendor's library) that can't be simulated.
+KG_API void kgsim_missing(const char* name) {
+    std::lock_guard lock(runtime().mutex);
+    ++runtime().not_run[name];
+}
 
 // ---------------------------------------------------------------- the CUDA side
 

@@ -143,9 +143,20 @@ Options options_of_launch() {
     return options;
 }
 
+void note_fit(const HostKernel& kernel, const dim3& block, size_t shared) {
+    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+    const auto fit = occupancy(kernel, static_cast<int>(threads), shared);
+    auto& state = runtime();
+    std::lock_guard lock(state.mutex);
+    if (state.fits.size() < 200)
+        state.fits[kernel.name + ' ' + std::to_string(threads) + ' ' + std::to_string(shared)] = {
+            threads, shared, registers_of(kernel), fit.blocks, fit.limiter};
+}
+
 cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
                 size_t shared) {
     auto& state = runtime();
+    note_fit(kernel, block, shared);
     if (state.settings.skip_kernels) return finish(cudaSuccess);
     const auto result = launch(kernel.program, kernel.name, {grid.x, grid.y, grid.z},
                                {block.x, block.y, block.z}, shared, args, options_of_launch());

@@ -2,7 +2,11 @@
 
 #include "cudart_module.hpp"
 
+#include <cxxabi.h>
+
+#include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -91,6 +95,17 @@ std::string canonical(const std::string& mangled) {
     if (identifier(out, 2, &start, &length) && start + length == out.size())
         return out.substr(start);
     return out;
+}
+
+std::map<std::string, std::string> demangled_names() {
+    std::map<std::string, std::string> names;
+    for (const auto& [stub, kernel] : registry().kernels) {
+        int status = 0;
+        char* text = abi::__cxa_demangle(kernel.name.c_str(), nullptr, nullptr, &status);
+        if (text != nullptr && names.size() < 500) names[kernel.name] = std::string(text).substr(0, 500);
+        std::free(text);
+    }
+    return names;
 }
 
 HostKernel* kernel_of(const void* function) {

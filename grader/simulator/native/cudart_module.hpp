@@ -1,6 +1,7 @@
 // Kernels and variables as the host code knows them: by the address of a stub or of a shadow.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,9 @@ struct HostVariable {
     uint64_t address = 0;
     uint64_t size = 0;
 };
+
+// Names of the kernels registered so far: as PTX has them, and as a person writes them.
+std::map<std::string, std::string> demangled_names();
 
 HostKernel* kernel_of(const void* function);
 std::optional<HostVariable> variable_of(const void* symbol);

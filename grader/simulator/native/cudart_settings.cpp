@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "cudart_module.hpp"
 #include "guard_alloc.hpp"
 #include "runtime.hpp"
 
@@ -76,6 +77,29 @@ std::string launch_errors_json(const std::vector<LaunchError>& errors) {
     return out + "]";
 }
 
+std::string fits_json(const std::map<std::string, Fit>& fits) {
+    const auto& gpu = runtime().settings.gpu;
+    std::string out = "[";
+    for (const auto& [key, fit] : fits) {
+        const auto warps = fit.blocks * ((fit.threads + 31) / 32);
+        out += (out.size() > 1 ? ",{" : "{") + std::string("\"kernel\":") +
+               json_text(key.substr(0, key.find(' '))) + ",\"threads\":" + std::to_string(fit.threads) +
+               ",\"shared\":" + std::to_string(fit.shared) +
+               ",\"registers\":" + std::to_string(fit.registers) +
+               ",\"blocks\":" + std::to_string(fit.blocks) + ",\"limiter\":" + json_text(fit.limiter) +
+               ",\"warps\":" + std::to_string(warps) +
+               ",\"most_warps\":" + std::to_string(gpu.threads_per_multiprocessor / 32) + "}";
+    }
+    return out + "]";
+}
+
+std::string names_json() {
+    std::string out = "{";
+    for (const auto& [name, text] : demangled_names())
+        out += (out.size() > 1 ? "," : "") + json_text(name) + ":" + json_text(text);
+    return out + "}";
+}
+
 std::string host_json() {
     auto& state = runtime();
     std::lock_guard lock(state.mutex);
@@ -85,6 +109,8 @@ std::string host_json() {
     out += ",\"hung\":" + json_text(state.hung);
     out += ",\"over_budget\":" + json_text(state.over_budget);
     out += ",\"launch_errors\":" + launch_errors_json(state.launch_errors);
+    out += ",\"fits\":" + fits_json(state.fits);
+    out += ",\"names\":" + names_json();
     out += ",\"not_run\":" + counts_json(state.not_run);
     out += ",\"calls\":" + counts_json(state.calls);
     out += ",\"memory\":{\"allocated\":" + std::to_string(kgsim_memory(0)) +
@@ -127,6 +153,7 @@ KG_API void kgsim_reset() {
     state.launch_errors.clear();
     state.not_run.clear();
     state.calls.clear();
+    state.fits.clear();
     state.over_budget.clear();
     state.device_seconds = 0;
     state.last = cudaSuccess;

@@ -136,6 +136,11 @@ struct SimulatedHooks final : at::CUDAHooksInterface {
   c10::Allocator* getCUDADeviceAllocator() const override { return c10::GetAllocator(c10::kCUDA); }
 };
 
+// Taking over the operators of a CUDA build is meant: no warning of it.
+struct Silence final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
 // torch asks its registry once. A CPU build has not asked, or found nothing; a CUDA build may hold
 // its real hooks by now, so the object is given our functions: hooks have no data.
 void install_hooks() {
@@ -159,6 +164,8 @@ using namespace kgsim;
 extern "C" __attribute__((visibility("default"))) void kgsim_torch_install() {
   static GuardedAllocator device(c10::kCUDA, kKindDevice), host(c10::kCPU, kKindHost);
   static SimulatedGuard guard;
+  Silence silence;
+  c10::WarningUtils::WarningHandlerGuard no_warnings(&silence);
   install_hooks();
   c10::SetAllocator(c10::kCUDA, &device, kPriority);
   c10::SetAllocator(c10::kCPU, &host, kPriority);

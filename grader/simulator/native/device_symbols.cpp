@@ -11,7 +11,6 @@
 
 #define KG_EXPORT __attribute__((visibility("default")))
 
-extern "C" int kgsim_missing(const char* name);
 
 namespace c10::cuda {
 

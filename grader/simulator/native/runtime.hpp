@@ -42,6 +42,13 @@ struct LaunchError {
     bool seen = false;
 };
 
+// One kind of launch, and how full it can make a multiprocessor.
+struct Fit {
+    uint64_t threads, shared;
+    int registers, blocks;
+    std::string limiter;
+};
+
 struct Runtime {
     std::mutex mutex;
     Settings settings;
@@ -54,6 +61,7 @@ struct Runtime {
     std::map<std::string, uint64_t> not_run;  // features that the simulator lacks
     std::map<std::string, uint64_t> calls;    // runtime functions, by name
     std::map<std::string, int> registers;     // by kernel, as ptxas said
+    std::map<std::string, Fit> fits;          // by kernel, threads and shared bytes
     double device_seconds = 0;                // wall-clock time inside launches
     double device_time = 0;                   // made-up clock of events
 };

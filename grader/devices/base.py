@@ -1,0 +1,78 @@
+"""What a device is to the rest of the package: somewhere to build a submission and to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from grader.judge import References
+from grader.records import Build, JsonValue, Run, Submission, Task
+from grader.sandbox import GuestOutput, GuestResult
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether a device can be used now, and why not."""
+
+    ok: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run as a record, and the outputs that came back beside it."""
+
+    run: Run
+    result: GuestResult
+
+    @property
+    def outputs(self) -> tuple[GuestOutput, ...]:
+        """The tensors that forward returned."""
+        return self.result.outputs
+
+    @property
+    def structure(self) -> str:
+        """How they were wrapped: `tensor`, `tuple`, `list`, ..."""
+        return self.result.structure
+
+
+class Device(Protocol):
+    """`sim` or `cuda`; both pass the conformance suite in tests/devices/."""
+
+    @property
+    def name(self) -> Literal["sim", "cuda"]:
+        """Return the name that reports use."""
+
+    @property
+    def identity(self) -> str:
+        """Return the content address of all that could change a result: tools, versions, GPU."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Return what a review's environment says of it."""
+
+    @property
+    def torch_version(self) -> tuple[int, int]:
+        """Return major and minor version of torch."""
+
+    def ready(self) -> Readiness:
+        """Say whether it can build and run."""
+
+    def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a submission; `init` constructs it where it builds lazily.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def run(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run a built submission on every workload of the task but the full-size ones, in order.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """

@@ -1,0 +1,89 @@
+"""What became of a run on the simulator: the guest's answer and the simulator's report, as one status."""
+
+from __future__ import annotations
+
+import re
+
+from grader.records import JsonValue, Run, RunStatus, Workload
+from grader.sandbox import GuestReply, GuestResult
+from grader.simulator import report as reports
+from grader.source import Source
+
+_LIBRARIES = re.compile(
+    r"undefined symbol: ((?:cublas|cudnn|cusparse|cusolver|cufft|curand|nvrtc|nccl|cu[A-Z]|cuda)\w*"
+    r"|_ZN\w*(?:at4cuda|c104cuda|cudnn)\w*)"
+)
+_TRITON = re.compile(r"[/\\]triton[/\\]|active drivers|No module named 'triton'")
+
+
+def run_of(
+    workload: Workload, result: GuestResult, reply: GuestReply, source: Source, seconds: float
+) -> Run:
+    """Return the record of one workload's run; `seconds` is the budget that it had."""
+    seen = result.report if isinstance(result.report, dict) else {}
+    simulator: JsonValue = seen.get("simulator")
+    outcome = reports.outcome(simulator)
+    status, reason = _status(result, reply, outcome, seconds)
+    evidence, counts, launches = reports.to_evidence(simulator, source, workload.name)
+    return Run(
+        workload=workload.name,
+        device="sim",
+        status=status,
+        reason=reason,
+        evidence=evidence,
+        launches=launches,
+        counts=counts,
+        operators=outcome.operators,
+        seconds=result.seconds,
+        output=_cut(reply.log),
+    )
+
+
+def _status(
+    result: GuestResult, reply: GuestReply, outcome: reports.Outcome, seconds: float
+) -> tuple[RunStatus, str]:
+    if result.status == "not_run":
+        return _unreached(reply)
+    lacks = _lacks(result.reason, result.traceback)
+    if outcome.not_run or lacks:
+        feature = "; ".join(outcome.not_run) or lacks
+        return "not_run", f"the simulator does not support this: {feature}"
+    if outcome.hung:
+        return "hung", outcome.hung
+    if outcome.over_budget:
+        return "timeout", f"the kernels did not end within {seconds:.0f} s of simulation"
+    if outcome.lost and result.status in {"ran", "raised"}:
+        return "raised", outcome.lost
+    return result.status, result.reason
+
+
+def _unreached(reply: GuestReply) -> tuple[RunStatus, str]:
+    """Return what a workload that was never started gets: how the guest ended before it."""
+    lacks = _lacks(reply.reason, reply.traceback)
+    if lacks:
+        return "not_run", f"the simulator does not support this: {lacks}"
+    where = {"import": "at import", "construct": "in the constructor"}.get(reply.stage)
+    if where is None:
+        return "not_run", f"not reached: the process ended in an earlier workload ({reply.status})"
+    if reply.out_of_memory:
+        return "out_of_memory", f"{where}: {reply.reason}"
+    status: dict[str, RunStatus] = {
+        "raised": "raised",
+        "timeout": "timeout",
+        "grader_error": "grader_error",
+    }
+    return status.get(reply.status, "crashed"), f"{where}: {reply.reason}"
+
+
+def _lacks(reason: str, traceback: str) -> str:
+    """Name the library that an extension or a Python call wanted and the simulator hasn't got."""
+    symbol = _LIBRARIES.search(reason)
+    if symbol:
+        return f"{symbol[1]}, of a library of NVIDIA's"
+    if _TRITON.search(traceback) or _TRITON.search(reason):
+        return "Triton kernels"
+    return ""
+
+
+def _cut(log: str) -> str:
+    return log if len(log) <= 20_000 else f"{log[:10_000]}\n[...]\n{log[-10_000:]}"

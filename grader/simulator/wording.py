@@ -1,0 +1,44 @@
+"""What the simulator can find, and how it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader.records import JsonValue
+
+KINDS: Mapping[str, str] = {
+    "out-of-bounds": "Global memory is accessed outside of every tensor and allocation",
+    "use-after-free": "Memory is accessed that was freed",
+    "misaligned": "An address is not a multiple of the access's size",
+    "host-memory": "A kernel accesses memory of the host",
+    "shared-out-of-bounds": "Shared memory is accessed outside of what the block has",
+    "local-out-of-bounds": "A thread's own array is accessed outside of its bounds",
+    "uninit-shared-read": "Shared memory is read that no thread of the block has written",
+    "uninit-global-read": "Global memory is read that nobody has written",
+    "uninit-local-read": "A thread's own array is read where it was never written",
+    "race": "Two threads of a block access the same shared memory without a barrier between",
+    "race-volatile": "Two threads access the same shared memory, ordered by nothing but volatile",
+    "global-race": "Two threads access the same global memory without anything that orders them",
+    "input-written": "A kernel writes to an input",
+    "constant-written": "A kernel writes to constant memory",
+    "barrier-divergence": "Threads of a block wait at different barriers",
+    "barrier-exited": "Threads wait at a barrier that others of the block never reach",
+    "sync-exited-lanes": "A warp-synchronous operation names lanes that have exited",
+    "sync-lane-not-in-mask": "A lane executes a warp-synchronous operation whose mask omits it",
+    "shuffle-absent-lane": "A shuffle reads from a lane that does not take part",
+    "deadlock": "No thread of the block can go on",
+    "livelock": "The block repeats the same state for ever",
+    "assert": "A device-side assertion fails",
+    "trap": "A trap instruction is executed",
+    "stack-overflow": "Calls nest deeper than a thread's stack",
+}
+"""Kinds of findings, each with what it means."""
+
+
+def sentence(kind: str, data: Mapping[str, JsonValue], text: str) -> str:
+    """Return what was found in one sentence: the simulator's own words, or the kind's."""
+    if text:
+        return text if text.endswith(".") else f"{text}."
+    where = f" in {data['kernel']}" if data.get("kernel") else ""
+    who = f" (block {data.get('block')}, thread {data.get('thread')})" if data.get("thread") else ""
+    return f"{KINDS[kind]}{where}{who}."
