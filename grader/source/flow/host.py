@@ -59,6 +59,8 @@ class Sizes:
     """For plain integers of which nothing is known."""
     real: bool = False
     """Whether they are the task's own."""
+    function: str = ""
+    """The host function that they are for; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,8 @@ class State:
                 kind, node, other=self.nodes[other] if other >= 0 else None, region=region,
                 cell=int(cells[0]), thread=int(threads[0]), count=len(cells),
                 data={"same_warp": same_warp, "cells": np.unique(cells), "threads": np.unique(threads),
-                      "exited": bool(not self.alive.all()), "active": int(self.mask.sum())},
+                      "exited": bool(not self.alive.all()), "active": int(self.mask.sum()),
+                      "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum())},
             )  # fmt: skip
 
         return report

@@ -1,0 +1,1 @@
+"""Indices and launch geometry."""

@@ -1,0 +1,1 @@
+"""Memory: bounds, shared memory, alignment, buffers."""

@@ -1,0 +1,1 @@
+"""Performance: what costs time."""

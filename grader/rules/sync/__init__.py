@@ -1,0 +1,1 @@
+"""Synchronisation: barriers, races, shuffles."""

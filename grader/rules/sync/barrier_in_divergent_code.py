@@ -1,0 +1,207 @@
+"""SYN003: only some threads of a block reach a barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import one_line, text
+from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import child_of, insert_after, statement
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Event
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for barriers that a walk reaches with a part of the block."""
+    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    for case in cases(source, context, "main", "odd"):
+        starved = [e for e in case.events("uninit-shared-read") if e.data.get("exited")]
+        for event in case.events("barrier-divergence", "barrier-exited"):
+            if event.kind == "barrier-exited" and case.sizes.name.startswith("odd") and not starved:
+                continue
+            cause = event.other if event.other is not None else event.node
+            found.setdefault((case.kernel, cause.id), (case.kernel, _finding(case, event, starved)))
+    proof = observed(context, "divergence", "exited")
+    if any(case.events("shuffle-mask") for case in cases(source, context)):
+        shuffles = [e for case in cases(source, context) for e in case.events("shuffle-mask")]
+        if shuffles and not found:
+            proof = ()
+    exited = [k for k, (_, f) in found.items() if f.severity == "warning"]
+    keep = {k: v for k, v in found.items() if k not in exited}
+    certain = tuple(v for k, v in found.items() if k in exited)
+    yield from settle(RULE, (*keep.values(), *certain), proof, context, spans(source),
+                      contradict=not certain)  # fmt: skip
+
+
+def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
+    line = case.line(event.node)
+    cause = event.other
+    condition = one_line(cause, 60) if cause is not None else "a condition"
+    data = {"kernel": case.kernel, "cause_line": case.line(cause)}
+    if event.kind == "barrier-exited":
+        severity = "error" if starved else "warning"
+        rest = (
+            f", and line {case.line(starved[0].node)} then reads shared cells that they never stored"
+            if starved
+            else "; CUDA asks for all threads of the block there"
+        )
+        message = (
+            f"{event.count} threads have returned under `{condition}` (line {case.line(cause)}) when the others "
+            f"wait at the `__syncthreads()` on line {line}{rest}"
+        )
+        return RULE.finding(
+            case.place(event.node), message, severity=severity, data=data,
+            fixes=_late_return(case, cause),
+        )  # fmt: skip
+    if event.sure:
+        message = (
+            f"only {event.data['here']} threads of {case.walk.threads} reach the `__syncthreads()` on line {line}: "
+            f"the others are kept away by `{condition}` (line {case.line(cause)}), and the block can hang"
+        )
+    else:
+        message = (
+            f"the `__syncthreads()` on line {line} stands under `{condition}` (line {case.line(cause)}), which is not "
+            "the same for all threads of the block; those that get there wait for ever"
+        )
+    return RULE.finding(
+        case.place(event.node), message, confidence="likely" if event.sure else "possible",
+        severity=None if event.sure else "warning", data=data, fixes=_hoist(case, event.node, cause),
+    )  # fmt: skip
+
+
+def _hoist(case: Case, barrier: Node, cause: Node | None) -> Iterator[Fix]:
+    """Move the barrier behind the branch that keeps threads away."""
+    branch = cause.parent if cause is not None else None
+    while branch is not None and branch.type not in {
+        "if_statement",
+        "for_statement",
+        "while_statement",
+    }:
+        branch = branch.parent
+    inside = branch is not None and branch.start_byte < barrier.start_byte < branch.end_byte
+    if branch is None or not inside or branch.type != "if_statement":
+        return
+    here = statement(barrier)
+    outside = statement(branch)
+    own = child_of(here.parent, barrier) if here.parent is not None else here
+    yield from fix(
+        "move the barrier out of the branch",
+        [
+            case.unit.edit(own.start_byte, own.end_byte, ";"),
+            insert_after(case.unit, outside, "__syncthreads();"),
+        ],
+    )
+
+
+def _late_return(case: Case, cause: Node | None) -> Iterator[Fix]:
+    """Wrap nothing that can't be told safely: only a plain `if (i >= n) return;` is dropped."""
+    branch = cause.parent if cause is not None else None
+    while branch is not None and branch.type != "if_statement":
+        branch = branch.parent
+    if branch is None or branch.child_by_field_name("alternative") is not None:
+        return
+    body = branch.child_by_field_name("consequence")
+    if body is None or "".join(text(body).split()) not in {"return;", "{return;}"}:
+        return
+    yield from fix(
+        "keep the threads past the end in the block instead of returning early",
+        _guarded(case, branch, cause),
+    )
+
+
+def _guarded(case: Case, branch: Node, cause: Node | None) -> list:  # type: ignore[type-arg]
+    """Return the edits that turn the early return into a flag that guards global accesses."""
+    from grader.rules.cuda_code import descendants
+
+    body = branch.parent
+    if body is None or cause is None:
+        return []
+    edits = [
+        case.unit.edit(
+            branch.start_byte,
+            branch.end_byte,
+            f"const bool in_range = !({text(cause).strip('()')});",
+        )
+    ]
+    pointers = {p.name for p in case.walk.kernel.parameters if p.pointer}
+    for item in descendants(body, "subscript_expression"):
+        base = item.child_by_field_name("argument")
+        if item.start_byte < branch.end_byte or text(base) not in pointers:
+            continue
+        around = item.parent
+        if around is not None and around.type == "assignment_expression":
+            left = around.child_by_field_name("left")
+            if left is not None and left.id == item.id:
+                edits.append(case.unit.edit(around.start_byte, around.start_byte, "if (in_range) "))
+                continue
+        edits.append(
+            case.unit.edit(item.start_byte, item.end_byte, f"(in_range ? {text(item)} : 0)")
+        )
+    return edits
+
+
+RULE = Rule(
+    code="SYN003",
+    name="barrier-in-divergent-code",
+    severity="error",
+    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or "
+    "mix data.",
+    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's "
+    "index, in a loop that threads leave at different times, or after an early return, some never "
+    "arrive. Bring all threads to the barrier, and put the condition around the work instead.",
+    bad="""
+__global__ void halves(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = t < n ? x[t] : 0.0f;
+    __syncthreads();
+    for (int k = 128; k > 0; k >>= 1) {
+        if (t < k) {
+            s[t] += s[t + k];
+            __syncthreads();
+        }
+    }
+    if (t == 0) y[0] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    halves<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void halves(const float* x, float* y, int rows, int n) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    if (blockIdx.x >= rows) return;
+    s[t] = t < n ? x[blockIdx.x * n + t] : 0.0f;
+    __syncthreads();
+    for (int k = 128; k > 0; k >>= 1) {
+        if (t < k) s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0) y[blockIdx.x] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    halves<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Conditions of block indices, parameters and values that all threads share are no "
+    "divergence; a condition on data is a warning at most. Threads that returned before the barrier "
+    "are a warning as long as nobody needs what they would have stored: hardware lets them count as "
+    "arrived.",
+    mend="Moves the barrier behind the branch, or turns the early return into a flag.",
+    check=check,
+)

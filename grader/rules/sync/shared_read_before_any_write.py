@@ -1,0 +1,200 @@
+"""SYN001: shared memory is read that nobody has filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Fix
+from grader.rules.cuda_code import descendants, one_line, text
+from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import (
+    add_statement,
+    enclosing_loops,
+    insert_before,
+    simple_statement,
+    statement,
+)
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Event
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for reads of cells that no thread has stored to, in the walk of a block."""
+    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    for case in cases(source, context, "main", "odd"):
+        for event in case.events("uninit-shared-read"):
+            if _is_other(case, event):
+                continue
+            name = event.region.name if event.region else ""
+            found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
+    yield from settle(
+        RULE, tuple(found.values()), _evidence(source, context), context, spans(source)
+    )
+
+
+def _is_other(case: Case, event: Event) -> bool:
+    """Whether another rule explains it: threads that left early, or a block size that is no power of two."""
+    if event.data.get("exited"):
+        return True
+    never = event.region is not None and event.region.stores == 0
+    return case.sizes.name.startswith("odd") and not never and case.walk.threads % 32 != 0
+
+
+def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
+    """Return what runs showed, but for reads that only came before a write that they race with."""
+    races = {
+        case.line(event.node)
+        for case in cases(source, context)
+        for event in case.events("race-raw")
+    }
+    unread = {
+        case.line(event.node)
+        for case in cases(source, context)
+        for event in case.events("uninit-shared-read")
+    }
+    return tuple(
+        item
+        for item in observed(context, "uninit")
+        if item.place is None or item.place.line not in races - unread
+    )
+
+
+def _finding(case: Case, event: Event) -> Finding:
+    region = event.region
+    name = region.name if region is not None else "shared memory"
+    line = case.line(event.node)
+    target = _tree_add(event.node)
+    nobody = region is not None and region.stores == 0 or _first_access(case, event)
+    if nobody and target is not None:
+        message = (
+            f"no thread stores its own partial result to `{name}` before line {line} reads it, so only "
+            f"thread 0's part reaches the total, with leftovers of shared memory added to it"
+        )
+    elif nobody:
+        message = f"line {line} reads `{name}`, which no thread has stored anything in by then"
+    else:
+        message = (
+            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} threads do so, "
+            f"e.g. thread {event.thread} reads cell {event.cell})"
+        )
+    return RULE.finding(
+        case.place(event.node), message, fixes=_fixes(case, event.node, target),
+        data={"array": name, "kernel": case.kernel, "cause": f"uninit {case.kernel} {name}"},
+    )  # fmt: skip
+
+
+def _first_access(case: Case, event: Event) -> bool:
+    """Whether nothing at all was stored in the array before."""
+    shadow = event.region.shadow if event.region is not None else None
+    return shadow is not None and int(event.data.get("written", 1)) == 0
+
+
+def _tree_add(node: Node) -> Node | None:
+    """Return the `value += array[i + s]` around a read in a loop, if it is one."""
+    here = node.parent
+    while here is not None and here.type != "assignment_expression":
+        if here.type.endswith("statement"):
+            return None
+        here = here.parent
+    if here is None or not any(True for _ in enclosing_loops(here)):
+        return None
+    left = here.child_by_field_name("left")
+    return here if left is not None and left.type == "identifier" else None
+
+
+def _fixes(case: Case, node: Node, add: Node | None) -> Iterator[Fix]:
+    """Store each partial result before the loop, and keep the cell up to date inside it."""
+    if add is None:
+        return
+    read = next(
+        (s for s in descendants(add, "subscript_expression") if s.start_byte == node.start_byte),
+        None,
+    )
+    loop = next(enclosing_loops(add), None)
+    own = _own_cell(read) if read is not None else None
+    if own is None or loop is None:
+        return
+    value = text(add.child_by_field_name("left"))
+    store = f"{own} = {value};"
+    yield from fix(
+        "store each thread's partial result before the tree, and update its cell in every step",
+        [
+            insert_before(case.unit, statement(loop), f"{store}\n__syncthreads();"),
+            add_statement(case.unit, simple_statement(add), store),
+        ],
+    )
+
+
+def _own_cell(read: Node) -> str | None:
+    """Return `s[tid]` for `s[tid + k]`."""
+    base = read.child_by_field_name("argument")
+    sums = list(descendants(read, "binary_expression"))
+    if base is None or not sums or text(sums[0].child_by_field_name("operator")) != "+":
+        return None
+    left = sums[0].child_by_field_name("left")
+    return f"{text(base)}[{one_line(left)}]"
+
+
+RULE = Rule(
+    code="SYN001",
+    name="shared-read-before-any-write",
+    severity="error",
+    summary="The kernel reads shared memory that no thread has filled yet, so it computes with "
+    "leftovers.",
+    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree "
+    "reduction whose partial results were never stored sums such leftovers, and only one thread's own "
+    "part survives. Each thread has to store its part, and all have to meet at a barrier, before "
+    "anyone reads.",
+    bad="""
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = tid; i < n; i += blockDim.x) sum += x[i];
+    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+        if (tid < k) sum += s[tid + k];
+        __syncthreads();
+    }
+    if (tid == 0) y[0] = sum;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = tid; i < n; i += blockDim.x) sum += x[i];
+    s[tid] = sum;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+        if (tid < k) s[tid] += s[tid + k];
+        __syncthreads();
+    }
+    if (tid == 0) y[0] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so "
+    "does anything under a condition on data. A finding that the simulator's own check of shared "
+    "memory does not confirm, on a kernel that it ran to the end, is dropped.",
+    mend="Stores each thread's partial result before the loop and keeps its cell up to date in it.",
+    check=check,
+)

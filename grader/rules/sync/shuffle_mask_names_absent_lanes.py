@@ -1,0 +1,164 @@
+"""SYN004: a shuffle's mask names lanes that don't take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import around, one_line, text
+from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before, simple_statement, statement
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Event
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for shuffles that a part of the named lanes reaches."""
+    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    for case in cases(source, context):
+        for event in case.events("shuffle-mask", "shuffle-tail"):
+            where = _where(event)
+            found.setdefault((case.kernel, case.line(where)), (case.kernel, _finding(case, event)))
+    proof = observed(context, "shuffle", "divergence") if found else observed(context, "shuffle")
+    if any(True for case in cases(source, context) for _ in case.events("barrier-divergence")):
+        proof = observed(context, "shuffle")
+    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+
+
+def _where(event: Event) -> Node:
+    """Return the call in the kernel, when the branch stands there and the shuffle in a helper."""
+    if event.call is None or event.other is None:
+        return event.node
+    helper = _function(event.node)
+    same = helper is not None and helper.start_byte <= event.other.start_byte < helper.end_byte
+    return event.node if same else event.call
+
+
+def _function(node: Node) -> Node | None:
+    return next(
+        (n for n in around(node) if n.type in {"function_definition", "lambda_expression"}), None
+    )
+
+
+def _finding(case: Case, event: Event) -> Finding:
+    where = _where(event)
+    line = case.line(where)
+    if event.kind == "shuffle-tail":
+        return RULE.finding(
+            case.place(where), f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp "
+            f"{event.count} lanes that the mask of line {line} names don't exist", severity="warning",
+            confidence="possible", data={"kernel": case.kernel},
+        )  # fmt: skip
+    condition = one_line(event.other, 60) if event.other is not None else "a condition"
+    inside = (
+        f" (the shuffle itself is on line {case.line(event.node)})"
+        if where is not event.node
+        else ""
+    )
+    if not event.sure:
+        message = (
+            f"the warp exchange on line {line}{inside} names lanes with its mask that may not be there: "
+            f"`{condition}` is not the same for all lanes"
+        )
+    elif event.data.get("exited"):
+        message = (
+            f"the warp exchange on line {line}{inside} names all lanes with its mask, but lanes have returned under "
+            f"`{condition}` (line {case.line(event.other)})"
+        )
+    else:
+        message = (
+            f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but only "
+            f"{event.data['active']} of each warp get there: `{condition}` (line {case.line(event.other)}) keeps "
+            "the others away, so the result is undefined and the kernel may hang"
+        )
+    exited = bool(event.data.get("exited"))
+    return RULE.finding(
+        case.place(where), message, severity="warning" if exited or not event.sure else None,
+        confidence="likely" if event.sure else "possible", data={"kernel": case.kernel},
+        fixes=_hoist(case, where, event.other),
+    )  # fmt: skip
+
+
+def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
+    """Run the exchange in all lanes, before the branch."""
+    branch = cause.parent if cause is not None else None
+    while branch is not None and branch.type != "if_statement":
+        branch = branch.parent
+    if branch is None or not branch.start_byte < where.start_byte < branch.end_byte:
+        return
+    own = simple_statement(where)
+    if own.type == "expression_statement" and own.start_byte > branch.start_byte:
+        yield from fix(
+            "let every lane take part in the exchange",
+            [
+                insert_before(case.unit, statement(branch), text(own)),
+                case.unit.edit(own.start_byte, own.end_byte, ";"),
+            ],
+        )
+
+
+RULE = Rule(
+    code="SYN004",
+    name="shuffle-mask-names-absent-lanes",
+    severity="error",
+    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run "
+    "that line.",
+    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that "
+    "a branch keeps away never come: what is read is undefined, and the warp may wait for ever. Let "
+    "all lanes exchange, and put the test of the lane around the use of the result.",
+    bad="""
+__device__ float warp_sum(float v) {
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    return v;
+}
+__global__ void sums(const float* x, float* y) {
+    float v = x[threadIdx.x];
+    int lane = threadIdx.x % 32;
+    if (lane == 0) {
+        v = warp_sum(v);
+    }
+    y[threadIdx.x] = v;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    good="""
+__device__ float warp_sum(float v) {
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    return v;
+}
+__global__ void sums(const float* x, float* y) {
+    __shared__ float part[8];
+    float v = warp_sum(x[threadIdx.x]);
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (lane == 0) part[warp] = v;
+    __syncthreads();
+    if (warp == 0) {
+        v = warp_sum(lane < 8 ? part[lane] : 0.0f);
+        if (lane == 0) y[0] = v;
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Conditions that whole warps share are fine, and so are masks that come from "
+    "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, and "
+    "lanes that have returned, are a warning: hardware counts them as gone.",
+    mend="Moves the exchange before the branch, so that every lane takes part.",
+    check=check,
+)

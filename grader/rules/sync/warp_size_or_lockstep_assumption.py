@@ -1,0 +1,138 @@
+"""SYN005: code counts on the threads of a warp moving together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before, statement
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Event
+from grader.source.flow.tree import Call, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+OLD = frozenset({"__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all"})
+KINDS = ("race-raw", "race-war", "race-waw")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for conflicts inside one warp, and for shuffles of the old kind."""
+    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    for case in cases(source, context):
+        across = {
+            e.region.name
+            for e in case.events(*KINDS)
+            if e.region is not None and not e.data["same_warp"]
+        }
+        for event in case.events(*KINDS):
+            if (
+                event.data["same_warp"]
+                and event.region is not None
+                and event.region.name not in across
+            ):
+                key = (case.kernel, event.region.name)
+                found.setdefault(key, (case.kernel, _finding(case, event)))
+    lines = {f.place.line for _, f in found.values() if f.place is not None}
+    lines |= {int(f.data.get("other_line", 0)) for _, f in found.values()}
+    proof = tuple(
+        item for item in observed(context, "race") if item.place and item.place.line in lines
+    )
+    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    yield from _old_shuffles(source, context)
+
+
+def _finding(case: Case, event: Event) -> Finding:
+    name = event.region.name if event.region is not None else "shared memory"
+    line, other = case.line(event.node), case.line(event.other)
+    return RULE.finding(
+        case.place(event.node),
+        f"threads of one warp exchange values through `{name}` on lines {other} and {line} without "
+        "`__syncwarp()`: since Volta the threads of a warp need not move together",
+        data={"kernel": case.kernel, "array": name, "other_line": other},
+        fixes=_fixes(case, event),
+    )
+
+
+def _fixes(case: Case, event: Event) -> Iterator[Fix]:
+    yield from fix(
+        "let the warp meet before the access",
+        [insert_before(case.unit, statement(event.node), "__syncwarp();")],
+    )
+
+
+def _old_shuffles(source: Source, context: Context) -> Iterator[Finding]:
+    for case in cases(source, context):
+        for function in case.flow.program.functions:
+            for part in walk(function.body):
+                if isinstance(part, Call) and part.base is None and part.name in OLD:
+                    yield RULE.finding(
+                        case.place(part.node),
+                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it trusted that the "
+                        "threads of a warp move together",
+                        fixes=fix(
+                            "use the synchronising form",
+                            [case.unit.edit(part.node.start_byte, part.node.start_byte + len(part.name) + 1,
+                                            f"{part.name}_sync(0xffffffff, ")],
+                        ),
+                    )  # fmt: skip
+        return
+
+
+RULE = Rule(
+    code="SYN005",
+    name="warp-size-or-lockstep-assumption",
+    severity="warning",
+    summary="The code relies on the threads of a warp moving together, which newer GPUs do not "
+    "guarantee.",
+    why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, "
+    "in which 32 threads add each other's shared cells line by line, may read a cell before or after "
+    "its update. `__syncwarp()` between the steps, or shuffles with `_sync`, make the order certain.",
+    bad="""
+__global__ void tail(const float* x, float* y) {
+    __shared__ float s[64];
+    int tid = threadIdx.x;
+    s[tid] = x[tid];
+    __syncthreads();
+    if (tid < 32) {
+        s[tid] += s[tid + 32];
+        s[tid] += s[tid + 16];
+        s[tid] += s[tid + 8];
+    }
+    if (tid == 0) y[0] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    tail<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    good="""
+__global__ void tail(const float* x, float* y) {
+    __shared__ float s[64];
+    int tid = threadIdx.x;
+    s[tid] = x[tid];
+    __syncthreads();
+    if (tid < 32) {
+        float v = s[tid] + s[tid + 32];
+        for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);
+        if (tid == 0) y[0] = v;
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    tail<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several "
+    "warps conflict as well it is SYN002.",
+    mend="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
+    check=check,
+)
