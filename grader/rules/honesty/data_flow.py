@@ -1,0 +1,120 @@
+"""Which names of a Python function hold values that come from where: a taint over its statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from grader.rules.python_code import Function
+
+FORM_ONLY = {
+    "shape", "size", "dim", "ndim", "numel", "device", "dtype", "is_cuda", "stride", "layout",
+    "requires_grad", "is_contiguous", "element_size", "new_empty", "new_zeros", "new_ones",
+    "new_full", "options", "nelement", "__class__",
+}  # fmt: skip
+"""Attributes and methods of a tensor that do not depend on its values."""
+MAKERS = {
+    "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full_like", "full", "rand",
+    "randn", "rand_like", "randn_like", "arange", "eye", "empty_strided", "len", "isinstance", "type",
+}  # fmt: skip
+"""Functions whose result depends on the form of their arguments only."""
+
+Starts = Callable[[ast.AST], bool]
+
+
+def parameters(function: Function) -> tuple[str, ...]:
+    """Return the names of a method's parameters without self."""
+    arguments = function.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    extra = [one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return tuple(name for name in (*names, *extra) if name not in {"self", "cls"})
+
+
+def tainted(function: Function, names: set[str], starts: Starts) -> set[str]:
+    """Return the names that may hold a value from one of `names` or from a node that `starts`.
+
+    A call taints its result, and the plain names that it gets as arguments beside a tainted one:
+    an extension may write through them. Statements are passed over until nothing changes, so the
+    order of branches and loops does not matter.
+    """
+    known = set(names)
+    while True:
+        before = len(known)
+        for node in ast.walk(function):
+            known.update(_made_by(node, known, starts))
+        if len(known) == before:
+            return known
+
+
+def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:
+    """Whether the value of an expression may come from one of the names, or from a start."""
+    if node is None:
+        return False
+    if starts(node):
+        return True
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return f"self.{name}" in names
+        case ast.Attribute(attr=name) if name in FORM_ONLY:
+            return False
+        case ast.Call(func=ast.Attribute(attr=name)) if name in FORM_ONLY | MAKERS:
+            return False
+        case ast.Call(func=ast.Name(id=name)) if name in MAKERS:
+            return False
+        case ast.Lambda():
+            return depends(node.body, names, starts)
+        case _:
+            return any(depends(child, names, starts) for child in ast.iter_child_nodes(node))
+
+
+def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            if depends(value, names, starts):
+                for target in targets:
+                    yield from _stored(target)
+        case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+            if depends(value, names, starts):
+                yield from _stored(target)
+        case ast.AnnAssign(target=target, value=value):
+            if depends(value, names, starts):
+                yield from _stored(target)
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            if depends(value, names, starts):
+                yield from _stored(target)
+        case ast.withitem(optional_vars=ast.AST() as target, context_expr=value):
+            if depends(value, names, starts):
+                yield from _stored(target)
+        case ast.Call():
+            yield from _written_by_call(node, names, starts)
+        case _:
+            return
+
+
+def _written_by_call(call: ast.Call, names: set[str], starts: Starts) -> Iterator[str]:
+    """Yield the names that a call may write: its arguments, and the tensor it is a method of."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    if not (starts(call) or any(depends(one, names, starts) for one in given)):
+        return
+    for one in given:
+        if isinstance(one, ast.Name | ast.Attribute):
+            yield from _stored(one)
+    if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+        yield from _stored(call.func.value)
+
+
+def _stored(target: ast.AST) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            yield f"self.{name}"
+        case ast.Subscript(value=value) | ast.Starred(value=value):
+            yield from _stored(value)
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element in elements:
+                yield from _stored(element)
+        case _:
+            return

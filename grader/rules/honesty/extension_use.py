@@ -1,0 +1,94 @@
+"""Where a submission's Python touches what it built: the variables that hold an extension."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.rules.python_code import PythonCode
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+TORCH_COMPUTE = ("torch.", "torch.nn.functional.")
+FREE = {
+    "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "tensor", "device",
+    "Size", "is_tensor", "no_grad", "inference_mode", "enable_grad", "cuda", "float32", "manual_seed",
+    "get_device", "is_available", "current_device", "synchronize", "current_stream", "as_tensor",
+}  # fmt: skip
+"""Functions of torch that compute nothing worth replacing."""
+
+
+def holders(source: Source, code: PythonCode) -> set[str]:
+    """Return every name and `self.` attribute that may hold an extension or one of its functions.
+
+    Follows assignments, and functions that build and return an extension.
+    """
+    names = {one.variable for one in source.extensions if one.variable}
+    builders = {one.in_function for one in source.extensions if one.in_function}
+    names |= {name for name in builders if name in code.functions}
+    changed = True
+    while changed:
+        before = len(names)
+        for node in code.of(ast.Assign):
+            if mentions(node.value, names) or _calls_builder(code, node.value):
+                names.update(filter(None, (_spelled(target) for target in node.targets)))
+        for name, function in code.functions.items():
+            if name not in names and any(
+                isinstance(node, ast.Return)
+                and node.value is not None
+                and mentions(node.value, names)
+                for node in ast.walk(function)
+            ):
+                names.add(name)
+        for name, owner in code.classes.items():
+            if (
+                name != "ModelNew"
+                and name not in names
+                and any(mentions(node, names) for node in owner.body)
+            ):
+                names.add(name)
+        changed = len(names) > before
+    return {name for name in names if name}
+
+
+def mentions(node: ast.AST, names: set[str]) -> bool:
+    """Whether an expression or statement refers to one of the names."""
+    return any(_spelled(inner) in names for inner in ast.walk(node)
+               if isinstance(inner, ast.Name | ast.Attribute))  # fmt: skip
+
+
+def uses_operators(code: PythonCode) -> bool:
+    """Whether kernels are called as `torch.ops.name.function`, which no variable shows."""
+    return any(code.canonical(node).startswith("torch.ops") for node in code.of(ast.Attribute))
+
+
+def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the places under a node where PyTorch computes: functions, operators, layers."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            name = code.canonical(inner.func)
+            if name.startswith(TORCH_COMPUTE) and name.rsplit(".", 1)[-1] not in FREE:
+                if not name.startswith(("torch.cuda", "torch.backends", "torch.ops", "torch.jit")):
+                    yield inner
+        elif isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult):
+            yield inner
+
+
+def _calls_builder(code: PythonCode, value: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        for node in ast.walk(value)
+    )
+
+
+def _spelled(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=("self" | "cls") as owner), attr=name):
+            return f"{owner}.{name}"
+        case _:
+            return ""

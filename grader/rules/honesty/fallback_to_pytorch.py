@@ -1,0 +1,61 @@
+"""CHT001: if the kernel fails, PyTorch computes the result instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.honesty.fallback import fallbacks
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Report each way from a failure of the custom code to a result by PyTorch."""
+    for fallback in fallbacks(source):
+        what = "building the extension" if fallback.building else "the custom kernel"
+        yield RULE.finding(
+            source.line_place(fallback.handler.lineno),
+            f"if {what} fails, this handler goes on, and line {fallback.instead.lineno} computes "
+            "the result with PyTorch: a good result then says nothing about the kernel",
+            data={"instead": fallback.instead.lineno, "building": fallback.building},
+        )
+
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
+CALL = 'load_inline(name="e", cpp_sources=d, cuda_sources=s, functions=["f"])'
+RULE = Rule(
+    code="CHT001",
+    name="fallback-to-pytorch",
+    severity="warning",
+    summary="If the custom code fails, the file silently runs PyTorch instead; a good result then "
+    "says nothing about the kernel.",
+    why="Graders see a right result and count it as a success of the kernel. Most published files "
+    "of this kind hide an extension that does not even build.",
+    bad=(
+        f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception:\n    ext = None\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        if ext is not None:\n"
+        "            return ext.f(x)\n        return torch.relu(x)\n",
+        f"{HEAD}d = s = ''\next = {CALL}\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        try:\n            return ext.f(x)\n        except RuntimeError:\n"
+        "            return torch.relu(x)\n",
+    ),
+    good=(
+        f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception as error:\n"
+        "    raise RuntimeError('no compiler') from error\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n",
+        f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception as error:\n"
+        "    print(error)\n    ext = None\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n",
+        f"{HEAD}d = s = ''\next = {CALL}\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        if not x.is_cuda:\n            return torch.relu(x)\n        return ext.f(x)\n",
+    ),
+    detects=("text",),
+    guards="A handler that raises again, or leaves a name unset so that forward fails, is no "
+    "fallback; a separate path for CPU tensors is none either.",
+    mend="",
+    check=check,
+)

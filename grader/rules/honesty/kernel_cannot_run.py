@@ -1,0 +1,65 @@
+"""CHT002: the extension does not build, and PyTorch computes every result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding
+from grader.rules.honesty.fallback import fallbacks
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+BUILD = ("compiler", "ptxas", "link")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for a fallback in a submission whose build is known to fail."""
+    failed = tuple(item for item in context.seen(*BUILD) if "warning" not in item.code)
+    if not failed:
+        return
+    for fallback in fallbacks(source)[:1]:
+        yield RULE.finding(
+            source.line_place(fallback.handler.lineno),
+            "the extension does not build, the handler hides that, and every result comes from "
+            f"PyTorch (line {fallback.instead.lineno})",
+            confidence="proven",
+            evidence=(
+                Evidence(
+                    kind="dispatch",
+                    code="fallback-after-failed-build",
+                    text=f"the build failed: {failed[0].text}"[:300],
+                    place=failed[0].place,
+                ),
+            ),
+            data={"rejects": True},
+        )
+
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
+SAMPLE = (
+    f"{HEAD}try:\n"
+    '    ext = load_inline(name="e", cpp_sources="", cuda_sources="?", functions=["f"])\n'
+    "except Exception:\n    ext = None\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+    "        return ext.f(x) if ext else torch.relu(x)\n"
+)
+RULE = Rule(
+    code="CHT002",
+    name="kernel-cannot-run-but-result-passes",
+    severity="error",
+    summary="The CUDA part can never be built, so every measured result came from the PyTorch "
+    "fallback.",
+    why="The file passes graders that look at the result only, without a kernel that ever ran.",
+    bad=Example(
+        SAMPLE,
+        Context(evidence=(Evidence(kind="compiler", code="error", text="expected a declaration"),)),
+    ),
+    good=SAMPLE,
+    detects=("build",),
+    guards="Needs the compiler's own refusal, with the extension built outside of the handler; a "
+    "suspicion is not enough.",
+    mend="",
+    check=check,
+)
