@@ -162,7 +162,10 @@ class Accesses(Loops):
         if rows is not None:
             parts = np.zeros((self.threads, self.words), np.uint64)
             parts[threads] = rows
-        return self.settled(Value(None, letter, not uniform, parts, parts is not None, loaded=True))
+        mine = parts is not None and bool((parts[threads] == self.own[threads]).all())
+        region.crossed = region.crossed or (parts is not None and not mine)
+        crossed = parts is not None and not mine
+        return self.settled(Value(None, letter, not uniform, parts, crossed, loaded=True))
 
     def settled(self, value: Value) -> Value:
         """Forget whose data is in a value that holds everybody's in every active thread.

@@ -14,6 +14,8 @@ from grader.source.flow.memory import Region, everything
 from grader.source.flow.values import Bits, Value, join, unknown
 
 FEW_TURNS = 3
+PURE = ("__", "shfl", "f", "max", "min", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh", "std::")
+"""Beginnings of the names of functions that change none of their arguments."""
 GROWING_TURNS = 160
 """Turns that a loop may take while it still fills new cells of a shared array."""
 WILD_TURNS = 70
@@ -30,7 +32,7 @@ def _assigned(key: Any) -> frozenset[str]:
                 target = target.base
             if isinstance(target, Name):
                 names.add(target.id)
-        elif isinstance(part, Call):
+        elif isinstance(part, Call) and not part.name.startswith(PURE):
             names.update(a.id for a in part.args if isinstance(a, Name))
         elif isinstance(part, Unary) and part.op == "&" and isinstance(part.operand, Name):
             names.add(part.operand.id)
@@ -132,7 +134,7 @@ class Loops(Statements):
         """Return whose data the skipped turns may have read from shared memory."""
         out: Bits | None = None
         for region in self.walk.regions:
-            if region.shadow is not None and region.loads:
+            if region.shadow is not None and region.crossed:
                 out = join(out, everything(region.shadow.parts))
         return out
 

@@ -65,6 +65,8 @@ class Region:
     values: dict[int, Value] = field(default_factory=dict)
     """Of a local array: what its cells hold."""
     summary: Value | None = None
+    crossed: bool = False
+    """Threads read what others stored in it."""
     stores: int = 0
     loads: int = 0
     atomics: int = 0

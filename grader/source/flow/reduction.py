@@ -139,7 +139,7 @@ def _loss(walk: Walk, store: Access, groups: Groups) -> Loss | None:
         kind, store, last[1], last[2], first[1], first[2], int(have[thread].sum()),
         int(want[worst].sum()), int((groups == groups[thread]).sum()), thread,
         tuple(int(t) for t in missing[:4]),
-        kind == "broadcast" or int(counts.max()) >= 8 * int(counts.min()) > 0,
+        kind == "broadcast" or int(counts.max()) >= 4 * int(counts.min()) > 0,
     )  # fmt: skip
 
 

@@ -1,0 +1,97 @@
+"""RED001: the warps' parts are never joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.reduction.mends import join_warps
+from grader.rules.reduction.result import result_evidence, settled
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import enclosing_loops
+from grader.rules.walks import Case, cases
+from grader.source.flow.reduction import Loss, losses
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for stores that hold the data of the thread's own warp only."""
+    found: dict[str, tuple[str, Finding]] = {}
+    for case in cases(source, context):
+        if any(case.events("uninit-shared-read")):
+            continue
+        for loss in losses(case.walk):
+            if loss.kind == "warp" and loss.first_exchange is not None:
+                found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
+    yield from settled(found.values(), result_evidence(context))
+
+
+def _where(loss: Loss) -> Node:
+    if loss.first_call is not None:
+        return loss.first_call
+    return next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+
+
+def _finding(case: Case, loss: Loss) -> Finding:
+    warps = (loss.group + 31) // 32
+    return RULE.finding(
+        case.place(_where(loss)),
+        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on one row: what line "
+        f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
+        data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
+        fixes=join_warps(case, loss),
+    )
+
+
+RULE = Rule(
+    code="RED001",
+    name="missing-cross-warp-reduction",
+    severity="error",
+    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the "
+    "total is too small.",
+    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp "
+    "ends with a sum of its own; one value a warp has to go through shared memory (or an atomic), past "
+    "a barrier, and be summed again.",
+    bad="""
+__global__ void row_sum(const float* x, float* y, int cols) {
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x == 0) y[blockIdx.x] = v;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    good="""
+__global__ void row_sum(const float* x, float* y, int cols) {
+    __shared__ float part[8];
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < 8; ++w) v += part[w];
+        y[blockIdx.x] = v;
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the "
+    "block are not reported: whose loads end in a stored value is followed thread by thread.",
+    mend="Adds the step through shared memory, or replaces the reduction by one over the whole block.",
+    check=check,
+)

@@ -1,0 +1,209 @@
+"""RED002: a step of the reduction adds something else than the running total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Finding, Fix
+from grader.rules.cuda_code import descendants, text
+from grader.rules.mending import fix
+from grader.rules.reduction.mends import store_in_tree
+from grader.rules.reduction.result import result_evidence, settled
+from grader.rules.reduction.steps import (
+    Halving,
+    array_of,
+    exchanged_value,
+    halving_loops,
+    shuffled,
+    stores_to,
+)
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import enclosing_loops
+from grader.rules.walks import Case, cases
+from grader.source.flow.loops import assigned_in
+from grader.source.flow.reduction import Loss, losses
+from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the loops of reductions, and at what they leave in what is stored."""
+    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    for case in cases(source, context):
+        unfilled = any(case.events("uninit-shared-read"))
+        for halving in halving_loops(case.flow.program):
+            for finding in _in_loop(case, halving, unfilled):
+                line = finding.place.line if finding.place else 0
+                found.setdefault((halving.function.name, line), (case.kernel, finding))
+        if not unfilled:
+            for loss in losses(case.walk):
+                if (
+                    loss.kind == "some"
+                    and not any(f for (_, f) in found.values())
+                    and not _odd_block(case)
+                ):
+                    found[case.kernel, 0] = (case.kernel, _lost(case, loss))
+    yield from settled(found.values(), result_evidence(context))
+
+
+def _odd_block(case: Case) -> bool:
+    """Whether the block size is no power of two, which RED004 explains."""
+    threads = case.walk.threads
+    return threads & (threads - 1) != 0
+
+
+def _in_loop(case: Case, halving: Halving, unfilled: bool) -> Iterator[Finding]:
+    for part in walk(halving.loop.body):
+        if not isinstance(part, Assign) or not isinstance(part.target, Name):
+            continue
+        call = shuffled(part.value)
+        if call is not None:
+            finding = _wrong_exchange(case, halving, part, call)
+            if finding is not None:
+                yield finding
+        elif part.op == "+=" and not unfilled:
+            finding = _register_tree(case, halving, part)
+            if finding is not None:
+                yield finding
+
+
+def _wrong_exchange(case: Case, halving: Halving, part: Assign, call: Call) -> Finding | None:
+    value = exchanged_value(call)
+    target = part.target
+    if not isinstance(value, Name) or not isinstance(target, Name) or value.id == target.id:
+        return None
+    by = call.args[-1] if call.base is not None or len(call.args) < 4 else call.args[2]
+    uses_counter = any(isinstance(p, Name) and p.id == halving.counter for p in walk(by))
+    folds = part.op in {"+=", "*=", "|="} or _folds(part, target.id)
+    if value.id in assigned_in(halving.loop) or not uses_counter or not folds:
+        return None
+    return RULE.finding(
+        case.place(part.node),
+        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is not updated in the loop: lane "
+        "0 ends with the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
+        fixes=_exchange_fixes(case, halving, target.id, value),
+        data={"kernel": case.kernel, "have": 5, "want": 32},
+    )
+
+
+def _folds(part: Assign, name: str) -> bool:
+    return part.op == "=" and any(isinstance(p, Name) and p.id == name for p in walk(part.value))
+
+
+def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> Iterator[Fix]:
+    edits: list[Edit | None] = [case.unit.edit(value.node.start_byte, value.node.end_byte, target)]
+    for part in walk(halving.function.body):
+        if isinstance(part, Declare) and part.name == target and isinstance(part.init, Number):
+            edits.append(
+                case.unit.edit(part.init.node.start_byte, part.init.node.end_byte, value.id)
+            )
+    yield from fix("exchange the running total, and start it with the thread's own value", edits)
+
+
+def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None:
+    """Return the finding about a tree that adds cells into a register and stores nothing back."""
+    read = next((p for p in walk(part.value) if isinstance(p, Subscript)), None)
+    name = array_of(read) if read is not None else None
+    if read is None or name is None or not isinstance(read.index, Binary):
+        return None
+    shared = {r.name for r in case.walk.regions if r.space == "shared"}
+    counts = any(isinstance(p, Name) and p.id == halving.counter for p in walk(read.index))
+    if name not in shared or not counts or stores_to(halving.loop.body, name):
+        return None
+    target = part.target.id if isinstance(part.target, Name) else "the sum"
+    node = next(
+        (
+            s
+            for s in descendants(part.node, "subscript_expression")
+            if s.start_byte == read.node.start_byte
+        ),
+        None,
+    )
+    fixes = store_in_tree(case.unit, part.node, node, before=False) if node is not None else ()
+    return RULE.finding(
+        case.place(part.node),
+        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum back to "
+        f"`{name}`: each step reads the first partial results again, and most threads' parts are lost",
+        fixes=fixes, data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _lost(case: Case, loss: Loss) -> Finding:
+    """Return the finding about parts that don't arrive, where the step that loses them isn't plain."""
+    at = loss.exchange_call or loss.exchange or loss.store.node
+    node = next(enclosing_loops(at), at) if at is loss.exchange else at
+    missing = ", ".join(str(t) for t in loss.missing)
+    return RULE.finding(
+        case.place(node),
+        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} of {loss.group} threads: "
+        f"those of threads {missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
+        data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
+    )  # fmt: skip
+
+
+RULE = Rule(
+    code="RED002",
+    name="reduction-step-loses-values",
+    severity="error",
+    summary="The summing loop adds something other than the running total, so own values or whole "
+    "groups are left out.",
+    why="Each step of a reduction must pass on what the steps before have collected. A loop that "
+    "shuffles the original value collects one value a step, log2(32) = 5 in all; a tree that sums into "
+    "a register and stores nothing back reads the same first values in every step.",
+    bad=(
+        """
+__global__ void sums(const float* x, float* y) {
+    float v = x[threadIdx.x];
+    float t = 0.0f;
+    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x == 0) y[0] = t;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+        """
+__global__ void sums(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    float v = 0.0f;
+    for (int i = t; i < n; i += blockDim.x) v += x[i];
+    s[t] = v;
+    __syncthreads();
+    for (int k = 64; k > 0; k >>= 1) {
+        if (t < k) s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0) y[0] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    ),
+    good="""
+__global__ void sums(const float* x, float* y) {
+    float v = x[threadIdx.x];
+    float t = v;
+    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t, o);
+    if (threadIdx.x == 0) y[0] = t;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "
+    "running total under another name. Block sizes that are no power of two are RED004.",
+    mend="Exchanges the accumulator, started with the thread's own value; stores each step back.",
+    check=check,
+)
