@@ -28,6 +28,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
     names = {one.variable for one in source.extensions if one.variable}
     builders = {one.in_function for one in source.extensions if one.in_function}
     names |= {name for name in builders if name in code.functions}
+    names |= {f"self.{name}" for name in builders}
     changed = True
     while changed:
         before = len(names)

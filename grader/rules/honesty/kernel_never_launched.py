@@ -1,0 +1,262 @@
+"""CHT003: a kernel that never runs, or whose result goes nowhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Finding
+from grader.rules.cuda_code import around, cuda_code, text
+from grader.rules.honesty.data_flow import depends, parameters, tainted
+from grader.rules.honesty.extension_use import (
+    computes_with_torch,
+    holders,
+    mentions,
+    uses_operators,
+)
+from grader.rules.mending import delete_lines_of, fix
+from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Kernel, Source, Unit
+
+ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Follow the way from forward to the launch of each kernel, and back to what is returned."""
+    yield from _kernels(source)
+    code = python_code(source)
+    if code is None or code.model is None or not source.extensions:
+        return
+    forward = code.method("forward")
+    if forward is None or uses_operators(code):
+        return
+    names = holders(source, code)
+    reached = [function for function in code.reached if mentions(function, names)]
+    if not names:
+        return
+    if not reached:
+        yield RULE.finding(
+            source.line_place(forward.lineno),
+            "forward never calls the extension: the kernels play no part in the result",
+            severity="error",
+            data={"rejects": _torch_does_it(code)},
+        )
+        return
+    yield from _thrown_away(source, code, forward, names)
+
+
+# kernels that nothing launches
+
+
+def _kernels(source: Source) -> Iterator[Finding]:
+    if not all(unit.resolved for unit in source.cuda) or any(
+        unit.tree.has_error for unit in source.cuda
+    ):
+        return
+    kernels = [(unit, kernel) for unit in source.cuda for kernel in unit.kernels]
+    idle = [(unit, kernel) for unit, kernel in kernels if not _started(source, kernel)]
+    if not idle:
+        return
+    if len(idle) == len(kernels):
+        unit, kernel = idle[0]
+        names = ", ".join(kernel.name for _, kernel in idle[:3])
+        yield RULE.finding(
+            unit.place_span(kernel.node.start_byte, _head_end(kernel)),
+            f"nothing launches {names}: no kernel of this submission ever runs",
+            severity="error",
+            data={"kernels": [kernel.name for _, kernel in idle]},
+        )
+        return
+    for unit, kernel in idle:
+        yield RULE.finding(
+            unit.place_span(kernel.node.start_byte, _head_end(kernel)),
+            f"the kernel {kernel.name} is never launched",
+            severity="note",
+            fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
+            data={"kernels": [kernel.name]},
+        )
+
+
+def _started(source: Source, kernel: Kernel) -> bool:
+    """Whether a kernel is launched, or handed on as a function, anywhere."""
+    if any(launch.kernel == kernel.name for unit in source.units for launch in unit.launches):
+        return True
+    return any(_mentioned(unit, kernel) for unit in source.units)
+
+
+def _mentioned(unit: Unit, kernel: Kernel) -> bool:
+    code = cuda_code(unit)
+    for node in code.names.get(kernel.name, ()):
+        outer = list(around(node))
+        if any(one.type == "function_declarator" for one in outer[:3]):
+            continue
+        call = next((one for one in outer if one.type == "call_expression"), None)
+        callee = text(call.child_by_field_name("function")) if call is not None else ""
+        if callee.startswith(ONLY_SETTINGS):
+            continue
+        return True
+    pattern = re.compile(rf"\b{re.escape(kernel.name)}\b")
+    return any(pattern.search(text(node)) for node in code.of("preproc_arg"))
+
+
+def _head_end(kernel: Kernel) -> int:
+    return kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte
+
+
+def _with_template(kernel: Kernel) -> Node:
+    parent = kernel.node.parent
+    inside = parent is not None and parent.type == "template_declaration"
+    return parent if inside and parent is not None else kernel.node
+
+
+# results that go nowhere
+
+
+def _thrown_away(
+    source: Source, code: PythonCode, forward: Function, names: set[str]
+) -> Iterator[Finding]:
+    def starts(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and mentions(node.func, names)
+
+    given = set(parameters(forward))
+    from_kernel = tainted(forward, set(names), starts)
+    returns = [
+        node
+        for node in ast.walk(forward)
+        if isinstance(node, ast.Return)
+        and node.value is not None
+        and code.function_of(node) is forward
+    ]
+    calls = [node for node in ast.walk(forward) if starts(node)]
+    if not returns or not calls:
+        return
+    by_value = [one for one in returns if depends(one.value, from_kernel - given, starts)]
+    in_place = [one for one in returns if isinstance(one.value, ast.Name) and one.value.id in given]
+    computed = [one for one in returns if _computes(code, one, forward)]
+    if not by_value and not in_place and computed and not _all_void(source, calls):
+        yield RULE.finding(
+            source.place(computed[0]),
+            f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch "
+            "computes that",
+            severity="error",
+            data={"rejects": True},
+        )
+    for node in ast.walk(forward):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            for zero, other in ((node.left, node.right), (node.right, node.left)):
+                if _is_zero(zero) and depends(other, from_kernel - given, starts):
+                    yield RULE.finding(
+                        source.place(node),
+                        "the kernel's result is multiplied by zero: it plays no part in what is "
+                        "returned",
+                        severity="error",
+                        data={"rejects": True},
+                    )
+
+
+def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:
+    value = node.value
+    if isinstance(value, ast.Name):
+        made = [
+            one.value
+            for one in ast.walk(forward)
+            if isinstance(one, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == value.id for t in one.targets)
+        ]
+        return any(next(computes_with_torch(code, one), None) for one in made)
+    return value is not None and next(computes_with_torch(code, value), None) is not None
+
+
+def _all_void(source: Source, calls: list[ast.AST]) -> bool:
+    """Whether the functions called return nothing, so that they must write into an argument."""
+    kinds = {
+        function.name: function.return_type
+        for unit in source.units
+        for function in (*unit.functions, *unit.declarations)
+    }
+    names = [
+        call.func.attr
+        for call in calls
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    ]
+    return all("Tensor" not in kinds.get(name, "void") for name in names)
+
+
+def _is_zero(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (0, 0.0) and node.value is not False
+
+
+def _torch_does_it(code: PythonCode) -> bool:
+    return any(
+        next(computes_with_torch(code, function), None) is not None for function in code.reached
+    )
+
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
+SOURCE = '''d = "torch::Tensor f(torch::Tensor x);"
+s = """
+__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+ext = load_inline(name="e", cpp_sources=d, cuda_sources=s, functions=["f"])
+'''
+MODEL = "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+RULE = Rule(
+    code="CHT003",
+    name="kernel-never-launched",
+    severity="warning",
+    summary="A kernel is written but never started, or forward never reaches it; the work is done by "
+    "something else.",
+    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the "
+    "kernel is a decoy.",
+    bad=(
+        """
+__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+torch::Tensor f(torch::Tensor x) {
+    return torch::relu(x);
+}
+""",
+        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x)\n",
+        f"{HEAD}{SOURCE}{MODEL}        y = ext.f(x)\n        return torch.relu(x)\n",
+        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x) + 0 * ext.f(x)\n",
+    ),
+    good=(
+        """
+template <typename T> __global__ void a(T* y) { y[threadIdx.x] = T(1); }
+__global__ void b(float* y) { y[threadIdx.x] = 1.0f; }
+__global__ void c(float* y) { y[threadIdx.x] = 1.0f; }
+#define LAUNCH(kernel, ...) kernel<<<1, 32>>>(__VA_ARGS__)
+torch::Tensor f(torch::Tensor x) {
+    a<float><<<1, 32>>>(x.data_ptr<float>());
+    float* p = x.data_ptr<float>();
+    void* arguments[] = {&p};
+    cudaLaunchCooperativeKernel((void*)b, dim3(1), dim3(32), arguments);
+    LAUNCH(c, p);
+    return x;
+}
+""",
+        f"{HEAD}{SOURCE}class Relu(torch.autograd.Function):\n    @staticmethod\n"
+        "    def forward(ctx, x):\n        return ext.f(x)\n"
+        f"{MODEL}        return torch.relu(Relu.apply(x))\n",
+        f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
+        "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
+        "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n",
+    ),
+    detects=("text",),
+    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and "
+    "torch.ops are followed. A kernel beside others that do run is only a note.",
+    mend="Deletes a kernel that is not launched.",
+    check=check,
+)

@@ -1,0 +1,263 @@
+"""CHT004: an earlier call's result is returned again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import cuda_code, descendants, text
+from grader.rules.honesty.data_flow import depends, parameters, tainted
+from grader.rules.honesty.extension_use import holders, mentions
+from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for results that are kept on self, in globals or statics, and returned uncomputed."""
+    code = python_code(source)
+    if code is not None and code.model is not None:
+        names = holders(source, code)
+        for function in code.reached:
+            if isinstance(function, Function):
+                yield from _memoised(source, code, function, names)
+                yield from _kept(source, code, function, names)
+        yield from _replayed(source, code)
+    for unit in source.cuda:
+        yield from _static(unit)
+
+
+def _memoised(
+    source: Source, code: PythonCode, function: Function, names: set[str]
+) -> Iterator[Finding]:
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if code.canonical(called) not in MEMOISERS or not parameters(function):
+            continue
+        is_forward = function is code.method("forward")
+        if is_forward or any(
+            isinstance(node, ast.Call) and mentions(node.func, names) and node.args
+            for node in ast.walk(function)
+        ):
+            yield RULE.finding(
+                source.place(decorator),
+                f"{function.name} remembers its results by its arguments: the same tensor object "
+                "with new values gets the old result",
+                data={"rejects": True},
+            )
+
+
+def _kept(
+    source: Source, code: PythonCode, function: Function, names: set[str]
+) -> Iterator[Finding]:
+    """Find returns of something that an earlier call stored, without a store on the way."""
+    inputs = set(parameters(function))
+
+    def starts(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and mentions(node.func, names)
+
+    values = tainted(function, inputs, starts)
+    stores = [
+        (place, node)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and depends(node.value, values, starts)
+        for target in node.targets
+        if (place := _place(code, function, target))
+    ]
+    if not stores:
+        return
+    local = {name for name in values if not name.startswith("self.")}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Return) or node.value is None:
+            continue
+        for expression, at in _returned(function, node):
+            place = _read_purely(code, function, expression, {place for place, _ in stores})
+            if place is None or any(
+                one == place and _before(code, store, at) for one, store in stores
+            ):
+                continue
+            if place.startswith("self.") or place in _globals(function) or place not in local:
+                yield RULE.finding(
+                    source.place(at),
+                    f"{place} holds the result of an earlier call (line "
+                    f"{next(s.lineno for one, s in stores if one == place)}), and this returns it "
+                    "without computing anything",
+                    data={"rejects": True},
+                )
+                return
+
+
+def _place(code: PythonCode, function: Function, target: ast.AST) -> str:
+    """Return where a store goes that outlives the call: `self.cache`, or a global's name."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    match target:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in {
+            "self",
+            "cls",
+            "ModelNew",
+        }:
+            return f"self.{name}"
+        case ast.Name(id=name) if name in _globals(function) or _module_container(
+            code, function, name
+        ):
+            return name
+        case _:
+            return ""
+
+
+def _globals(function: Function) -> set[str]:
+    return {
+        name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
+    }
+
+
+def _module_container(code: PythonCode, function: Function, name: str) -> bool:
+    """Whether a name is a dict or list of the module that the function does not rebind."""
+    rebound = any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for node in ast.walk(function)
+    )
+    return not rebound and any(
+        isinstance(node.value, ast.Dict | ast.List | ast.Call)
+        and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+        for node in code.of(ast.Assign)
+        if code.function_of(node) is None
+    )
+
+
+def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Yield what a return gives back, plain names followed to their assignments."""
+    value = node.value
+    if isinstance(value, ast.Name):
+        for one in ast.walk(function):
+            if isinstance(one, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == value.id for target in one.targets
+            ):
+                yield one.value, one
+    if value is not None:
+        yield value, node
+
+
+def _read_purely(
+    code: PythonCode, function: Function, expression: ast.AST, places: set[str]
+) -> str | None:
+    """Return the store that an expression reads, if it is nothing but that."""
+    here = expression
+    while True:
+        match here:
+            case ast.Subscript(value=inner):
+                here = inner
+            case ast.Call(
+                func=ast.Attribute(value=inner, attr=("get" | "clone" | "detach" | "view"))
+            ):
+                here = inner
+            case _:
+                break
+    place = _place(code, function, here)
+    return place if place in places else None
+
+
+def _before(code: PythonCode, store: ast.stmt, at: ast.stmt) -> bool:
+    """Whether a store surely runs before a statement: it stands earlier in a block around it."""
+    block_owner = code.parents.get(store)
+    around = {at, *code.ancestors(at)}
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(block_owner, field, None)
+        if isinstance(block, list) and store in block:
+            later = block[block.index(store) + 1 :]
+            return any(one in around for one in later)
+    return False
+
+
+def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """A captured CUDA graph that is replayed without the new input copied in."""
+    for function in code.reached:
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        methods = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
+        if "replay" in methods and "copy_" not in methods:
+            node = next(
+                one
+                for one in calls
+                if isinstance(one.func, ast.Attribute) and one.func.attr == "replay"
+            )
+            yield RULE.finding(
+                source.place(node),
+                "a captured CUDA graph is replayed, and the new input is not copied into the "
+                "captured one: it computes the old input's result again",
+                severity="warning",
+            )
+
+
+def _static(unit: Unit) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    for node in code.of("declaration"):
+        function = code.function(node)
+        words = {text(child) for child in node.children if child.type == "storage_class_specifier"}
+        kind = text(node.child_by_field_name("type"))
+        if function is None or "static" not in words or "Tensor" not in kind:
+            continue
+        names = {text(one) for one in descendants(node, "identifier")}
+        for returned in descendants(function.node, "return_statement"):
+            inner = returned.named_child(0)
+            if inner is not None and text(inner).split("[")[0].split(".")[0] in names:
+                early = not any(
+                    launch.node.end_byte < returned.start_byte
+                    for launch in unit.launches
+                    if launch.host_function is function
+                )
+                yield RULE.finding(
+                    unit.place(returned),
+                    f"{text(inner)} is static: "
+                    + (
+                        "an earlier call's tensor is returned before any kernel is launched"
+                        if early
+                        else "every call returns the same buffer, and the next one overwrites it"
+                    ),
+                    severity="error" if early else "warning",
+                )
+                break
+
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
+EXT = 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"])\n'
+MODEL = (
+    f"{HEAD}{EXT}class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.cache = {}\n        self.last = None\n        self.buffer = None\n"
+    "        self.weight = nn.Parameter(torch.ones(3))\n        self.packed = None\n"
+    "    def forward(self, x):\n"
+)
+RULE = Rule(
+    code="CHT004",
+    name="result-reused-between-calls",
+    severity="error",
+    summary="The result of an earlier call is kept and returned again instead of being computed.",
+    why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
+    "shape or call is not computed, and wrong as soon as the values change.",
+    bad=(
+        f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
+        "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n",
+        f"{MODEL}        if self.last is not None:\n            return self.last\n"
+        "        y = ext.f(x)\n        self.last = y\n        return y\n",
+    ),
+    good=(
+        f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
+        "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
+        "        return self.buffer\n",
+        f"{MODEL}        if self.packed is None:\n"
+        "            self.packed = self.weight.t().contiguous()\n"
+        "        return ext.f(x, self.packed)\n",
+        f"{MODEL}        self.last = ext.f(x)\n        return self.last\n",
+    ),
+    detects=("text",),
+    guards="Packed weights, workspaces and output buffers that are written anew are no results; a "
+    "result stored and returned by the same call is fresh.",
+    mend="",
+    check=check,
+)
