@@ -27,6 +27,9 @@ class Placement:
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
         """Make memory that is handed out from now on hold NaN, so that unwritten outputs show."""
 
+    def check_outputs(self, outputs: Sequence[Any]) -> None:
+        """Look at what was returned before its values are copied."""
+
     def synchronize(self) -> None:
         """Wait for all work of the device; raises what it failed with."""
 
@@ -72,7 +75,11 @@ class Simulator(Placement):
         return self._face.to_host(tensor)
 
     def module(self, model: Any) -> Any:
-        return model.cuda() if isinstance(model, torch.nn.Module) else model
+        with self._face._unlogged():
+            return model.cuda() if isinstance(model, torch.nn.Module) else model
+
+    def check_outputs(self, outputs: Sequence[Any]) -> None:
+        self._face.check_outputs(list(outputs))
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
@@ -89,7 +96,10 @@ def place(device: str, options: Mapping[str, Any]) -> Placement:
 
 
 def fill_new_memory_with_nan() -> None:
-    """Make `torch.empty` on the CPU (and so on the simulator) return NaN, or the largest integer."""
+    """Make `torch.empty` on the CPU return NaN, or the largest integer.
+
+    Not for the simulator, which itself knows which bytes nobody has written.
+    """
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
 

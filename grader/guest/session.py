@@ -59,7 +59,7 @@ class Session:
         if self._job["role"] == "reference":
             torch.backends.cuda.matmul.allow_tf32 = False
             torch.backends.cudnn.allow_tf32 = False
-        if self._job["device"] != "cuda":
+        if self._job["device"] == "cpu" and self._job["role"] == "submission":
             fill_new_memory_with_nan()
 
     def run(self) -> None:
@@ -99,17 +99,20 @@ class Session:
         if entry is None:
             raise NameError(f"the code defines no {self._job['entry']}")
         torch.manual_seed(self._job["seed"])
-        model = entry(*(self._placed(value) for value in self._init))
+        model = entry(*(self._placed(self._widened(value)) for value in self._init))
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
         loaded = weights.load(model, self._given)
         return self._place.module(model), loaded
 
+    def _widened(self, value: Any) -> Any:
+        """Return a tensor in float64 where the job runs in it; anything else as it is."""
+        wide = self._job["double"] and isinstance(value, torch.Tensor)
+        return value.double() if wide and value.is_floating_point() else value
+
     def _placed(self, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
-            return value
-        wide = self._job["double"] and value.is_floating_point()
-        return self._place.to_device(value.double() if wide else value)
+        """Return a tensor where the submission is to see it; anything else as it is."""
+        return self._place.to_device(value) if isinstance(value, torch.Tensor) else value
 
     def _ready(self, model: Any, loaded: str) -> None:
         state = weights.tensors_of(model) if self._job["want_state"] else {}
@@ -131,9 +134,10 @@ class Session:
         frames = [self._channel.receive("tensor") for _ in range(frame.header["tensors"])]
         values = json.loads(bytes(frame.body))
         originals = [tensors.from_frame(tensor) for tensor in frames]
-        args = [self._placed(originals[v] if kind == "tensor" else v) for kind, v in values]
+        plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
+        args = [self._placed(value) for value in plain]
         given = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
-        before = [tensors.raw_bytes(self._place.to_host(arg)) for _, arg in given]
+        before = [tensors.raw_bytes(plain[position]) for position, _ in given]
         operators: Counter[str] = Counter()
         try:
             structure, outputs = self._forward(model, args, given, operators)
@@ -167,6 +171,7 @@ class Session:
                 result = model(*args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
+            self._place.check_outputs(leaves)
             captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
         return structure, captured
 

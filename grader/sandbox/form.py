@@ -16,7 +16,6 @@ from typing import Any
 from grader.errors import GraderError
 from grader.sandbox.limits import Limits
 
-
 WARDEN_TIME = 30.0
 """Seconds that a warden has to end a tree; a bomb of a few hundred processes takes a fraction."""
 

@@ -43,7 +43,7 @@ def converse(job: GuestJob, form: Form, limits: Limits) -> GuestReply:
     conversation = Conversation(job, guest, limits, started)
     try:
         reply = conversation.run(outgoing)
-    except (OSError, MemoryError, GraderError) as error:
+    except (OSError, MemoryError, ValueError, GraderError) as error:
         reply = conversation.reply("grader_error", f"{type(error).__name__}: {error}")
     finally:
         guest.kill()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from grader.guest.warden import tree
 from grader.sandbox.form import Guest
 from grader.sandbox.limits import MIB, Limits
-from grader.sandbox.warden import tree
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.errors import GraderError
-from grader.sandbox import interpreter, seccomp, slots, warden
+from grader.guest import warden
+from grader.sandbox import interpreter, seccomp, slots
 from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn, threads_of
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

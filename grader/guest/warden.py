@@ -50,9 +50,18 @@ def main() -> None:
     if guest == 0:
         os.setsid()
         os.execv(sys.argv[3], sys.argv[3:])
+    close_others(lifeline)
     status = watch(guest, lifeline)
     end_all(identity)
     os._exit(status)
+
+
+def close_others(*kept: int) -> None:
+    """Close every descriptor but these and the first three: the guest's ends are the guest's."""
+    low = 3
+    for descriptor in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
 
 
 def watch(guest: int, lifeline: int) -> int:

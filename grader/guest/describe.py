@@ -1,0 +1,178 @@
+"""What a problem file's inputs look like at several sizes, without allocating the large ones.
+
+The host writes variants of the problem's text with smaller numbers. Each is run on torch's `meta`
+device, where tensors have a shape and no values; the smallest that works is run for real, for what
+its values are like. The text is untrusted: all of this happens in a sandbox, and the host checks
+what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+REAL_LIMIT = 1 << 22
+"""Elements of inputs and weights up to which a variant may be run for real."""
+TEXT = 300
+
+
+class On(TorchFunctionMode):
+    """Makes every tensor on one device, whatever device the text asks for."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if func in {torch.Tensor.cuda, torch.nn.Module.cuda}:
+            return args[0]
+        if given.get("device") is not None:
+            given["device"] = self.device
+        return func(*(self._placed(value) for value in args), **given)
+
+    def _placed(self, value: Any) -> Any:
+        return torch.device(self.device) if isinstance(value, torch.device) else value
+
+
+class Volume(TorchDispatchMode):
+    """Counts the elements that operators make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for value in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(value, torch.Tensor):
+                self.elements += value.numel()
+        return result
+
+
+def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts on each text of `options["variants"]`, and on the values of the smallest.
+
+    A variant gives `{"ok", "error", "init", "inputs", "outputs", "flops", "elements", "weights"}`;
+    `values` holds one entry for each input of the variant that `valued` names.
+    """
+    model = vars(module).get("Model")
+    facts = [_facts(model, text, "meta") for text in options.get("variants", ())]
+    for fact, text in zip(facts, options.get("variants", ()), strict=True):
+        if not fact["ok"] and fact.get("size", REAL_LIMIT) < REAL_LIMIT:
+            fact.update(_facts(model, text, "cpu"))
+    order = sorted((f["size"], i) for i, f in enumerate(facts) if f["ok"])
+    values: list[Any] = []
+    valued = None
+    if order and order[0][0] <= REAL_LIMIT:
+        valued = order[0][1]
+        values = _values(options["variants"][valued])
+    return {"variants": facts, "valued": valued, "values": values}
+
+
+def _facts(model: Any, text: str, device: str) -> dict[str, Any]:
+    fact: dict[str, Any] = {"ok": False, "error": "", "size": REAL_LIMIT}
+    try:
+        torch.manual_seed(0)
+        with torch.device(device), On(device), torch.no_grad():
+            inputs, init = _made(text)
+            fact["inputs"] = [_input(value) for value in inputs]
+            fact["init"] = [_plain(value) for value in init]
+            fact["size"] = sum(v.numel() for v in inputs if isinstance(v, torch.Tensor))
+            fact.update(_ran(model, inputs, init))
+        fact["ok"] = True
+    except Exception as error:  # noqa: BLE001 - untrusted text may raise anything
+        fact["error"] = f"{type(error).__name__}: {error}"[:TEXT]
+    return fact
+
+
+def _made(text: str) -> tuple[list[Any], list[Any]]:
+    space: dict[str, Any] = {"__name__": "problem"}
+    exec(compile(text, "problem.py", "exec"), space)  # noqa: S102 - what this guest is for
+    init: Callable[[], Any] = space.get("get_init_inputs", list)
+    made = init()
+    return list(space["get_inputs"]()), list(made.values() if isinstance(made, dict) else made)
+
+
+def _ran(model: Any, inputs: list[Any], init: list[Any]) -> dict[str, Any]:
+    instance = model(*init)
+    weights = instance.state_dict().values() if isinstance(instance, torch.nn.Module) else ()
+    total = sum(value.numel() for value in weights)
+    counter, volume = FlopCounterMode(display=False), Volume()
+    with counter, volume:
+        result = instance(*inputs)
+    outputs = result if isinstance(result, tuple | list) else (result,)
+    return {
+        "outputs": [_input(value) for value in outputs],
+        "flops": int(counter.get_total_flops()),
+        "elements": volume.elements,
+        "weights": total,
+        "fan_in": max((v.numel() // max(v.shape[0], 1) for v in weights if v.dim() > 1), default=1),
+    }
+
+
+def _input(value: Any) -> dict[str, Any]:
+    if isinstance(value, torch.Tensor):
+        dtype = str(value.dtype).removeprefix("torch.")
+        return {"shape": list(value.shape), "dtype": dtype}
+    return {"value": _plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold; raises TypeError for any other."""
+    if isinstance(value, torch.Size | tuple | list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"an argument is a {type(value).__name__}, which is no plain value")
+
+
+def _values(text: str) -> list[Any]:
+    torch.manual_seed(0)
+    with On("cpu"), torch.no_grad():
+        inputs, _ = _made(text)
+    return [_summary(v) if isinstance(v, torch.Tensor) else None for v in inputs]
+
+
+def _summary(tensor: torch.Tensor) -> dict[str, Any]:
+    """Return what the values of a tensor are like; nothing for an empty or complex one."""
+    if tensor.numel() == 0 or tensor.is_complex():
+        return {}
+    values = tensor.detach().double()
+    distinct = torch.unique(values.reshape(-1)[:65536])
+    return {
+        "low": float(values.min()),
+        "high": float(values.max()),
+        "mean": float(values.mean()),
+        "deviation": float(values.std()) if values.numel() > 1 else 0.0,
+        "whole": bool((values == values.round()).all()),
+        "distinct": [float(v) for v in distinct[:4]] if distinct.numel() <= 3 else [],
+        "structure": _structure(values),
+        "contiguous": tensor.is_contiguous(),
+    }
+
+
+def _structure(values: torch.Tensor) -> str:
+    if values.dim() < 2 or values.shape[-1] < 3:
+        return "none"
+    rows = values.sum(dim=-1)
+    if bool((values >= 0).all()) and bool(((rows - 1).abs() < 1e-4).all()):
+        return "simplex"
+    if values.shape[-1] != values.shape[-2]:
+        return "none"
+    checks = {
+        "upper": torch.triu(values),
+        "lower": torch.tril(values),
+        "symmetric": values.transpose(-1, -2),
+    }
+    return next((name for name, other in checks.items() if torch.equal(values, other)), "none")
