@@ -155,7 +155,7 @@ class Simulator:
                 GuestWorkload(w.name, tuple(references.inputs[w.name])) for w in workloads
             ),
             init=group.init,
-            seed=references.seed % 2**63,
+            seed=references.guest_seed,
             state=references.states.get(group.workloads[0].name),
             artifact=self.store.folder("build", build.key) if build.key else None,
             env=environment.env,

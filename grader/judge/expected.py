@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import JsonValue, Weights, Workload
+from grader.records import JsonValue, Weights, Workload, digest
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,16 @@ class References:
     """Parameters and buffers by workload; they go to the submission as well."""
     inputs: Mapping[str, tuple[Array | JsonValue, ...]] = field(default_factory=dict)
     """Arguments of `forward` by workload."""
+
+    @property
+    def guest_seed(self) -> int:
+        """What both constructors run under; tells nothing of the seed of the inputs."""
+        return guest_seed(self.seed)
+
+
+def guest_seed(seed: int) -> int:
+    """Return a seed that a guest may see."""
+    return int(digest("guest seed", str(seed))[:15], 16)
 
 
 def groups(workloads: Sequence[Workload]) -> tuple[Group, ...]:

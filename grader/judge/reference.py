@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.errors import GraderError
-from grader.judge.expected import Expected, Group, References, groups
+from grader.judge.expected import Expected, Group, References, groups, guest_seed
 from grader.judge.inputs import Array, draw_state, make_inputs
 from grader.judge.tolerance import element_count
 from grader.records import JsonValue, Task, Workload
@@ -82,7 +82,7 @@ class _Asking:
             device="cpu",
             workloads=tuple(GuestWorkload(w.name, self.inputs[w.name], None) for w in workloads),
             init=group.init,
-            seed=self.seed % 2**63,
+            seed=guest_seed(self.seed),
             **options,
         )
         return _checked(converse(job, self.form, self.limits))
