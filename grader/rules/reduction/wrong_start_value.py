@@ -1,0 +1,259 @@
+"""RED005: a running value starts at a number that isn't neutral, or isn't set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Rule
+from grader.source.flow import flow
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Declare,
+    Evaluate,
+    Expr,
+    Function,
+    If,
+    Loop,
+    Name,
+    Number,
+    Stmt,
+    Unary,
+    Update,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+MAXIMA = frozenset({"max", "fmax", "fmaxf", "std::max", "__hmax"})
+MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
+NOT_NEGATIVE = ("fabs", "fabsf", "abs", "exp", "expf", "__expf", "sqrt", "sqrtf", "relu")
+SMALLEST = frozenset({"FLT_MIN", "DBL_MIN", "FLT_EPSILON"})
+SCALARS = frozenset(
+    {"float", "double", "int", "scalar_t", "T", "long", "long long", "int64_t", "accscalar_t"}
+)
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look at the accumulators of device functions."""
+    for unit in source.cuda:
+        for function in flow(unit).program.functions:
+            if function.kind != "host":
+                for part in walk(function.body):
+                    if isinstance(part, Declare) and not part.dims and not part.shared:
+                        yield from _accumulator(unit, function, part)
+
+
+def _accumulator(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
+    if start.pointer or start.reference:
+        return
+    if start.init is None:
+        yield from _unset(unit, function, start)
+        return
+    value = _plain(start.init)
+    for fold, node in _folds(function, start.name):
+        wrong = _wrong(fold, value, node)
+        if wrong is not None:
+            good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
+            yield RULE.finding(
+                unit.place(start.node),
+                f"`{start.name}` starts at {wrong}, which is no neutral start of a {_NAMES[fold]}: {_EFFECT[fold]}",
+                fixes=fix(f"start the {_NAMES[fold]} at {good}",
+                          [unit.edit(start.init.node.start_byte, start.init.node.end_byte, good)]),
+                data={"variable": start.name},
+            )  # fmt: skip
+            return
+
+
+_NAMES = {"max": "maximum", "min": "minimum", "product": "product"}
+_EFFECT = {
+    "max": "where all values are smaller, it is the result",
+    "min": "where all values are larger, it is the result",
+    "product": "the result is always 0",
+}
+
+
+def _plain(expr: Expr) -> Expr:
+    while isinstance(expr, Cast) or (
+        isinstance(expr, Call) and len(expr.args) == 1 and expr.name in SCALARS
+    ):
+        expr = expr.operand if isinstance(expr, Cast) else expr.args[0]
+    return expr
+
+
+def _wrong(fold: str, value: Expr, operand: Expr) -> str | None:
+    """Return the start value's name where it is wrong for the fold."""
+    if isinstance(value, Name) and fold == "max" and value.id in SMALLEST:
+        return f"{value.id}, the smallest positive number"
+    number: float | None = float(value.value) if isinstance(value, Number) else None
+    if isinstance(value, Unary) and value.op == "-" and isinstance(value.operand, Number):
+        number = -float(value.operand.value)
+    if number is None or _known_sign(operand):
+        return None
+    if fold == "max" and -1.5 <= number <= 1e-3:
+        return f"{number:g}"
+    if fold == "min" and -1e-3 <= number <= 1.5:
+        return f"{number:g}"
+    return "0" if fold == "product" and number == 0 else None
+
+
+def _known_sign(operand: Expr) -> bool:
+    """Whether a value that is folded in can't be negative (or can't be told from indices)."""
+    for part in walk(operand):
+        if isinstance(part, Call) and part.name.startswith(NOT_NEGATIVE):
+            return True
+        if isinstance(part, Binary) and part.op == "*" and _same(part.left, part.right):
+            return True
+        if isinstance(part, Name) and any(
+            w in part.id.lower() for w in ("abs", "sq", "count", "len", "idx", "exp")
+        ):
+            return True
+    return not any(isinstance(p, Name) for p in walk(operand))
+
+
+def _same(one: Expr, other: Expr) -> bool:
+    return bool(
+        one.node is not None and other.node is not None and one.node.text == other.node.text
+    )
+
+
+def _folds(function: Function, name: str) -> Iterator[tuple[str, Expr]]:
+    """Yield how a variable is folded in loops, and with what."""
+    for loop in walk(function.body):
+        if not isinstance(loop, Loop):
+            continue
+        declared = {p.name for p in walk(loop.body) if isinstance(p, Declare)}
+        if name in declared:
+            continue
+        for part in walk(loop.body):
+            found = _fold(part, name)
+            if found is not None:
+                yield found
+
+
+def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
+    if isinstance(part, Assign) and isinstance(part.target, Name) and part.target.id == name:
+        value = part.value
+        if part.op == "*=":
+            return "product", value
+        if part.op == "=" and isinstance(value, Call) and len(value.args) == 2:
+            kind = "max" if value.name in MAXIMA else "min" if value.name in MINIMA else ""
+            mine = [a for a in value.args if isinstance(a, Name) and a.id == name]
+            others = [a for a in value.args if not (isinstance(a, Name) and a.id == name)]
+            return (kind, others[0]) if kind and mine and others else None
+    if isinstance(part, If) and isinstance(part.test, Binary) and part.test.op in {">", "<"}:
+        return _guarded(part, part.test, name)
+    return None
+
+
+def _guarded(part: If, test: Binary, name: str) -> tuple[str, Expr] | None:
+    """Return the fold of `if (v > m) m = v;`."""
+    sets = [
+        p for p in walk(part.then)
+        if isinstance(p, Assign) and p.op == "=" and isinstance(p.target, Name) and p.target.id == name
+    ]  # fmt: skip
+    if not sets or not isinstance(test.right, Name) or test.right.id != name:
+        return None
+    if not _same(sets[0].value, test.left):
+        return None
+    return ("max" if test.op == ">" else "min"), test.left
+
+
+def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
+    """Report a scalar that is added to before anything is assigned to it."""
+    if start.type not in SCALARS or start.extern:
+        return
+    first = _first_use(function, start)
+    if isinstance(first, Assign) and first.op in {"+=", "-=", "*="}:
+        yield RULE.finding(
+            unit.place(first.node),
+            f"`{start.name}` is never set before line {unit.place(first.node).line} adds to it: the sum starts with "
+            "whatever the register held",
+            fixes=fix("start it at 0", [unit.edit(
+                start.node.end_byte - 1, start.node.end_byte - 1, " = 0")] if _alone(start) else []),
+            data={"variable": start.name},
+        )  # fmt: skip
+
+
+def _alone(start: Declare) -> bool:
+    declarators = [
+        i
+        for i in range(start.node.child_count)
+        if start.node.field_name_for_child(i) == "declarator"
+    ]
+    return len(declarators) == 1
+
+
+def _first_use(function: Function, start: Declare) -> Expr | None:
+    """Return the first expression after a declaration that uses the variable."""
+    for part in walk(function.body):
+        if isinstance(part, Declare | Loop | If | Evaluate) or not isinstance(part, Expr):
+            continue
+        if part.node is None or part.node.start_byte < start.node.end_byte:
+            continue
+        if (
+            isinstance(part, Assign | Update)
+            and isinstance(part.target, Name)
+            and part.target.id == start.name
+        ):
+            return part
+        if isinstance(part, Name) and part.id == start.name:
+            return part
+    return None
+
+
+RULE = Rule(
+    code="RED005",
+    name="wrong-start-value",
+    severity="error",
+    summary="The running value starts at a number that is not neutral, or is not set at all, so the "
+    "result is off.",
+    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product "
+    "at 1, a sum at 0. `FLT_MIN` is the smallest positive number, not the most negative one: the "
+    "maximum of a row of negative values then comes out as a tiny positive number.",
+    bad=(
+        """
+__global__ void peak(const float* x, float* y, int n) {
+    float m = FLT_MIN;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+    y[0] = m;
+}
+""",
+        """
+__global__ void total(const float* x, float* y, int n) {
+    float sum;
+    for (int i = 0; i < n; ++i) sum += x[i];
+    y[0] = sum;
+}
+""",
+    ),
+    good=(
+        """
+__global__ void peak(const float* x, float* y, int n) {
+    float m = -INFINITY;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+    y[0] = m;
+}
+""",
+        """
+__global__ void peak(const float* x, float* y, int n) {
+    float m = 0.0f, sum;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, fabsf(x[i]));
+    sum = 0.0f;
+    for (int i = 0; i < n; ++i) sum += x[i];
+    y[0] = m + sum;
+}
+""",
+    ),
+    detects=("text",),
+    guards="A maximum over values that can't be negative (absolute values, squares, exponentials, "
+    "indices) may start at 0, and whatever starts from the first element is fine.",
+    mend="Puts the neutral value there.",
+    check=check,
+)
