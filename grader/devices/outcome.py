@@ -1,4 +1,4 @@
-"""What became of a run on the simulator: the guest's answer and the simulator's report, as one status."""
+"""How a run on the simulator ended: the guest's answer and the simulator's report as one status."""
 
 from __future__ import annotations
 

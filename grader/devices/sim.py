@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.prepare import Prepared
+from grader.build.prepare import Prepared, prepare
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
 from grader.devices.outcome import run_of
@@ -75,21 +75,19 @@ class Simulator:
         return Readiness(ok=True)
 
     def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
-        """Compile a submission; the artifact goes to the store."""
-        key = digest("sim artifact", self.identity, submission.key)
-        with self.store.new_folder("build", key) as folder:
-            made = building.build(
-                submission,
-                device="sim",
-                mode=self.options.build,
-                form=self.form,
-                limits=self._limits(self.options.build_seconds),
-                prepared=self.prepared,
-                artifact_dir=folder,
-                init=init,
-                guest=self.guest_options(),
-            )
-        return made.model_copy(update={"key": key}) if made.status == "built" else made
+        """Compile a submission; the artifact is kept beside the store's other files."""
+        return building.build(
+            submission,
+            device="sim",
+            mode=self.options.build,
+            form=self.form,
+            limits=self._limits(self.options.build_seconds),
+            prepared=self.prepared,
+            artifact_dir=self._artifacts,
+            arch=self.gpu.arch,
+            init=init,
+            options=self._guest_options(),
+        )
 
     def run(
         self, submission: Submission, build: Build, task: Task, references: References
@@ -157,13 +155,13 @@ class Simulator:
             init=group.init,
             seed=references.guest_seed,
             state=references.states.get(group.workloads[0].name),
-            artifact=self.store.folder("build", build.key) if build.key else None,
-            env=environment.env,
+            artifact=building.artifact(self._artifacts, build) if build.key else None,
+            env=environment.variables,
             read_only=(*environment.read_only, self.torch_library.parent),
-            options={**self.guest_options(build), "log_operators": False},
+            options={**self._guest_options(build), "log_operators": False},
         )
 
-    def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
+    def _guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
         """Return what `grader.guest.cuda_face.install` is given."""
         return {
             "library": str(self.prepared.library),
@@ -173,6 +171,10 @@ class Simulator:
             "simulator": {"seconds": self._seconds},
             "registers": {r.kernel: r.registers for r in build.resources} if build else {},
         }
+
+    @property
+    def _artifacts(self) -> Path:
+        return self.store.root / "builds"
 
     @property
     def _seconds(self) -> float:
@@ -211,12 +213,10 @@ def open_simulator(
     """
     model = gpu(options.gpu)
     toolchain = building.discover()
-    prepared = building.prepare(toolchain, preparing)
+    prepared = prepare(toolchain, preparing)
     if prepared.library is None or toolchain.torch is None or toolchain.gxx is None:
         raise GraderError("the simulator's library could not be built")
     preparing("compiling the simulator's torch device")
-    headers = torch_library.TorchHeaders(
-        toolchain.torch, toolchain.torch_version, toolchain.cuda_includes
-    )
+    headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
     library = torch_library.build(prepared.library.parent, toolchain.gxx, headers, prepared.library)
     return Simulator(options, form, store, prepared, library, model)

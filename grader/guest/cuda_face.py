@@ -33,8 +33,8 @@ def install(options: Mapping[str, Any]) -> None:
         ValueError: a setting that the simulator doesn't know.
 
     """
-    runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)
-    backend = ctypes.CDLL(options["torch_library"], mode=ctypes.RTLD_GLOBAL)
+    runtime = ctypes.CDLL(options["library"])  # first: the others find it loaded
+    backend = ctypes.CDLL(options["torch_library"])
     for function in (runtime.kgsim_report, backend.kgsim_torch_operators):
         function.restype = ctypes.c_void_p
     runtime.kgsim_memory.restype = ctypes.c_uint64

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grader.records import Evidence, JsonValue, Launch, LineCount, Place
-from grader.simulator.wording import KINDS, sentence
+from grader.simulator.wording import KINDS, OF_THE_HOST, sentence
 from grader.source import Source
+
+__all__ = ["KINDS", "OF_THE_HOST", "Outcome", "outcome", "to_evidence"]
 
 MOST_FINDINGS = 200
 MOST_LINES = 2000
@@ -68,6 +70,7 @@ def to_evidence(
     evidence = (
         *reader.findings(core),
         *reader.launch_errors(host),
+        *reader.host_pointers(host),
         *reader.unwritten(_dict(report).get("unwritten")),
     )
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))
@@ -112,6 +115,20 @@ class _Reader:
                 place=self._launch_place(kernel),
                 workload=self._workload,
                 data={"kernel": kernel, "error": error, "seen": seen},
+            )
+
+    def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
+        for entry in _entries(host.get("host_pointers"), 50):
+            kernel, parameter = self._kernel(entry), _int(entry.get("parameter"))
+            null = entry.get("null") is True
+            what = "a null pointer" if null else "memory of the CPU, not of the GPU"
+            yield Evidence(
+                kind="simulator",
+                code="null-pointer" if null else "host-memory",
+                text=f"{kernel} accesses memory that it can't: argument {parameter + 1} is {what}.",
+                place=self._launch_place(kernel),
+                workload=self._workload,
+                data={"kernel": kernel, "parameter": parameter},
             )
 
     def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:

@@ -24,7 +24,6 @@ class TorchHeaders:
     torch: Path
     """torch's package folder."""
     version: str
-    cuda_includes: tuple[Path, ...]
     cxx11_abi: bool = True
 
 
@@ -55,7 +54,7 @@ def _build(
     folder: Path, cxx: Path, headers: TorchHeaders, runtime: Path, sources: Sequence[Path]
 ) -> None:
     include = headers.torch / "include"
-    folders = [include, include / "torch" / "csrc" / "api" / "include", *headers.cuda_includes]
+    folders = [include, include / "torch" / "csrc" / "api" / "include"]
     flags = [
         "-std=c++20",
         "-O1",

@@ -10,7 +10,6 @@ KINDS: Mapping[str, str] = {
     "out-of-bounds": "Global memory is accessed outside of every tensor and allocation",
     "use-after-free": "Memory is accessed that was freed",
     "misaligned": "An address is not a multiple of the access's size",
-    "host-memory": "A kernel accesses memory of the host",
     "shared-out-of-bounds": "Shared memory is accessed outside of what the block has",
     "local-out-of-bounds": "A thread's own array is accessed outside of its bounds",
     "uninit-shared-read": "Shared memory is read that no thread of the block has written",
@@ -32,7 +31,16 @@ KINDS: Mapping[str, str] = {
     "trap": "A trap instruction is executed",
     "stack-overflow": "Calls nest deeper than a thread's stack",
 }
-"""Kinds of findings, each with what it means."""
+"""Kinds of findings in kernels, each with what it means."""
+
+OF_THE_HOST = (
+    "launch-error",
+    "launch-error-unseen",
+    "host-memory",
+    "null-pointer",
+    "unwritten-output",
+)
+"""Kinds that are seen around kernels."""
 
 
 def sentence(kind: str, data: Mapping[str, JsonValue], text: str) -> str:

@@ -40,19 +40,16 @@ Heap& heap() {
 
 bool counts(int kind) { return kind == kKindDevice || kind == kKindManaged; }
 
-RegionKind region_kind(int kind) {
-    return kind == kKindHost ? RegionKind::host : RegionKind::allocation;
-}
-
 void note_size(Heap& all, const Block& block, int sign) {
     if (!counts(block.kind)) return;
     all.allocated += sign * static_cast<int64_t>(block.bytes);
     all.peak = std::max(all.peak, all.allocated);
 }
 
+// The host's own memory is no region: kernels can't touch it.
 void register_block(uint64_t base, const Block& block, bool unwritten) {
-    const char* name = block.kind == kKindHost ? "memory of the host" : "device memory";
-    add_region(base, block.bytes, name, region_kind(block.kind), {false, unwritten});
+    if (block.kind == kKindHost) return;
+    add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten});
 }
 
 std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
@@ -98,7 +95,7 @@ KG_API void* kgsim_alloc(size_t bytes, int kind) {
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
     note_size(all, block, 1);
-    register_block(base, block, kind != kKindHost);
+    register_block(base, block, true);
     return data;
 }
 
@@ -114,7 +111,7 @@ KG_API void kgsim_free(void* data) {
         block = found->second;
         all.blocks.erase(found);
         note_size(all, block, -1);
-        free_region(base);
+        if (block.kind != kKindHost) free_region(base);
     }
     void* raw = static_cast<char*>(data) - kGuard;
     if (block.mapped) {

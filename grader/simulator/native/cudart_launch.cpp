@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include "cudart_module.hpp"
+#include "guard_alloc.hpp"
 #include "occupancy.hpp"
 #include "runtime.hpp"
 
@@ -103,6 +105,33 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
     return finish(refusal.error);
 }
 
+// Parameters that hold an address which no kernel can use.
+std::vector<HostPointer> unusable(const HostKernel& kernel, void** args) {
+    std::vector<HostPointer> found;
+    for (size_t i = 0; i < kernel.info.params.size(); ++i) {
+        if (kernel.info.params[i].size != sizeof(void*)) continue;
+        const void* value;
+        std::memcpy(&value, args[i], sizeof value);
+        if (value == nullptr || kgsim_kind(value) == kKindHost)
+            found.push_back({kernel.name, static_cast<int>(i), value == nullptr});
+    }
+    return found;
+}
+
+// A GPU stops at addresses that it has not mapped; what lies a little outside of a tensor is mapped,
+// and stays a finding only.
+void note_illegal_access(const HostKernel& kernel, void** args) {
+    const auto found = unusable(kernel, args);
+    if (found.empty()) return;
+    auto& state = runtime();
+    {
+        std::lock_guard lock(state.mutex);
+        for (const auto& pointer : found)
+            if (state.host_pointers.size() < 50) state.host_pointers.push_back(pointer);
+    }
+    make_sticky(cudaErrorIllegalAddress, "CUDA error: an illegal memory access was encountered");
+}
+
 // What becomes of a launch that ended in `result`, as the host code will see it.
 cudaError_t conclude(const LaunchResult& result) {
     auto& state = runtime();
@@ -163,6 +192,7 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     state.device_seconds += result.seconds;
     // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
     state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);
+    if (result.illegal_access) note_illegal_access(kernel, args);
     return conclude(result);
 }
 

@@ -93,6 +93,15 @@ std::string fits_json(const std::map<std::string, Fit>& fits) {
     return out + "]";
 }
 
+std::string host_pointers_json(const std::vector<HostPointer>& pointers) {
+    std::string out = "[";
+    for (const auto& pointer : pointers)
+        out += (out.size() > 1 ? ",{" : "{") + std::string("\"kernel\":") + json_text(pointer.kernel) +
+               ",\"parameter\":" + std::to_string(pointer.parameter) +
+               ",\"null\":" + (pointer.null ? "true" : "false") + "}";
+    return out + "]";
+}
+
 std::string names_json() {
     std::string out = "{";
     for (const auto& [name, text] : demangled_names())
@@ -109,6 +118,7 @@ std::string host_json() {
     out += ",\"hung\":" + json_text(state.hung);
     out += ",\"over_budget\":" + json_text(state.over_budget);
     out += ",\"launch_errors\":" + launch_errors_json(state.launch_errors);
+    out += ",\"host_pointers\":" + host_pointers_json(state.host_pointers);
     out += ",\"fits\":" + fits_json(state.fits);
     out += ",\"names\":" + names_json();
     out += ",\"not_run\":" + counts_json(state.not_run);
@@ -154,6 +164,7 @@ KG_API void kgsim_reset() {
     state.not_run.clear();
     state.calls.clear();
     state.fits.clear();
+    state.host_pointers.clear();
     state.over_budget.clear();
     state.device_seconds = 0;
     state.last = cudaSuccess;

@@ -1,18 +1,12 @@
-// What torch needs of a device besides operators: its memory, its guard, and the functions of
-// libc10_cuda and libtorch_cuda that extensions call. One device, no asynchrony: everything is done
-// when the call returns.
-
-#define C10_CUDA_NO_CMAKE_CONFIGURE_FILE  // CPU wheels ship c10/cuda without it
+// What torch needs of a device besides operators: its memory, its guard, its hooks. One device, no
+// asynchrony: everything is done when the call returns.
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/cuda/CUDAStream.h>
-#include <cuda_runtime_api.h>
 
 #include <cstring>
-#include <ostream>
 #include <utility>
 
 #include "device_log.hpp"
@@ -121,7 +115,7 @@ struct SimulatedHooks final : at::CUDAHooksInterface {
   bool hasPrimaryContext(DeviceIndex) const override { return true; }
   bool compiledWithCuDNN() const override { return false; }
   long versionCuDNN() const override { return 91000; }
-  long versionCUDART() const override { return CUDART_VERSION; }
+  long versionCUDART() const override { return 13000; }
   // Not in every torch, hence without `override`.
   long versionRuntimeCuDNN() const { return 91000; }
   bool isGPUArch(const std::vector<std::string>&, DeviceIndex = -1) const { return false; }
@@ -173,57 +167,3 @@ extern "C" __attribute__((visibility("default"))) void kgsim_torch_install() {
   register_operators();
   watch_operators();
 }
-
-// ---------------------------------------------------------------- libc10_cuda's functions
-
-namespace c10::cuda {
-
-namespace {
-
-void check(cudaError_t error) {
-  TORCH_CHECK(error == cudaSuccess, "CUDA error: ", cudaGetErrorString(error));
-}
-
-}  // namespace
-
-cudaStream_t CUDAStream::stream() const { return reinterpret_cast<cudaStream_t>(stream_.id()); }
-
-CUDAStream getDefaultCUDAStream(DeviceIndex) { return CUDAStream(SimulatedGuard::named(0)); }
-CUDAStream getCurrentCUDAStream(DeviceIndex) {
-  return CUDAStream(SimulatedGuard::named(SimulatedGuard::stream));
-}
-void setCurrentCUDAStream(CUDAStream stream) { SimulatedGuard::stream = stream.id(); }
-CUDAStream getStreamFromPool(const bool, DeviceIndex) {
-  return CUDAStream(SimulatedGuard::named(SimulatedGuard::next_stream()));
-}
-CUDAStream getStreamFromPool(const int, DeviceIndex) {
-  return CUDAStream(SimulatedGuard::named(SimulatedGuard::next_stream()));
-}
-CUDAStream getStreamFromExternal(cudaStream_t stream, DeviceIndex) {
-  return CUDAStream(SimulatedGuard::named(reinterpret_cast<c10::StreamId>(stream)));
-}
-std::ostream& operator<<(std::ostream& out, const CUDAStream& stream) { return out << stream.unwrap(); }
-
-DeviceIndex device_count() noexcept { return 1; }
-DeviceIndex device_count_ensure_non_zero() { return 1; }
-DeviceIndex current_device() { return 0; }
-void set_device(DeviceIndex device, const bool) { check(cudaSetDevice(device)); }
-void device_synchronize() { check(cudaDeviceSynchronize()); }
-void warn_or_error_on_sync() {}
-cudaError_t GetDeviceCount(int* count) { return cudaGetDeviceCount(count); }
-cudaError_t GetDevice(DeviceIndex* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-cudaError_t SetDevice(DeviceIndex device, const bool) { return cudaSetDevice(device); }
-cudaError_t MaybeSetDevice(DeviceIndex device) { return cudaSetDevice(device); }
-DeviceIndex ExchangeDevice(DeviceIndex device) {
-  set_device(device, false);
-  return 0;
-}
-DeviceIndex MaybeExchangeDevice(DeviceIndex device) { return ExchangeDevice(device); }
-void SetTargetDevice() {}
-bool hasPrimaryContext(DeviceIndex) { return true; }
-std::optional<DeviceIndex> getDeviceIndexWithPrimaryContext() { return 0; }
-
-}  // namespace c10::cuda

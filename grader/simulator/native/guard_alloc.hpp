@@ -24,5 +24,4 @@ uint64_t kgsim_memory(int what);
 // The error that took the context, or one that a launch left; null if there is none.
 const char* kgsim_lost(void);
 const char* kgsim_launch_error(void);
-void kgsim_missing(const char* feature);
 }

@@ -42,6 +42,13 @@ struct LaunchError {
     bool seen = false;
 };
 
+// A kernel that was given an address of the host's and went wrong in memory.
+struct HostPointer {
+    std::string kernel;
+    int parameter;  // from 0
+    bool null;
+};
+
 // One kind of launch, and how full it can make a multiprocessor.
 struct Fit {
     uint64_t threads, shared;
@@ -61,6 +68,7 @@ struct Runtime {
     std::map<std::string, uint64_t> not_run;  // features that the simulator lacks
     std::map<std::string, uint64_t> calls;    // runtime functions, by name
     std::map<std::string, int> registers;     // by kernel, as ptxas said
+    std::vector<HostPointer> host_pointers;
     std::map<std::string, Fit> fits;          // by kernel, threads and shared bytes
     double device_seconds = 0;                // wall-clock time inside launches
     double device_time = 0;                   // made-up clock of events

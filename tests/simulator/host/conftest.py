@@ -1,0 +1,50 @@
+"""The simulator's library, a compiled program, and a host that uses both."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.build.toolchain import discover
+from grader.simulator import library
+from grader.simulator.gpus import GPUS
+
+from .runtime_host import Host
+
+KERNELS = Path(__file__).parent / "kernels.cu"
+
+
+@pytest.fixture(scope="session")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from grader.build.prepare import cache_folder
+
+    gxx = discover().gxx
+    if gxx is None:
+        pytest.skip("no g++")
+    return library.build(cache_folder() / "simulator", gxx)
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    nvcc = discover().nvcc
+    if nvcc is None:
+        pytest.skip("no nvcc")
+    output = tmp_path_factory.mktemp("ptx") / "kernels.ptx"
+    subprocess.run(
+        [str(nvcc), "-ptx", "-lineinfo", "-arch=compute_90", str(KERNELS), "-o", str(output)],
+        check=True,
+    )
+    return output.read_text()
+
+
+@pytest.fixture
+def host(runtime: Path, tmp_path: Path) -> Host:
+    """A library of its own for each test: its state is the process'."""
+    copy = tmp_path / "libkgsim.so"
+    shutil.copy(runtime, copy)
+    made = Host(copy)
+    made.use(GPUS["h100"])
+    return made

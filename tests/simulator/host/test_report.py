@@ -1,0 +1,179 @@
+"""Reports come from a process that ran generated code: read them right, and survive any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.simulator import report
+from grader.source import parse
+
+CODE = '''import torch
+from torch.utils.cpp_extension import load_inline
+
+source = """
+#include <torch/extension.h>
+__global__ void total(const float* x, float* y) {
+    __shared__ float part[256];
+    part[threadIdx.x] = x[threadIdx.x];
+    y[0] = part[threadIdx.x ^ 1];
+}
+void run(torch::Tensor x, torch::Tensor y) {
+    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+}
+"""
+module = load_inline(name="total", cpp_sources="void run(torch::Tensor x, torch::Tensor y);",
+                     cuda_sources=source, functions=["run"])
+'''
+SOURCE = parse(CODE)
+LINES = CODE.splitlines()
+READ = next(i for i, line in enumerate(LINES, 1) if "part[threadIdx.x ^ 1]" in line)
+WRITE = next(i for i, line in enumerate(LINES, 1) if "= x[threadIdx.x]" in line)
+
+
+def compiled(line: int) -> int:
+    """Line in cuda.cu: load_inline puts three includes before the string, which opens on line 4."""
+    return line - 4 + 1 + 3
+
+
+def finding(**more: Any) -> dict[str, Any]:
+    return {
+        "kind": "race",
+        "kernel": "_Z5totalPKfPf",
+        "file": "/scratch/extensions/total/cuda.cu",
+        "line": compiled(READ),
+        "frames": [["/scratch/extensions/total/cuda.cu", compiled(READ)]],
+        "count": 17,
+        "block": [0, 0, 0],
+        "thread": [3, 0, 0],
+        "other": {
+            "file": "/scratch/extensions/total/cuda.cu",
+            "line": compiled(WRITE),
+            "frames": [],
+            "block": [0, 0, 0],
+            "thread": [2, 0, 0],
+            "what": "write",
+        },
+        "text": "Threads 2 and 3 race",
+        "data": {"offset": 8},
+        **more,
+    }
+
+
+def test_a_race_is_evidence_at_both_lines() -> None:
+    seen = {
+        "core": {"findings": [finding()]},
+        "host": {"names": {"_Z5totalPKfPf": "total(float const*, float*)"}},
+    }
+    (evidence,), _, _ = report.to_evidence(seen, SOURCE, "w")
+    assert evidence.place is not None
+    assert evidence.place.line == READ
+    assert [place.line for place in evidence.related] == [WRITE]
+    assert evidence.count == 17
+    assert evidence.data["kernel"] == "total"
+    assert evidence.data["other_thread"] == [2, 0, 0]
+    assert evidence.workload == "w"
+
+
+def test_lines_in_headers_are_led_back_to_the_submission() -> None:
+    frames = [["/usr/include/cuda_fp16.hpp", 100], ["x/total/cuda.cu", compiled(WRITE)]]
+    entry = finding(file="", line=0, frames=frames)
+    (evidence,), _, _ = report.to_evidence({"core": {"findings": [entry]}}, SOURCE)
+    assert evidence.place is not None
+    assert evidence.place.line == WRITE
+
+
+def test_counts_stand_at_lines() -> None:
+    line = {
+        "kernel": "_Z5totalPKfPf",
+        "file": "cuda.cu",
+        "line": compiled(WRITE),
+        "instructions": {"integer": 4, "load_global": 2},
+        "accesses": 256,
+        "sectors": 32,
+        "ideal_sectors": 32,
+        "requests": 8,
+    }
+    _, (count,), _ = report.to_evidence({"core": {"lines": [line]}}, SOURCE)
+    assert (count.line, count.instructions, count.sectors) == (WRITE, 6, 32)
+
+
+def test_launches_know_their_occupancy() -> None:
+    launch = {"kernel": "k", "grid": [4, 1, 1], "block": [256, 1, 1], "shared": 0, "count": 2}
+    fit = {
+        "kernel": "k",
+        "threads": 256,
+        "shared": 0,
+        "registers": 32,
+        "blocks": 2,
+        "limiter": "registers",
+        "warps": 16,
+        "most_warps": 64,
+    }
+    seen = {"core": {"launches": [launch]}, "host": {"fits": [fit]}}
+    _, _, (found,) = report.to_evidence(seen, SOURCE)
+    assert found.limits["occupancy"] == 0.25
+    assert found.limits["limiter"] == "registers"
+
+
+def test_a_launch_error_that_nobody_asked_for_is_said_so() -> None:
+    error = {"kernel": "k", "error": "cudaErrorInvalidConfiguration", "reason": "2048 threads"}
+    host = {"launch_errors": [{**error, "seen": False}, {**error, "seen": True}]}
+    evidence, _, _ = report.to_evidence({"host": host}, SOURCE)
+    assert [item.code for item in evidence] == ["launch-error-unseen", "launch-error"]
+    assert "never asks" in evidence[0].text
+
+
+def test_names_lose_return_type_and_parameters() -> None:
+    assert report._short("void sum<float>(float const*, (anonymous namespace)::F)") == "sum<float>"
+    assert report._short("main") == "main"
+
+
+def test_what_is_no_kind_of_ours_is_dropped() -> None:
+    entries = [finding(kind="verdict-correct"), finding(kind=7), "no dict", None]
+    assert report.to_evidence({"core": {"findings": entries}}, SOURCE) == ((), (), ())
+
+
+junk = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["race", "cuda.cu", "/a/total/cuda.cu", "core", "\x1b[31m"]),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from(
+                "core host findings launches lines kind kernel file line frames count block thread"
+                " other text data names fits not_run operators unwritten shape bytes of hung sticky"
+                " launch_errors grid shared instructions accesses seen".split()
+            ),
+            inner,
+            max_size=8,
+        )
+    ),
+    max_leaves=40,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(junk)
+def test_any_json_is_survived(value: Any) -> None:
+    evidence, counts, launches = report.to_evidence(value, SOURCE)
+    outcome = report.outcome(value)
+    for item in evidence:
+        assert item.code in {*report.KINDS, *report.OF_THE_HOST}
+        assert item.text.isprintable()
+        item.model_dump_json()
+    assert all(count.model_dump_json() for count in counts)
+    assert all(launch.model_dump_json() for launch in launches)
+    assert outcome.hung.isprintable()
+
+
+def test_no_report_is_too_long() -> None:
+    entries = [finding() for _ in range(report.MOST_FINDINGS + 100)]
+    evidence, _, _ = report.to_evidence({"core": {"findings": entries}}, SOURCE)
+    assert len(evidence) == report.MOST_FINDINGS
