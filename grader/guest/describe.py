@@ -1,13 +1,14 @@
 """What a problem file's inputs look like at several sizes, without allocating the large ones.
 
 The host writes variants of the problem's text with smaller numbers. Each is run on torch's `meta`
-device, where tensors have a shape and no values; the smallest that works is run for real, for what
-its values are like. The text is untrusted: all of this happens in a sandbox, and the host checks
+device, where tensors have a shape and no values; inputs of small ones are made for real, for what
+their values are like. The text is untrusted: all of this happens in a sandbox, and the host checks
 what comes back.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -19,10 +20,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 REAL_LIMIT = 1 << 22
 """Elements of inputs and weights up to which a variant may be run for real."""
+VALUES_LIMIT = 1 << 18
+"""Elements of the inputs whose values are looked at."""
 TEXT = 300
 
 
-class On(TorchFunctionMode):
+class On(TorchFunctionMode):  # type: ignore[misc]
     """Makes every tensor on one device, whatever device the text asks for."""
 
     def __init__(self, device: str) -> None:
@@ -43,16 +46,14 @@ class On(TorchFunctionMode):
         return torch.device(self.device) if isinstance(value, torch.device) else value
 
 
-class Volume(TorchDispatchMode):
+class Volume(TorchDispatchMode):  # type: ignore[misc]
     """Counts the elements that operators make."""
 
     def __init__(self) -> None:
         super().__init__()
         self.elements = 0
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for value in result if isinstance(result, tuple | list) else (result,):
             if isinstance(value, torch.Tensor):
@@ -61,23 +62,54 @@ class Volume(TorchDispatchMode):
 
 
 def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts on each text of `options["variants"]`, and on the values of the smallest.
+    """Return what is known of a problem at several sizes.
 
-    A variant gives `{"ok", "error", "init", "inputs", "outputs", "flops", "elements", "weights"}`;
-    `values` holds one entry for each input of the variant that `valued` names.
+    `options["full"]` is its text as it is: only the shapes of its inputs are asked for. Each of
+    `options["chains"]` is a list of smaller variants from the smallest on; the reference is run on
+    each until one costs more than `options["most"]` allows. The answer has `full`, `chains` (facts
+    on each variant that was reached) and `values` (for each input, what its values are like).
     """
     model = vars(module).get("Model")
-    facts = [_facts(model, text, "meta") for text in options.get("variants", ())]
-    for fact, text in zip(facts, options.get("variants", ()), strict=True):
-        if not fact["ok"] and fact.get("size", REAL_LIMIT) < REAL_LIMIT:
-            fact.update(_facts(model, text, "cpu"))
-    order = sorted((f["size"], i) for i, f in enumerate(facts) if f["ok"])
-    values: list[Any] = []
-    valued = None
-    if order and order[0][0] <= REAL_LIMIT:
-        valued = order[0][1]
-        values = _values(options["variants"][valued])
-    return {"variants": facts, "valued": valued, "values": values}
+    end = time.monotonic() + float(options["seconds"])
+    chains = options["chains"]
+    facts: list[list[dict[str, Any]]] = [[] for _ in chains]
+    going = set(range(len(chains)))
+    for step in range(max(map(len, chains), default=0)):
+        for number in sorted(going):
+            if step >= len(chains[number]) or time.monotonic() > end:
+                going.discard(number)
+                continue
+            fact = _variant(model, chains[number][step])
+            facts[number].append(fact)
+            if fact["ok"] and any(fact[name] > limit for name, limit in options["most"].items()):
+                going.discard(number)
+    return {
+        "full": _facts(None, options["full"], "meta"),
+        "chains": facts,
+        "values": _values_of(chains, facts),
+    }
+
+
+def _variant(model: Any, text: str) -> dict[str, Any]:
+    fact = _facts(model, text, "meta")
+    if not fact["ok"] and fact["size"] < REAL_LIMIT:
+        fact = _facts(model, text, "cpu")
+    whole = [item for item in fact.get("inputs", ()) if "int" in item.get("dtype", "")]
+    if fact["ok"] and whole and fact["size"] <= VALUES_LIMIT:
+        # How large an index may be depends on the size, so each size says it for itself.
+        fact["values"] = _values(text)
+    return fact
+
+
+def _values_of(chains: Sequence[Sequence[str]], facts: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return what the values are like, seen on the largest variant that is cheap to make."""
+    known = [
+        (fact["size"], text)
+        for texts, some in zip(chains, facts, strict=True)
+        for text, fact in zip(texts, some, strict=False)
+        if fact["ok"] and fact["size"] <= VALUES_LIMIT
+    ]
+    return _values(max(known)[1]) if known else []
 
 
 def _facts(model: Any, text: str, device: str) -> dict[str, Any]:
@@ -89,7 +121,8 @@ def _facts(model: Any, text: str, device: str) -> dict[str, Any]:
             fact["inputs"] = [_input(value) for value in inputs]
             fact["init"] = [_plain(value) for value in init]
             fact["size"] = sum(v.numel() for v in inputs if isinstance(v, torch.Tensor))
-            fact.update(_ran(model, inputs, init))
+            if model is not None:
+                fact.update(_ran(model, inputs, init))
         fact["ok"] = True
     except Exception as error:  # noqa: BLE001 - untrusted text may raise anything
         fact["error"] = f"{type(error).__name__}: {error}"[:TEXT]

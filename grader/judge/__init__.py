@@ -1,8 +1,10 @@
 """The host's judgement: inputs, reference, comparison, verdict."""
 
 from grader.judge.compare import compare
+from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
 from grader.judge.inputs import make_inputs
+from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
 from grader.judge.verdict import verdict
 
@@ -11,8 +13,10 @@ __all__ = [
     "Group",
     "References",
     "compare",
+    "describe",
     "groups",
     "make_inputs",
+    "reference",
     "tolerance",
     "verdict",
 ]

@@ -160,7 +160,7 @@ def _constant_ratio(wrong: Wrong) -> float | None:
     ratio = wrong.a[usable] / wrong.r[usable]
     factor = float(np.median(ratio))
     spread = np.abs(ratio - factor)
-    if factor == 0 or factor == 1:
+    if factor in {0, 1}:
         return None
     if float(np.mean(spread < min(STEADY * abs(factor), 0.1 * abs(factor - 1)))) < MOST:
         return None

@@ -11,8 +11,8 @@ from grader.judge.expected import Expected, Group, References, groups, guest_see
 from grader.judge.inputs import Array, draw_state, make_inputs
 from grader.judge.tolerance import element_count
 from grader.records import JsonValue, Task, Workload
-from grader.sandbox.forms import Form
-from grader.sandbox.session import (
+from grader.sandbox import (
+    Form,
     GuestJob,
     GuestReply,
     GuestResult,

@@ -1,6 +1,8 @@
 """What was asked: built-in tasks, KernelBench problems, and which of them a sample answers."""
 
+from grader.tasks.choose import choose, named
 from grader.tasks.entry import Entry
+from grader.tasks.infer import infer
 from grader.tasks.registry import builtin_tasks, entries
 
-__all__ = ["Entry", "builtin_tasks", "entries"]
+__all__ = ["Entry", "builtin_tasks", "choose", "entries", "infer", "named"]

@@ -1,0 +1,295 @@
+"""Workloads for a problem file or an embedded reference, from what a guest says of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, get_args
+
+from grader.errors import GraderError
+from grader.records import DType, Role, Structure, Task, TensorSpec, Weights, Workload
+from grader.sandbox import Form, GuestJob, Limits, converse
+from grader.tasks.scale import Chain, chains
+from grader.tasks.shapes import size_text
+
+SMALL: Mapping[str, int] = {
+    "size": 200_000,
+    "elements": 4_000_000,
+    "flops": 12_000_000,
+    "weights": 4_000_000,
+}
+"""What a CPU simulator runs in seconds: elements of the inputs, elements that all operators of the
+reference make together, floating-point operations of its products, elements of its weights."""
+MOST: Mapping[str, int] = {
+    "size": 500_000,
+    "elements": 100_000_000,
+    "flops": 4_000_000_000,
+    "weights": 80_000_000,
+}
+"""What is taken where nothing smaller is to be had: torch's own share of it runs on a CPU."""
+SECONDS = 15.0
+"""Time that a guest may spend on trying sizes."""
+MAX_TEXT = 200_000
+DTYPES = frozenset(get_args(DType))
+STRUCTURES = frozenset(get_args(Structure))
+REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
+
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Size:
+    """One variant that the reference ran on."""
+
+    kind: str
+    batch: int
+    fact: Facts
+
+    @property
+    def elements(self) -> int:
+        """Return its input elements."""
+        return int(self.fact["size"])
+
+    def within(self, limits: Mapping[str, int]) -> bool:
+        """Whether it costs no more than that."""
+        return all(self.fact[name] <= limit for name, limit in limits.items())
+
+
+def describe(task: Task, form: Form, limits: Limits) -> Task:
+    """Return the draft with workloads: reduced nominal sizes, odd ones, other values, full size.
+
+    The task comes back without workloads, and with a note that says why, where its own text fails
+    or where no size can be found that a CPU can run. Raises GraderError for our own failure.
+    """
+    if task.workloads:
+        return task
+    workloads, length, note = _asked(task.reference, form, limits)
+    notes = (*task.notes, note) if note else task.notes
+    return task.model_copy(
+        update={"workloads": workloads, "reduction_length": str(length), "notes": notes}
+    )
+
+
+@lru_cache(maxsize=512)
+def _asked(reference: str, form: Form, limits: Limits) -> tuple[tuple[Workload, ...], int, str]:
+    """Return workloads, reduction length and a note; the same text is asked about only once."""
+    found = chains(reference) if len(reference) <= MAX_TEXT else ()
+    if not found:
+        return (), 1, "the problem's text can't be parsed"
+    options = {
+        "full": reference,
+        "chains": [[variant.text for variant in chain.variants] for chain in found],
+        "most": dict(MOST),
+        "seconds": SECONDS,
+    }
+    job = GuestJob(
+        role="reference",
+        code=reference,
+        entry="Model",
+        device="cpu",
+        describe=True,
+        options=options,
+    )
+    reply = converse(job, form, limits)
+    if reply.status == "grader_error":
+        raise GraderError(f"the problem could not be described: {reply.reason}")
+    if reply.status != "done":
+        return (), 1, f"the problem's own text fails: {reply.reason or reply.status}"
+    try:
+        return _workloads(found, reply.description)
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        return (), 1, "the problem's own text describes its inputs in a way that makes no sense"
+
+
+def _workloads(found: Sequence[Chain], description: Facts) -> tuple[tuple[Workload, ...], int, str]:
+    sizes = [
+        _Size(chain.kind, variant.batch, _checked_fact(fact))
+        for chain, facts in zip(found, description["chains"], strict=True)
+        for variant, fact in zip(chain.variants, facts, strict=False)
+        if fact["ok"]
+    ]
+    if not sizes:
+        first = next((str(f["error"]) for facts in description["chains"] for f in facts), "")
+        return (), 1, f"its reference runs at no size that was tried: {first[:300]}"
+    regular, odd = _affordable(sizes)
+    if not regular:
+        return (), 1, "no size of it is small enough for a CPU (its sizes can't be changed)"
+    maker = _Maker([item if isinstance(item, dict) else {} for item in description["values"]])
+    full = description["full"]
+    made = list(maker.all(regular, odd, _inputs_of(full) if full["ok"] else None))
+    unique = {workload.name: workload for workload in reversed(made)}
+    return tuple(reversed(unique.values())), _reduction_length(regular[0].fact), ""
+
+
+def _affordable(sizes: Sequence[_Size]) -> tuple[list[_Size], list[_Size]]:
+    """Return the regular sizes, the one that stands best first, and the odd ones."""
+    small = [size for size in sizes if size.within(SMALL)]
+    if any(size.kind != "odd" for size in small):
+        regular = sorted((s for s in small if s.kind != "odd"), key=_preference)
+    else:
+        large = [size for size in sizes if size.kind != "odd" and size.within(MOST)]
+        regular = sorted(large, key=lambda size: (size.fact["flops"], size.elements))
+    return regular, [size for size in small if size.kind == "odd"]
+
+
+def _preference(size: _Size) -> tuple[float, ...]:
+    """Order sizes: channels kept, then more than one in a batch, then the largest."""
+    return (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+
+
+def _checked_fact(fact: Any) -> Facts:
+    """Return a fact in the form that is expected; raises ValueError and the like for any other."""
+    names = ("size", "elements", "flops", "weights", "fan_in")
+    numbers = {name: int(fact[name]) for name in names}
+    outputs = [_checked_input(item) for item in fact["outputs"]]
+    values = [item if isinstance(item, dict) else {} for item in fact.get("values", ())]
+    return {**_inputs_of(fact), "outputs": outputs, "values": values, **numbers}
+
+
+def _inputs_of(fact: Any) -> Facts:
+    inputs = [_checked_input(item) for item in fact["inputs"]]
+    return {"inputs": inputs, "init": list(fact["init"])}
+
+
+def _checked_input(item: Any) -> Facts:
+    if "shape" not in item:
+        return {"value": item["value"]}
+    shape = tuple(int(n) for n in item["shape"])
+    if item["dtype"] not in DTYPES or len(shape) > 16 or any(n < 0 for n in shape):
+        raise ValueError
+    return {"shape": shape, "dtype": item["dtype"]}
+
+
+def _reduction_length(fact: Facts) -> int:
+    """Return a guess at how many terms meet in one output: weights' fan-in or input per output."""
+    results = sum(prod(item["shape"]) for item in fact["outputs"] if "shape" in item)
+    longest = max((n for item in fact["inputs"] for n in item.get("shape", ())), default=1)
+    per_output = int(fact["size"]) // max(int(results), 1)
+    return max(per_output, int(fact["fan_in"]), int(longest), 1)
+
+
+class _Maker:
+    """Makes workloads of described sizes, with what the inputs' values are like."""
+
+    def __init__(self, values: Sequence[Facts]) -> None:
+        self._values = values
+
+    def all(
+        self, regular: Sequence[_Size], odd: Sequence[_Size], full: Facts | None
+    ) -> Iterator[Workload]:
+        """Yield all workloads, the nominal ones first."""
+        nominal = regular[0].fact
+        more = (s.fact for s in regular if s.batch > max(regular[0].batch, 8))
+        second = next((fact for fact in more if fact["init"] == nominal["init"]), None)
+        yield self._made(nominal, "nominal")
+        if second is not None:
+            yield self._made(second, "nominal")
+        stressed = second or nominal
+        if any(item.get("dtype") in REAL for item in stressed["inputs"]):
+            for label in ("signed", "heavy tails"):
+                yield self._made(stressed, "stress", label)
+        for size in _spread(odd):
+            yield self._made(size.fact, "general")
+        single = next((s.fact for s in regular if self._batch(s) == 1), None)
+        if single is not None:
+            yield self._made(single, "general")
+        if nominal["weights"]:
+            yield self._made(nominal, "general", weights="drawn")
+        if full is not None:
+            yield self._made(full, "full")
+
+    def _batch(self, size: _Size) -> int:
+        first = next((item["shape"] for item in size.fact["inputs"] if "shape" in item), ())
+        return int(first[0]) if first else 0
+
+    def _made(
+        self, fact: Facts, role: Role, label: str = "", weights: Weights = "initial"
+    ) -> Workload:
+        inputs = tuple(
+            self._spec(item, self._value(fact, i), label) if "shape" in item else item["value"]
+            for i, item in enumerate(fact["inputs"])
+        )
+        shapes = ",".join(size_text(item["shape"]) for item in fact["inputs"] if "shape" in item)
+        init = f"({','.join(map(str, fact['init']))})" if fact["init"] else ""
+        drawn = "drawn weights" if weights == "drawn" else ""
+        parts = (shapes, init, label, drawn, "full" if role == "full" else "")
+        return Workload(
+            name=" ".join(part for part in parts if part)[:200],
+            role=role,
+            inputs=inputs,
+            init=tuple(fact["init"]),
+            weights=weights,
+        )
+
+    def _value(self, fact: Facts, index: int) -> Facts:
+        """Return what the values of an input are like, at this very size where that is known."""
+        own = fact.get("values") or self._values
+        value: Facts = own[index] if index < len(own) else {}
+        if "int" not in fact["inputs"][index].get("dtype", ""):
+            return value
+        low, high = int(value.get("low", 0)), int(value.get("high", 0))
+        if fact.get("values"):
+            high = next((n - 1 for n in _lengths(fact) if 0 <= n - 1 - high <= n // 8), high)
+        else:
+            # The full size was never drawn: an index that reached a length's end does so there.
+            high = max(high, min(_lengths(fact), default=high + 1) - 1)
+        return {**value, "low": min(low, 0), "high": high}
+
+    def _spec(self, item: Facts, value: Facts, label: str) -> TensorSpec:
+        structure = value.get("structure", "none")
+        spec = TensorSpec(
+            shape=item["shape"],
+            dtype=item["dtype"],
+            structure=structure if structure in STRUCTURES else "none",
+        )
+        return spec.model_copy(update=_distribution(item["dtype"], value, label))
+
+
+def _lengths(fact: Facts) -> list[int]:
+    """Return the lengths of real inputs after their first dim, the shortest first."""
+    real = (item["shape"] for item in fact["inputs"] if item.get("dtype") in REAL)
+    return sorted(n for shape in real for n in shape[1:] if n > 1)
+
+
+def _spread(odd: Sequence[_Size]) -> list[_Size]:
+    """Return a large and a small one of the odd sizes."""
+    ordered = sorted(odd, key=lambda size: size.elements)
+    return [ordered[-1], ordered[0]] if len(ordered) > 1 else list(ordered)
+
+
+def _distribution(dtype: str, value: Facts, label: str) -> dict[str, Any]:
+    """Return distribution, low and high that stay in the domain of what the problem draws."""
+    low, high = float(value.get("low", 0.0)), float(value.get("high", 1.0))
+    distinct = value.get("distinct") or []
+    if dtype == "bool":
+        return {"distribution": "randint", "low": 0.0, "high": 2.0}
+    if "int" in dtype:
+        return {"distribution": "randint", "low": low, "high": high + 1}
+    if len(distinct) == 1:
+        return {"distribution": "constant", "low": low}
+    if distinct == [-1.0, 1.0]:
+        return {"distribution": "signed_uniform", "low": 1.0, "high": 1.0}
+    if value.get("whole") and len(distinct) > 1:
+        return {"distribution": "randint", "low": low, "high": high + 1}
+    return _real(low, high, value, label)
+
+
+def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
+    if label == "signed":
+        scale = round(max(abs(low), abs(high)) / 2 + 0.5, 2)
+        return {"distribution": "normal", "low": 0.0, "high": scale}
+    if label == "heavy tails":
+        return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
+    mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))
+    if low < 0 and max(abs(low - mean), abs(high - mean)) > 2.2 * deviation:
+        return {"distribution": "normal", "low": round(mean, 1), "high": round(deviation, 2) or 1.0}
+    low, high = _snapped(low, high - low), _snapped(high, high - low)
+    return {"distribution": "uniform", "low": low, "high": high}
+
+
+def _snapped(bound: float, width: float) -> float:
+    """Return the round number that a drawn extreme came close to: 0 for 0.0007, 1 for 0.9998."""
+    near = round(bound, 1)
+    return near if abs(near - bound) < 0.02 * width else bound

@@ -1,0 +1,129 @@
+"""Which task a sample answers, from the surest source to the least sure one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.records import Extraction, KernelBenchId, Sample, Task, TaskChoice
+from grader.tasks import problem
+from grader.tasks.clues import gather, words_of
+from grader.tasks.entry import Entry
+from grader.tasks.infer import ENOUGH, infer_from
+from grader.tasks.registry import builtin_tasks, entries
+from grader.tasks.sizes import fitted
+
+_NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-](?P<name>\w+)")
+
+
+def choose(
+    sample: Sample, extraction: Extraction, *, task: str | None, tasks_dir: Path | None
+) -> TaskChoice:
+    """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
+
+    A task of a problem file or of a prompt comes without workloads (`grader.judge.describe` fills
+    them in). Raises UsageError for an option that names no task.
+    """
+    if task is not None:
+        return TaskChoice(task=named(task, tasks_dir), how="option", reason=f"--task {task}")
+    return (
+        _by_hint(sample, tasks_dir)
+        or _by_kernelbench_file(sample.kernelbench, tasks_dir)
+        or _by_reference(sample, extraction)
+        or _by_kernelbench_number(sample.kernelbench)
+        or _by_inference(sample, extraction)
+    )
+
+
+def named(name: str, tasks_dir: Path | None) -> Task:
+    """Return the task of that name: built-in, a problem file's path, or a file of `tasks_dir`.
+
+    Raises UsageError, with the nearest names, where there is none.
+    """
+    if name in builtin_tasks():
+        return builtin_tasks()[name]
+    if name.endswith(".py") and Path(name).is_file():
+        return problem.load(Path(name))
+    path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
+    if path is not None:
+        return problem.load(path)
+    entry = _by_alias(name)
+    if entry is not None:
+        return entry.task
+    near = difflib.get_close_matches(name, builtin_tasks(), n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else "`tasks` lists the built-in ones"
+    raise UsageError(f"there is no task called {name!r}", hint)
+
+
+def _by_hint(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
+    if not sample.task_hint:
+        return None
+    try:
+        found = named(sample.task_hint, tasks_dir)
+    except UsageError:
+        return None
+    return TaskChoice(task=found, how="side-file", reason=f"the sample names {sample.task_hint!r}")
+
+
+def _by_alias(name: str) -> Entry | None:
+    """Return the built-in task of another spelling: `L2Norm`, `39_L2Norm_`, `level1/39_L2Norm_`."""
+    stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".py")
+    numbered = _NUMBERED.fullmatch(stem)
+    if numbered:
+        entry = _of_problem(int(numbered["number"]))
+        words = set(words_of(numbered["name"]).split())
+        if entry and words & set(words_of(entry.task.title + " " + entry.task.name).split()):
+            return entry
+    plain = words_of(stem).replace(" ", "")
+    found = [e for n, e in entries().items() if words_of(n).replace(" ", "") == plain]
+    return found[0] if found else None
+
+
+def _of_problem(number: int) -> Entry | None:
+    return next((entry for entry in entries().values() if number in entry.problems), None)
+
+
+def _by_kernelbench_file(ident: KernelBenchId | None, tasks_dir: Path | None) -> TaskChoice | None:
+    path = problem.find(tasks_dir, ident.level, ident.problem) if ident and tasks_dir else None
+    if path is None:
+        return None
+    try:
+        draft = problem.load(path)
+    except UsageError:
+        return None
+    return TaskChoice(
+        task=draft, how="kernelbench", reason=f"the file name says {_said(ident)}: {path.name}"
+    )
+
+
+def _said(ident: KernelBenchId | None) -> str:
+    return f"level {ident.level}, problem {ident.problem}" if ident else ""
+
+
+def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
+    if not extraction.reference:
+        return None
+    draft = problem.from_reference(extraction.reference, f"{sample.id} prompt")
+    if draft is None:
+        return None
+    return TaskChoice(task=draft, how="embedded", reason="the prompt holds the reference `Model`")
+
+
+def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:
+    entry = _of_problem(ident.problem) if ident and ident.level == 1 else None
+    if entry is None:
+        return None
+    reason = f"the file name says {_said(ident)}, which the built-in {entry.task.name} stands for"
+    return TaskChoice(task=entry.task, how="kernelbench", reason=reason)
+
+
+def _by_inference(sample: Sample, extraction: Extraction) -> TaskChoice:
+    clues = gather(sample, extraction)
+    found = infer_from(clues)
+    if found.best is None or found.confidence < ENOUGH:
+        why = f"too uncertain: {found.reason}" if found.best else found.reason
+        return TaskChoice(task=None, how="none", reason=why, confidence=found.confidence)
+    task = fitted(found.best.entry.task, clues.sizes)
+    return TaskChoice(task=task, how="inferred", reason=found.reason, confidence=found.confidence)

@@ -1,0 +1,158 @@
+"""What a sample's text and code say about the task that it answers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.records import Extraction, Sample
+from grader.source import FunctionNode, Source, parse
+
+ENTRY_CLASS = "ModelNew"
+_CAMEL = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{3})"
+)
+_WORD = re.compile(r"[a-z0-9]+")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
+_NUMBERED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d{1,9})\b(?!\s*[.*])")
+_DOCSTRING_LIMIT = 20_000
+
+
+@dataclass(frozen=True)
+class Clues:
+    """Words by where they stand; see `words_of` for their form."""
+
+    names: str
+    """Names of kernels, C++ functions, extensions and the variables they are bound to."""
+    comments: str
+    """Comments and docstrings of the code."""
+    before: str
+    """What was said before the code: the prompt, or the plan."""
+    after: str
+    """What was said after the code."""
+    formulas: str
+    """Prompt, plan and Python code without white space, case kept."""
+    constructor: tuple[str, ...] | None
+    """Parameters of ModelNew's constructor without `self`; None where there is no such class."""
+    required: int
+    """How many of them have no default."""
+    forward: tuple[str, ...] | None
+    """Arguments of ModelNew's `forward` without `self`; None where it can't be told."""
+    modules: frozenset[str]
+    """`nn` modules that ModelNew constructs, e.g. `Conv2d`."""
+    calls: frozenset[str]
+    """torch functions that ModelNew calls, e.g. `relu`."""
+    sizes: frozenset[int]
+    """Numbers of 32 and more that are given to names, e.g. `dim = 16384`."""
+
+
+def words_of(text: str) -> str:
+    """Return the lower-case words of a text, identifiers split, with one space between them.
+
+    >>> words_of("l2NormKernel(float* x), RMSNorm")
+    'l2 norm kernel float x rms norm'
+    """
+    return " ".join(_WORD.findall(_CAMEL.sub(" ", text.replace("_", " ")).lower()))
+
+
+def gather(sample: Sample, extraction: Extraction) -> Clues:
+    """Return the clues of a sample; never raises, whatever the text is."""
+    code = extraction.submission.code if extraction.submission else ""
+    source = parse(code)
+    before = "\n".join([sample.prompt or "", *_prose(extraction, before=True)])
+    constructor = source.method(ENTRY_CLASS, "__init__")
+    return Clues(
+        names=words_of(" . ".join(_names(source))),
+        comments=words_of("\n".join(_comments(source))),
+        before=words_of(before),
+        after=words_of("\n".join(_prose(extraction, before=False))),
+        formulas=re.sub(r"\s+", "", before + "\n" + _python_only(source)),
+        constructor=_constructor(source, constructor),
+        required=_required(constructor),
+        forward=_forward(source.method(ENTRY_CLASS, "forward")),
+        modules=frozenset(_called(source, "torch.nn.", ENTRY_CLASS)),
+        calls=frozenset(_called(source, "torch.", ENTRY_CLASS)),
+        sizes=frozenset(_sizes(before + "\n" + code)),
+    )
+
+
+def _prose(extraction: Extraction, *, before: bool) -> Iterator[str]:
+    return (item.text for item in extraction.prose if item.before_code == before)
+
+
+def _names(source: Source) -> Iterator[str]:
+    for unit in source.units:
+        yield from (f.name for f in (*unit.kernels, *unit.host_functions, *unit.declarations))
+    for extension in source.extensions:
+        yield from filter(None, (extension.name, extension.variable))
+    yield from source.classes.keys() - {ENTRY_CLASS, "Model"}
+
+
+def _comments(source: Source) -> Iterator[str]:
+    for unit in source.units:
+        yield from _COMMENT.findall(unit.text)
+    yield from (match for line in source.lines for match in re.findall(r"#[^\n]*", line))
+    for node in source.nodes:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield (ast.get_docstring(node) or "")[:_DOCSTRING_LIMIT]
+
+
+def _python_only(source: Source) -> str:
+    """Return the Python text without its long strings, where CUDA would look like a formula."""
+    return re.sub(r"(?s)(\"{3}|'{3}).*?\1", "", source.code)
+
+
+def _constructor(source: Source, node: FunctionNode | None) -> tuple[str, ...] | None:
+    if not source.has_class(ENTRY_CLASS):
+        return None
+    return _argument_names(node) if node is not None else ()
+
+
+def _argument_names(node: FunctionNode) -> tuple[str, ...]:
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return tuple(argument.arg for argument in every[1:])
+
+
+def _required(node: FunctionNode | None) -> int:
+    if node is None:
+        return 0
+    return max(len(node.args.posonlyargs + node.args.args) - 1 - len(node.args.defaults), 0)
+
+
+def _forward(node: FunctionNode | None) -> tuple[str, ...] | None:
+    if node is None or node.args.vararg is not None:
+        return None
+    return _argument_names(node)
+
+
+def _called(source: Source, prefix: str, owner: str) -> Iterator[str]:
+    if owner not in source.classes:
+        return
+    for node in ast.walk(source.classes[owner]):
+        if isinstance(node, ast.Call):
+            name = source.full_name(node.func)
+            if name.startswith(prefix):
+                yield name.rsplit(".", 1)[-1]
+
+
+def _sizes(text: str) -> Iterator[int]:
+    for _, number in _NUMBERED.findall(text):
+        if 32 <= int(number) < 2**31:
+            yield int(number)
+
+
+def share(patterns: Sequence[str], text: str) -> float:
+    """Return how well a text names an operation: 0 to about 1.5.
+
+    More words in one name weigh more (`log softmax` over `softmax`), and so does naming it again,
+    with less and less weight.
+    """
+    best = 0.0
+    for pattern in patterns:
+        found = [match.group() for match in re.finditer(rf"\b(?:{pattern})\b", text)]
+        if found:
+            longest = max(match.count(" ") for match in found)
+            best = max(best, (1 - 0.5 ** len(found)) * (1 + 0.25 * min(longest, 2)))
+    return best

@@ -1,0 +1,250 @@
+"""Which built-in task a sample answers, told from its text and code, with a confidence.
+
+Each built-in task gets a score: evidence for it minus evidence for something else. The scores and
+that of "none of these" become a probability (softmax), so that two likely tasks share it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import exp
+
+from grader.records import Extraction, Sample
+from grader.tasks.clues import Clues, gather, share
+from grader.tasks.entry import Entry
+from grader.tasks.registry import entries
+
+NONE_OF_THESE = 4.0
+"""Score of the case that no built-in task was asked for."""
+ENOUGH = 0.6
+"""Confidence from which a task is used; below it the verdict is `no_task`."""
+OTHER_OPERATIONS = frozenset(
+    {
+        "add",
+        "attention",
+        "bce",
+        "bias",
+        "block",
+        "clamp",
+        "concat",
+        "divide",
+        "dropout",
+        "embedding",
+        "fuse",
+        "fused",
+        "fusion",
+        "gather",
+        "geglu",
+        "gru",
+        "hardswish",
+        "histogram",
+        "interpolate",
+        "layer",
+        "linear",
+        "lstm",
+        "mish",
+        "multiply",
+        "nll",
+        "pad",
+        "residual",
+        "rnn",
+        "rope",
+        "rotary",
+        "scatter",
+        "sort",
+        "subtract",
+        "swiglu",
+        "topk",
+        "transpose",
+        "upsample",
+    }
+)
+"""Words of operations that no built-in task is: in a kernel's name they speak for a compound."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One task with what speaks for it."""
+
+    entry: Entry
+    score: float
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The best guess, or none that is good enough."""
+
+    best: Guess | None
+    confidence: float
+    others: tuple[Guess, ...] = ()
+    """The next best, for the reason."""
+
+    @property
+    def reason(self) -> str:
+        """Return why, for the review."""
+        if self.best is None:
+            return "neither the text nor the code names an operation of a built-in task"
+        because = "; ".join(self.best.because) or "little"
+        rest = ", ".join(guess.entry.task.name for guess in self.others[:2])
+        against = f" (next: {rest})" if rest else ""
+        return f"{self.best.entry.task.name}: {because}{against}"
+
+
+def infer(sample: Sample, extraction: Extraction) -> Inference:
+    """Return the built-in task that a sample most likely answers, with its probability."""
+    return infer_from(gather(sample, extraction))
+
+
+def infer_from(clues: Clues) -> Inference:
+    """Return the same from the clues alone."""
+    guesses = sorted(
+        (_guess(entry, clues) for entry in entries().values()),
+        key=lambda guess: (-guess.score, guess.entry.task.name),
+    )
+    total = exp(NONE_OF_THESE) + sum(exp(guess.score) for guess in guesses)
+    best = guesses[0]
+    if best.score <= 0:
+        return Inference(None, 0.0)
+    near = tuple(guess for guess in guesses[1:4] if guess.score > best.score - 3)
+    return Inference(best, round(exp(best.score) / total, 3), near)
+
+
+def _guess(entry: Entry, clues: Clues) -> Guess:
+    because: list[str] = []
+    score = _named(entry, clues, because) + _written(entry, clues, because)
+    if score > 0:
+        score += _signature(entry, clues, because)
+        score -= _against(entry, clues) + _foreign(entry, clues)
+    return Guess(entry, score, tuple(because))
+
+
+WHERE: Mapping[str, tuple[float, float, str]] = {
+    "names": (4.0, 2.0, "its kernels and extension are named so"),
+    "before": (3.5, 1.25, "the text before the code says so"),
+    "comments": (1.5, 0.5, "comments say so"),
+    "after": (1.0, 0.25, "the text after the code says so"),
+}
+"""For each kind of text: weight of a name, weight against a look-alike's name, and the words."""
+
+
+def _named(entry: Entry, clues: Clues, because: list[str]) -> float:
+    score = 0.0
+    for where, (weight, _, text) in WHERE.items():
+        found = share(entry.words, getattr(clues, where))
+        score += weight * found
+        if found:
+            because.append(text)
+    return score
+
+
+def _written(entry: Entry, clues: Clues, because: list[str]) -> float:
+    for rank, pattern in enumerate(entry.formulas):
+        found = re.search(pattern, clues.formulas)
+        if found:
+            because.append(f"`{found.group()[:60]}` stands in it")
+            return 4.0 if rank == 0 else 3.0
+    return 0.0
+
+
+def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
+    score = 0.0
+    if clues.forward is not None:
+        score += 0.5 if len(clues.forward) == len(entry.forward) else -4.0
+    if clues.constructor is None:
+        return score
+    wanted, given = set(entry.constructor), set(clues.constructor)
+    if wanted and given:
+        overlap = len(wanted & given) / len(wanted | given)
+        score += 3.0 * overlap - 0.5
+        if overlap > 0.5:
+            because.append(f"ModelNew takes {', '.join(sorted(wanted & given))}")
+    elif clues.required:
+        score -= 2.0
+    elif wanted and not _all_default(entry):
+        score -= 1.5
+    return score
+
+
+@cache
+def _all_default(entry: Entry) -> bool:
+    """Whether the reference can be constructed without arguments."""
+    return not entry.task.workloads[0].init
+
+
+def _against(entry: Entry, clues: Clues) -> float:
+    return sum(
+        weight * min(share(entry.against, getattr(clues, where)), 1.25)
+        for where, (_, weight, _) in WHERE.items()
+    )
+
+
+def _foreign(entry: Entry, clues: Clues) -> float:
+    """Return the weight of other operations in names, and of modules that this one doesn't use."""
+    words = set(clues.names.split())
+    named = words & (_lexicon() | OTHER_OPERATIONS) - entry.vocabulary
+    modules = {name for name in clues.modules if name not in entry.task.reference}
+    calls = {name for name in clues.calls & _lexicon() if name not in entry.vocabulary}
+    other = modules - {"Module", "Parameter", "ModuleList", "Sequential", "Identity"}
+    return 1.0 * min(len(named), 4) + 3.0 * min(len(other), 2) + 1.5 * min(len(calls), 2)
+
+
+COMMON_WORDS = frozenset(
+    {
+        "1d",
+        "2d",
+        "3d",
+        "4d",
+        "a",
+        "abs",
+        "at",
+        "b",
+        "both",
+        "bt",
+        "dim",
+        "direct",
+        "dot",
+        "exp",
+        "first",
+        "forward",
+        "inclusive",
+        "index",
+        "k",
+        "kernel",
+        "large",
+        "log",
+        "matrix",
+        "max",
+        "mean",
+        "min",
+        "mul",
+        "multiply",
+        "normalize",
+        "online",
+        "reduce",
+        "reduction",
+        "row",
+        "scale",
+        "shared",
+        "small",
+        "sqrt",
+        "square",
+        "stats",
+        "sum",
+        "t",
+        "tensor",
+        "tiled",
+        "var",
+        "vec",
+    }
+)
+"""Words that stand in many kernels' names without telling the operation."""
+
+
+@cache
+def _lexicon() -> frozenset[str]:
+    every = frozenset().union(*(entry.vocabulary for entry in entries().values()))
+    return every - COMMON_WORDS

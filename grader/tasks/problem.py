@@ -1,0 +1,95 @@
+"""Problem files in KernelBench's manner, and references that stand in a prompt.
+
+A draft has no workloads yet: `grader.judge.describe` asks a guest what the inputs look like, since
+the text is as little trusted as a submission.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.records import Task
+
+NEEDED = ("Model", "get_inputs")
+MAX_BYTES = 1_000_000
+_STEM = re.compile(r"(?P<number>\d+)_(?P<name>.+)")
+
+
+def load(path: Path) -> Task:
+    """Return the draft of a problem file with `Model`, `get_inputs`, `get_init_inputs`.
+
+    Raises UsageError where it can't be read or defines no problem.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} is too large for a problem file")
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"can't read the problem file {path}: {error.strerror}") from error
+    missing = missing_names(text)
+    if missing:
+        raise UsageError(f"{path} is no problem file: it defines no {' and no '.join(missing)}")
+    found = _STEM.fullmatch(path.stem)
+    source = "kernelbench" if found else "file"
+    return _draft(path.stem, source, text)
+
+
+def from_reference(text: str, name: str) -> Task | None:
+    """Return the draft of a reference in a transcript; None if it defines no problem."""
+    return None if missing_names(text) else _draft(name, "embedded", text)
+
+
+def missing_names(text: str) -> tuple[str, ...]:
+    """Return which of `Model` and `get_inputs` a text does not define at its top level."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return NEEDED
+    defined = {n.name for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    return tuple(name for name in NEEDED if name not in defined)
+
+
+def find(folder: Path, level: int, problem: int) -> Path | None:
+    """Return KernelBench's file of a problem: `level1/39_L2Norm_.py` under `folder`."""
+    for place in _level_folders(folder, level):
+        found = sorted(place.glob(f"{problem}_*.py"))
+        if found:
+            return found[0]
+    return None
+
+
+def find_by_name(folder: Path, name: str) -> Path | None:
+    """Return the problem file that a hint names, by its stem, with or without a level folder."""
+    stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".py")
+    if not stem or not re.fullmatch(r"[\w. -]{1,200}", stem):
+        return None
+    return next(iter(sorted(folder.rglob(f"{stem}.py"))), None)
+
+
+def _level_folders(folder: Path, level: int) -> Iterator[Path]:
+    names = (f"level{level}", f"level_{level}")
+    yield from (place for name in names for place in sorted(folder.rglob(name)) if place.is_dir())
+    if folder.name in names:
+        yield folder
+
+
+def _draft(stem: str, source: str, text: str) -> Task:
+    return Task.model_validate(
+        {
+            "name": stem[:100],
+            "title": title_of(stem),
+            "source": source,
+            "reference": text,
+            "workloads": (),
+        }
+    )
+
+
+def title_of(stem: str) -> str:
+    """Return `L2Norm` for `39_L2Norm_`."""
+    found = _STEM.fullmatch(stem)
+    return (found["name"] if found else stem).replace("_", " ").strip()[:100] or stem

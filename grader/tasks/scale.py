@@ -1,0 +1,148 @@
+"""Smaller and odd-sized variants of a problem file, made by changing its numbers.
+
+KernelBench's problems name their sizes in constants of the module (`batch_size = 112`) or write
+them in `get_inputs` and `get_init_inputs`. Equal numbers are changed to equal numbers, so that what
+fits together still does; `Model` itself is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+FLOOR = 32
+"""Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
+SPATIAL_FLOOR = 8
+"""Heights, widths and lengths may become as small as this."""
+BATCHES = (64, 16, 4, 2, 1)
+ODD_BATCH = 3
+BATCH = re.compile(r"batch|n_?samples", re.IGNORECASE)
+SPATIAL = re.compile(
+    r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
+    re.IGNORECASE,
+)
+FACTORS = tuple(2**power for power in range(15, -1, -1))
+_MAKERS = {"get_inputs", "get_init_inputs"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A problem's text with other numbers."""
+
+    text: str
+    batch: int
+    factor: int
+    """By how much the large numbers were divided."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Variants of one kind, the smallest first."""
+
+    kind: str
+    """`spatial` (channels and features kept), `all` (every large number), `odd`."""
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True)
+class _Number:
+    """One whole number of the text that may be changed."""
+
+    line: int
+    column: int
+    end: int
+    value: int
+    name: str
+    """Of the constant that it belongs to; empty inside a function."""
+
+
+def chains(text: str) -> tuple[Chain, ...]:
+    """Return smaller and odd-sized variants of a text; none for one that is no Python."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    numbers = tuple(_numbers(tree))
+    named = any(BATCH.search(number.name) for number in numbers)
+    batches = BATCHES if named else BATCHES[-1:]
+    made = [
+        Chain(kind, tuple(_chain(text, numbers, kind, batch)))
+        for kind in ("spatial", "all")
+        for batch in batches
+    ]
+    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH))))
+
+
+def _chain(text: str, numbers: tuple[_Number, ...], kind: str, batch: int) -> Iterator[Variant]:
+    seen = set()
+    for factor in FACTORS:
+
+        def change(number: _Number, factor: int = factor) -> int:
+            return _changed(number, kind, batch, factor)
+
+        made = _edited(text, numbers, change)
+        if made not in seen:
+            yield Variant(made, batch, factor)
+        seen.add(made)
+
+
+def _changed(number: _Number, kind: str, batch: int, factor: int) -> int:
+    if BATCH.search(number.name):
+        return min(number.value, batch)
+    spatial = SPATIAL.search(number.name) is not None
+    if kind == "spatial" and not spatial:
+        return number.value
+    smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else FLOOR)
+    return smaller | 1 if kind == "odd" and number.value > FLOOR else smaller
+
+
+def divided(value: int, factor: int, floor: int) -> int:
+    """Return a smaller number of the same kind: a power of two, a multiple of 32, or neither.
+
+    No number gets smaller than `floor`, and none that is smaller changes.
+    """
+    if factor == 1 or value <= floor:
+        return value
+    smaller = max(value // factor, floor)
+    if value & (value - 1) == 0:
+        return 1 << (smaller.bit_length() - 1)
+    if value % 32 == 0:
+        return (
+            max(smaller - smaller % 32, 32) if smaller > 32 else max(smaller - smaller % 4, floor)
+        )
+    return smaller | 1
+
+
+def _numbers(tree: ast.Module) -> Iterator[_Number]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield from _assigned(target, node.value)
+        elif isinstance(node, ast.FunctionDef) and node.name in _MAKERS:
+            for statement in node.body:
+                yield from _literals(statement, "")
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[_Number]:
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    for name, item in pairs:
+        yield from _literals(item, name.id if isinstance(name, ast.Name) else "")
+
+
+def _literals(node: ast.AST, name: str) -> Iterator[_Number]:
+    for item in ast.walk(node):
+        if isinstance(item, ast.Constant) and type(item.value) is int and item.end_col_offset:
+            yield _Number(item.lineno, item.col_offset, item.end_col_offset, item.value, name)
+
+
+def _edited(text: str, numbers: tuple[_Number, ...], change: Callable[[_Number], int]) -> str:
+    lines = [line.encode() for line in text.split("\n")]
+    for number in sorted(numbers, key=lambda n: (n.line, n.column), reverse=True):
+        line = lines[number.line - 1]
+        new = str(change(number)).encode()
+        lines[number.line - 1] = line[: number.column] + new + line[number.end :]
+    return "\n".join(line.decode() for line in lines)

@@ -1,0 +1,57 @@
+"""Nominal sizes of the kind that a sample's text names: multiples of a block, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from grader.records import Task, TensorSpec, Workload
+
+BLOCK = 256
+WARP = 32
+
+
+def fitted(task: Task, named: Iterable[int]) -> Task:
+    """Return the task with nominal sizes that suit the sizes a text names.
+
+    Where every size in the text is a multiple of 32 (the KernelBench of 2024: 16 x 16384), a
+    nominal length that isn't (65535) is replaced by the next multiple of 256, and itself becomes
+    one of the `general` sizes: right there is then a question of generality.
+    """
+    sizes = [size for size in named if size >= 2 * WARP]
+    if not sizes or any(size % WARP for size in sizes):
+        return task
+    made: list[Workload] = []
+    for workload in task.workloads:
+        if workload.role in {"nominal", "stress"} and _ragged(workload):
+            made.append(_rounded(workload))
+            if workload.role == "nominal":
+                made.append(workload.model_copy(update={"role": "general"}))
+        else:
+            made.append(workload)
+    unique = {workload.name: workload for workload in reversed(made)}
+    return task.model_copy(update={"workloads": tuple(reversed(unique.values()))})
+
+
+def _ragged(workload: Workload) -> bool:
+    return any(
+        _odd(n) for item in workload.inputs if isinstance(item, TensorSpec) for n in item.shape
+    )
+
+
+def _odd(size: int) -> bool:
+    return size > WARP and size % WARP != 0
+
+
+def _rounded(workload: Workload) -> Workload:
+    inputs = tuple(
+        item.model_copy(update={"shape": tuple(_up(n) for n in item.shape)})
+        if isinstance(item, TensorSpec)
+        else item
+        for item in workload.inputs
+    )
+    return workload.model_copy(update={"inputs": inputs, "name": f"{workload.name} rounded up"})
+
+
+def _up(size: int) -> int:
+    step = BLOCK if size > BLOCK else WARP
+    return -(-size // step) * step if _odd(size) else size
