@@ -20,7 +20,7 @@ MAX_CODE = 4_000_000
 MAX_BLOCKS = 24
 """Earlier blocks that are looked at for the reference or for parts of the answer."""
 
-_GIVEN = re.compile(r"^.*\bgiven the following (?:PyTorch )?architecture\b.*$", re.MULTILINE)
+_GIVEN = ("given the following architecture", "given the following PyTorch architecture")
 _PROGRAM = re.compile(r"^[ \t>]*class[ \t]+\w+.*:|__global__", re.MULTILINE)
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 
@@ -38,7 +38,7 @@ def extract(sample: Sample) -> Extraction:
             submission=None,
             reference=prompted or _reference_in(text),
             found=_what_instead(sample),
-            prose=_prose(text, []),
+            prose=_prose(text, cut_segments(text), []),
         )
     whole = _whole(sample)
     if whole is not None:
@@ -80,7 +80,9 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
         found = f"code of {len(joined(lines)) // 1_000_000} MB; more than 4 MB are not graded"
         return Extraction(submission=None, reference=reference, found=found)
     submission = _submission(sample, program._replace(lines=lines, notes=notes), how)
-    return Extraction(submission=submission, reference=reference, prose=_prose(text, spans, first))
+    return Extraction(
+        submission=submission, reference=reference, prose=_prose(text, segments, spans, first)
+    )
 
 
 def _submission(sample: Sample, program: Program, how: str) -> Submission:
@@ -97,10 +99,9 @@ def _choose(text: str, segments: tuple[Segment, ...]) -> tuple[Segment, str]:
     """Return the segment of the final answer, and in words how it was chosen."""
     defining = [one for one in segments if _defines(text, one, MODEL)]
     whole = [one for one in defining if _FORWARD.search(text, one.start, one.end)] or defining
-    said = [
-        one for one in whole if one.start >= max(answer_start(text), _prompt_end(text))
-    ] or whole
-    final = [one for one in said if one.start >= thought_end(text)] or said
+    answer, thought = max(answer_start(text), _prompt_end(text)), thought_end(text)
+    said = [one for one in whole if one.start >= answer] or whole
+    final = [one for one in said if one.start >= thought] or said
     chosen = final[-1]
     kind = "block" if chosen.inside else "stretch of text"
     if len(defining) == 1:
@@ -111,8 +112,7 @@ def _choose(text: str, segments: tuple[Segment, ...]) -> tuple[Segment, str]:
 
 def _prompt_end(text: str) -> int:
     """Return where KernelBench's prompt gives the architecture: examples stand before it."""
-    found = [match.end() for match in _GIVEN.finditer(text)]
-    return found[-1] if found else 0
+    return max(text.rfind(phrase) + 1 for phrase in _GIVEN)
 
 
 def _defines(text: str, segment: Segment, name: str) -> bool:
@@ -188,12 +188,14 @@ def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[i
     return start, end
 
 
-def _prose(text: str, spans: list[tuple[int, int]], code_line: int = 0) -> tuple[Prose, ...]:
+def _prose(
+    text: str, segments: tuple[Segment, ...], spans: list[tuple[int, int]], code_line: int = 0
+) -> tuple[Prose, ...]:
     """Return the runs of text outside the code; fence lines and other programs are left out."""
     runs: list[Prose] = []
     line = 1
     at = 0
-    for one in cut_segments(text):
+    for one in segments:
         if one.inside and _PROGRAM.search(text, one.start, one.end):
             continue
         for start, end in _outside(one, spans):

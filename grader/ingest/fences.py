@@ -15,6 +15,8 @@ from grader.ingest.numbered import Lines, number_lines, without_indent
 _FENCE = re.compile(
     r"^(?P<lead>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$", re.MULTILINE
 )
+_GLUED_CODE = re.compile(r"(?:(?:python3?|py)[ \t]+)?(?=(?:import|from)[ \t]+\w)")
+"""A first line of code on the fence's own line."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Fence:
     mark: str
     info: str
     """What follows the marks: a language, or nothing."""
+    content_line: int
+    """Number of the first line after it; its own where code stands behind the marks."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,11 @@ def find_fences(text: str) -> tuple[Fence, ...]:
     for found in _FENCE.finditer(text):
         line += text.count("\n", at, found.start())
         at = found.start()
-        fences.append(
-            Fence(line, at, found.end(), found["lead"], found["mark"], found["info"].lower())
-        )
+        glued = _GLUED_CODE.match(found["info"])
+        end = found.start("info") + glued.end() - 1 if glued else found.end()
+        info = (glued[0] if glued else found["info"]).strip().lower()
+        below = line if glued else line + 1
+        fences.append(Fence(line, at, end, found["lead"], found["mark"], info, below))
     return tuple(fences)
 
 
@@ -73,7 +79,7 @@ def cut_segments(text: str) -> tuple[Segment, ...]:
                 index=index,
                 start=min(before.end + 1, len(text)) if before else 0,
                 end=fence.start if fence else len(text),
-                first_line=before.line + 1 if before else 1,
+                first_line=before.content_line if before else 1,
                 opening=before,
                 closing=fence,
                 inside=opened is not None,
