@@ -250,13 +250,10 @@ class Accesses(Loops):
     def note_vector(self, pointer: Pointer, width: int) -> None:
         """Note a cast to a vector type, for alignment."""
         if pointer.region.space == "global":
-            self.vectors.append((pointer, width))
+            self.walk.vectors.append((self.cast_node, pointer, width))
 
-    @property
-    def vectors(self) -> list[tuple[Pointer, int]]:
-        """Casts to vector types so far."""
-        found: list[tuple[Pointer, int]] = self.__dict__.setdefault("_vectors", [])
-        return found
+    cast_node: Node = None
+    """The cast that is being evaluated."""
 
 
 __all__ = ["Accesses", "join"]

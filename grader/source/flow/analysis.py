@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 USUAL = Sizes("usual", by_rank={1: (5003,), 2: (6, 2100), 3: (3, 70, 1100), 4: (2, 300, 10, 12),
                                 5: (2, 20, 6, 10, 12)}, number=2100)  # fmt: skip
+EVEN = Sizes("usual even", by_rank={1: (8192,), 2: (128, 512), 3: (4, 64, 128), 4: (2, 64, 16, 16),
+                                    5: (2, 16, 4, 8, 16)}, number=512)  # fmt: skip
+"""For host code that refuses the usual ones: powers of two, and rows that fit in a block's memory."""
 ODD = Sizes("odd", by_rank={1: (1001,), 2: (3, 100), 3: (2, 100, 7), 4: (2, 100, 3, 5),
                             5: (2, 20, 3, 5, 7)}, number=100)  # fmt: skip
 LONG = Sizes("long", by_rank={1: (1 << 20,), 2: (4, 200_003), 3: (2, 5, 200_003),
@@ -61,6 +64,17 @@ class Flow:
         if sizes.name not in self._walks:
             self._walks[sizes.name] = tuple(self._walked(sizes))
         return self._walks[sizes.name]
+
+    def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
+        """Return the walk of another block of a launch."""
+        return walk_block(self.program, walk.kernel, walk.launch, index)
+
+    def last_block(self, walk: Walk) -> Walk | None:
+        """Return the walk of the last block of a launch; None where the grid isn't known."""
+        x, y, z = walk.launch.grid
+        if x is None or y is None or z is None or min(x, y, z) < 1 or x * y * z == 1:
+            return None
+        return self.block(walk, (x - 1, y - 1, z - 1))
 
     def _walked(self, sizes: Sizes) -> list[Walk]:
         out = []

@@ -357,6 +357,7 @@ class Machine(Intrinsics):
         value = self.eval(expr.operand)
         kind = self.type_name(expr.type)
         if expr.pointer:
+            self.cast_node = expr.node
             return self._cast_pointer(value, kind)
         letter = type_letter(kind)
         number = value.number

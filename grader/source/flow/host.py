@@ -31,7 +31,7 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
-from grader.source.flow.values import Pointer, Value, type_letter, unknown
+from grader.source.flow.values import Pointer, Value, truth, type_letter, unknown
 
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
 FRESH = {"empty": "empty", "empty_like": "empty", "zeros": "zeros", "zeros_like": "zeros", "full": "filled",
@@ -92,6 +92,8 @@ class HostRun:
     inputs: tuple[Tensor, ...]
     calls: tuple[Call, ...]
     stopped: str = ""
+    refused: bool = False
+    """A check of its own says that these sizes are not allowed."""
 
 
 class HostMachine(Machine):
@@ -108,6 +110,7 @@ class HostMachine(Machine):
         self.returned: list[Tensor] = []
         self.made_calls: list[Call] = []
         self.regions: dict[int, Region] = {}
+        self.refused = False
 
     def go(self) -> HostRun:
         """Run the host function; never raises."""
@@ -123,7 +126,8 @@ class HostMachine(Machine):
         except RecursionError:
             stopped = "nested too deeply"
         return HostRun(self.function, self.sizes, tuple(self.launches), tuple(self.tensors),
-                       tuple(self.returned), inputs, tuple(self.made_calls), stopped)  # fmt: skip
+                       tuple(self.returned), inputs, tuple(self.made_calls), stopped,
+                       self.refused)  # fmt: skip
 
     # --- arguments ---------------------------------------------------------------------------
 
@@ -203,6 +207,8 @@ class HostMachine(Machine):
                 return self._fresh(expr)
             if name == "dim3":
                 return Value(None, varies=False, thing=Dim3(tuple(self.eval(a) for a in expr.args)))
+            if name.startswith(("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert")) and expr.args:
+                self.refused = self.refused or truth(self.eval(expr.args[0])) is False
             if name.startswith(("TORCH_CHECK", "CHECK_", "C10_", "AT_", "TORCH_INTERNAL", "cuda")):
                 return Value(None, varies=False)
         return super().call(expr)

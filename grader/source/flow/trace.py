@@ -93,6 +93,8 @@ class Walk:
     regions: list[Region] = field(default_factory=list)
     exchanges: list[tuple[int, Node, Node]] = field(default_factory=list)
     """Shuffles: order, place, and the call in the kernel that leads to it."""
+    vectors: list[tuple[Node, Any, int]] = field(default_factory=list)
+    """Casts to vector types: place, pointer, and elements of the pointer's type in one vector."""
     stopped: str = ""
     """Why the walk ended before the kernel did."""
     stop_node: Node = None

@@ -1,0 +1,115 @@
+"""MEM002: a row is copied into a fixed shared array that it doesn't fit in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.build.shared_edits import unstage
+from grader.rules.memory.hosts import checked
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Event
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for accesses past the end of fixed shared arrays, at the task's sizes and for long rows."""
+    found = text_findings(source, context)
+    proof = observed(context, "shared-oob") if found else ()
+    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+
+
+def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
+    """Return the finding about each fixed array that is too small."""
+    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    for case in cases(source, context, "main", "long"):
+        if case.sizes.name.startswith("long") and _refuses(case):
+            continue
+        for event in case.events("shared-oob"):
+            region = event.region
+            if region is not None and not region.dynamic:
+                found.setdefault((case.kernel, region.name), (case.kernel, _finding(case, event)))
+    return found
+
+
+def _refuses(case: Case) -> bool:
+    return checked(case.walk.launch.host)
+
+
+def _finding(case: Case, event: Event) -> Finding:
+    region = event.region
+    name, cells = (region.name, region.cells or 0) if region is not None else ("", 0)
+    line = case.line(event.node)
+    verb = "writes" if event.data.get("access") == "write" else "reads"
+    if case.sizes.name.startswith("long"):
+        message = (
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of "
+            f"the input: rows from {cells + 1} elements on go past its end"
+        )
+    else:
+        message = (
+            f"line {line} {verb} `{name}[{event.cell}]`, but the array has {cells} elements "
+            f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
+        )
+    return RULE.finding(
+        case.place(event.node), message, fixes=_fixes(case, name),
+        data={"kernel": case.kernel, "array": name, "capacity": cells},
+    )  # fmt: skip
+
+
+def _fixes(case: Case, name: str) -> Iterator[Fix]:
+    for kernel in case.unit.kernels:
+        if kernel.name == case.kernel:
+            for array in case.unit.shared:
+                if array.name == name:
+                    yield from unstage(case.unit, kernel, array)
+                    return
+
+
+RULE = Rule(
+    code="MEM002",
+    name="data-larger-than-shared-array",
+    severity="error",
+    summary="A row of the input is copied into a fixed-size shared array that is too small for long "
+    "rows; the kernel writes past its end.",
+    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the "
+    "end the kernel overwrites other shared variables or stops with an illegal access. Read the row "
+    "from global memory twice, go over it in tiles, or check the length on the host.",
+    bad="""
+__global__ void centre(const float* x, float* y, int dim) {
+    __shared__ float row[1024];
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    good="""
+__global__ void centre(const float* x, float* y, int dim) {
+    __shared__ float row[1024];
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    TORCH_CHECK(x.size(1) <= 1024, "rows of at most 1024");
+    auto y = torch::empty_like(x);
+    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Host code that compares the size with a number is believed: it refuses long rows or takes "
+    "another way.",
+    mend="Reads global memory where the array only held a copy of it.",
+    check=check,
+)

@@ -1,0 +1,140 @@
+"""MEM006: more than 48 KB of dynamic shared memory without asking for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import checked
+from grader.rules.observed import observed
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before, statement
+from grader.rules.walks import Case, cases
+from grader.source.flow.tree import Call, Name, Unclear, walk
+from grader.source.flow.values import SIZES
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+DEFAULT, LARGEST = 49_152, 232_448
+"""Bytes a block gets without asking, and the most that any GPU gives (sm_90)."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the bytes of each launch, with the kernel's fixed arrays."""
+    seen: set[str] = set()
+    proof = tuple(e for e in observed(context, "launch") if "shared" in e.text)
+    for case in cases(source, context, "main", "odd", "long"):
+        if case.kernel in seen:
+            continue
+        total = (case.walk.launch.shared or 0) + _static(case)
+        long = case.sizes.name.startswith("long")
+        if not case.walk.launch.shared or total <= DEFAULT:
+            continue
+        asked = _asks(case)
+        if (asked and total <= LARGEST) or (long and checked(case.walk.launch.host)):
+            continue
+        seen.add(case.kernel)
+        yield _finding(case, total, asked, long, proof)
+
+
+def _static(case: Case) -> int:
+    return sum(
+        (r.cells or 0) * SIZES.get(r.type, 4)
+        for r in case.walk.regions
+        if r.space == "shared" and not r.dynamic
+    )
+
+
+def _asks(case: Case) -> bool:
+    """Whether host code sets the kernel's attribute."""
+    for function in case.flow.program.functions:
+        for part in walk(function.body):
+            if isinstance(part, Call) and part.name in {"cudaFuncSetAttribute", "cuFuncSetAttribute"}:
+                return True
+            if isinstance(part, Unclear) and b"cudaFuncSetAttribute" in (getattr(part.node, "text", b"") or b""):
+                return True
+    return False
+
+
+def _finding(
+    case: Case, total: int, asked: bool, long: bool, proof: tuple[Evidence, ...]
+) -> Finding:
+    call = case.walk.launch.call
+    node = call.config[2].node if len(call.config) > 2 else call.node
+    if long:
+        message = (
+            "the launch asks for shared memory in proportion to the input: once a row needs more than "
+            f"{LARGEST if asked else DEFAULT} bytes the kernel does not start"
+        )
+    elif total > LARGEST:
+        message = f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
+    else:
+        message = (
+            f"the launch asks for {total} bytes of shared memory; above {DEFAULT} the kernel does not start unless "
+            "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
+        )
+    return RULE.finding(
+        case.place(node), message, severity="warning" if long and not proof else None,
+        confidence="proven" if proof else "likely", evidence=proof,
+        fixes=_fixes(case) if not asked else (), data={"kernel": case.kernel, "bytes": total},
+    )  # fmt: skip
+
+
+def _fixes(case: Case) -> Iterator[Fix]:
+    call = case.walk.launch.call
+    function = call.node.child_by_field_name("function")
+    if len(call.config) < 3 or function is None:
+        return
+    if isinstance(call.config[2], Name) or text(call.config[2].node):
+        line = (
+            f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
+            f"(int)({text(call.config[2].node)}));"
+        )
+        yield from fix("ask for the shared memory first", [insert_before(case.unit, statement(call.node), line)])
+
+
+RULE = Rule(
+    code="MEM006",
+    name="dynamic-shared-over-48k-without-opt-in",
+    severity="error",
+    summary="The launch asks for more than 48 KB of dynamic shared memory without the required opt-in, "
+    "so the kernel never starts and the output is garbage.",
+    why="A block gets 48 KB as a matter of course; more has to be asked for with "
+    "`cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 "
+    "or 227 KB depending on the GPU. Otherwise the launch fails, and without a check of the error "
+    "nobody notices.",
+    bad="""
+__global__ void fill(float* y) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
+    return y;
+}
+""",
+    good="""
+__global__ void fill(float* y) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
+    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so "
+    "much it is a warning, and nothing where the host compares the size.",
+    mend="Inserts the call of cudaFuncSetAttribute.",
+    check=check,
+)

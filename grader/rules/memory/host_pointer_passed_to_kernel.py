@@ -1,0 +1,100 @@
+"""MEM003: a tensor in CPU memory is handed to a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import global_regions
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Tensor
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for tensors that the host code makes without saying where, among the kernels' arguments."""
+    seen: set[int] = set()
+    for case in cases(source, context):
+        for region in global_regions(case):
+            tensor = region.tensor
+            if tensor is None or tensor.node is None or tensor.node.id in seen or not _on_host(tensor):
+                continue
+            seen.add(tensor.node.id)
+            yield RULE.finding(
+                case.place(tensor.node),
+                f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as "
+                f"`{region.name}`: the GPU can't read it",
+                fixes=_fixes(case, tensor), data={"kernel": case.kernel},
+            )  # fmt: skip
+
+
+def _on_host(tensor: Tensor) -> bool:
+    if tensor.name not in FACTORIES or tensor.source is not None:
+        return False
+    arguments = tensor.node.child_by_field_name("arguments")
+    given = [c for c in arguments.named_children if c.type != "comment"] if arguments is not None else []
+    expected = 2 if tensor.name == "full" else 1
+    if len(given) == expected:
+        return True
+    words = " ".join(text(c) for c in given[expected:])
+    plain = words.replace("torch::", "").replace("at::", "")
+    return plain in {"kFloat32", "kFloat", "kInt", "kInt32", "kLong", "kInt64", "kDouble", "kHalf"}
+
+
+def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
+    inputs = [p.name for p in case.walk.launch.host.parameters if p.type.endswith("Tensor")]
+    arguments = tensor.node.child_by_field_name("arguments")
+    if inputs and arguments is not None and tensor.name in FACTORIES - {"full"}:
+        given = [c for c in arguments.named_children if c.type != "comment"]
+        if len(given) == 1:
+            at = given[0].end_byte
+            yield from fix(
+                f"make it where `{inputs[0]}` is", [case.unit.edit(at, at, f", {inputs[0]}.options()")]
+            )
+
+
+RULE = Rule(
+    code="MEM003",
+    name="host-pointer-passed-to-kernel",
+    severity="error",
+    summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
+    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: "
+    "the kernel stops with an illegal memory access. Take the options of an input.",
+    bad="""
+__global__ void sums(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) s[i] = x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    int n = x.numel();
+    auto s = torch::zeros({n});
+    sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
+    return s;
+}
+""",
+    good="""
+__global__ void sums(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) s[i] = x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    int n = x.numel();
+    auto s = torch::zeros({n}, x.options());
+    sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
+    return s;
+}
+""",
+    detects=("text",),
+    guards="Options that come from a variable are believed; only tensors made with no options, or with "
+    "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
+    mend="Adds the options of the first input.",
+    check=check,
+)

@@ -1,0 +1,89 @@
+"""What the host code of a launch says: checks of sizes, tensors behind pointers, statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.rules.walks import Case
+from grader.source.flow import Region, Tensor
+from grader.source.flow.tree import (
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    Function,
+    If,
+    Name,
+    Number,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
+CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
+
+
+def checked(function: Function, *, remainder: bool = False) -> bool:
+    """Whether host code compares sizes with numbers: in a check, or to choose another way.
+
+    With `remainder` only tests of divisibility count.
+    """
+    for part in walk(function.body):
+        tests: tuple[Expr, ...] = ()
+        if isinstance(part, Call) and part.name.startswith(CHECKS):
+            tests = part.args[:1]
+        elif isinstance(part, If):
+            tests = (part.test,)
+        for test in tests:
+            if any(_limits(inner, remainder) for inner in walk(test)):
+                return True
+    return False
+
+
+def _limits(part: object, remainder: bool) -> bool:
+    if not isinstance(part, Binary):
+        return False
+    if remainder:
+        return part.op == "%"
+    return part.op in {"<", "<=", ">", ">=", "%"} and not _against_zero(part)
+
+
+def _against_zero(part: Binary) -> bool:
+    return any(isinstance(side, Number) and side.value in {0, 1} for side in (part.left, part.right))
+
+
+def origin(tensor: Tensor | None) -> Tensor | None:
+    """Return the tensor that another one may share its memory with, in the end."""
+    while tensor is not None and tensor.source is not None and tensor.origin in {"contiguous", "derived"}:
+        tensor = tensor.source
+    return tensor
+
+
+def global_regions(case: Case) -> Iterator[Region]:
+    """Yield the buffers that a kernel got pointers to."""
+    return (r for r in case.walk.regions if r.space == "global")
+
+
+def resolve(function: Function, expr: Expr) -> Expr:
+    """Return the initialiser behind a host variable."""
+    for _ in range(4):
+        if not isinstance(expr, Name):
+            return expr
+        name = expr.id
+        init = next(
+            (p.init for p in walk(function.body) if isinstance(p, Declare) and p.name == name and p.init), None
+        )
+        if init is None:
+            return expr
+        expr = init
+    return expr
+
+
+def body_start(function: Function) -> Node | None:
+    """Return the first statement of a function."""
+    node = function.body.node
+    kids = [c for c in node.named_children if c.type != "comment"] if node is not None else []
+    return kids[0] if kids else None

@@ -1,0 +1,149 @@
+"""MEM001: threads past the end of the data read or write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import checked
+from grader.rules.observed import observed, ran_clean
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import simple_statement
+from grader.rules.walks import Case, cases
+from grader.source.flow import Access, Walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
+    for kernel, finding in text_findings(source, context).items():
+        proof = [
+            item
+            for item in observed(context, "oob")
+            if item.data.get("kernel", kernel) == kernel or kernel in str(item.data.get("kernel"))
+        ]
+        if proof:
+            yield finding.model_copy(update={"confidence": "proven", "evidence": tuple(proof)})
+        elif not ran_clean(context, kernel):
+            yield finding
+
+
+def text_findings(source: Source, context: Context) -> dict[str, Finding]:
+    """Return the finding about each kernel whose last block runs over."""
+    found: dict[str, Finding] = {}
+    for case in cases(source, context):
+        if case.kernel in found or case.walk.stopped:
+            continue
+        last = case.flow.last_block(case.walk) or case.walk
+        for access in last.accesses:
+            over = _overrun(case, last, access)
+            if over is not None:
+                found[case.kernel] = _finding(case, access, over, last)
+                break
+    return found
+
+
+def _overrun(case: Case, last: Walk, access: Access) -> int | None:
+    """Return the first element past the end that an access touches."""
+    tensor = access.region.tensor
+    numel = tensor.numel if tensor is not None else None
+    if numel is None or access.offsets is None or not access.sure or tensor is None:
+        return None
+    offsets = access.offsets[access.mask]
+    if not len(offsets):
+        return None
+    top = int(offsets.max()) + access.scale - 1
+    if top < numel and int(offsets.min()) >= 0:
+        return None
+    if case.sizes.real:
+        return top if top >= numel else int(offsets.min())
+    linear = _linear(last, access)
+    return top if linear and top >= numel and not checked(case.walk.launch.host, remainder=True) else None
+
+
+def _linear(last: Walk, access: Access) -> bool:
+    """Whether an access is at the thread's number in the grid: what every kernel has to guard."""
+    if access.offsets is None or access.scale != 1 or not bool(access.mask.all()) or access.loops:
+        return False
+    expected = last.block_index[0] * last.threads + np.arange(last.threads)
+    return bool((access.offsets == expected).all())
+
+
+def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
+    tensor = access.region.tensor
+    numel = tensor.numel if tensor is not None else 0
+    what = "reads" if access.kind == "load" else "writes"
+    grid = last.launch.grid
+    return RULE.finding(
+        case.place(access.node),
+        f"line {case.line(access.node)} {what} `{access.region.name}` at an index that nothing compares with its size: "
+        f"with {numel} elements and {grid[0]} blocks of {last.threads} threads the last block {what} element {index}",
+        fixes=_guard(case, access.node), data={"kernel": case.kernel, "index": index, "size": numel or 0},
+    )  # fmt: skip
+
+
+def _guard(case: Case, node: Node) -> Iterator[Fix]:
+    """Put the access under `if (index < count)`, the count being the kernel's last integer parameter."""
+    counts = [p.name for p in case.walk.kernel.parameters if not p.pointer and p.type in _INTEGERS]
+    own = simple_statement(node)
+    if own.type != "expression_statement" or node.type != "subscript_expression":
+        return
+    indices = node.child_by_field_name("indices")
+    index = text(indices)[1:-1] if indices is not None else ""
+    for count in reversed(counts):
+        yield from fix(
+            f"guard the access with `{index} < {count}`",
+            [case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {count}) ")],
+        )
+
+
+_INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "unsigned", "uint32_t", "int32_t"}
+
+RULE = Rule(
+    code="MEM001",
+    name="missing-bounds-guard",
+    severity="error",
+    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
+    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. "
+    "Each thread has to compare its index with the size before it touches memory.",
+    bad="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+""",
+    good="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Only indices that are followed exactly, in buffers whose size is known, count; where the "
+    "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
+    "checks that the size divides. A kernel that ran to its end on the simulator without an access "
+    "out of bounds is not reported.",
+    mend="Puts the access under a comparison with the size.",
+    check=check,
+)

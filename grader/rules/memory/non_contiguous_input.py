@@ -1,0 +1,159 @@
+"""MEM004: rows are taken to lie one after the other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Fix, TensorSpec
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import body_start
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before
+from grader.rules.walks import Case, cases
+from grader.source.flow.tree import Call, Member, Name, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+HANDLED = frozenset({"contiguous", "is_contiguous", "stride", "strides", "packed_accessor32",
+                     "packed_accessor64", "packed_accessor", "accessor", "is_non_overlapping_and_dense"})  # fmt: skip
+VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim", "mT", "T"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for inputs whose pointer is taken without a word about their layout."""
+    if _python_handles(source):
+        return
+    proof = _proof(context)
+    view = _view(source)
+    seen: set[tuple[str, str]] = set()
+    for case in cases(source, context):
+        function = case.walk.launch.host
+        if _handled(case):
+            continue
+        for parameter in function.parameters:
+            key = (function.name, parameter.name)
+            if parameter.type.endswith("Tensor") and key not in seen and _pointer_taken(case, parameter.name):
+                seen.add(key)
+                yield _finding(case, parameter.name, proof, view)
+
+
+def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> Finding:
+    function = case.walk.launch.host
+    node = next(
+        (p.node for p in walk(function.body) if isinstance(p, Call) and p.name in {"data_ptr", "clone"}
+         and isinstance(p.base, Name) and p.base.id == name),
+        function.node,
+    )  # fmt: skip
+    why = f"; `forward` passes a view made by `{view}`" if view else ""
+    return RULE.finding(
+        case.place(node),
+        f"the kernel walks `{name}` as if its rows lay one after the other, and nothing makes it contiguous or checks "
+        f"that it is: a transposed or sliced input gives wrong numbers{why}",
+        severity="error" if view and proof else "warning" if proof or view else "note",
+        confidence="proven" if proof else "likely",
+        evidence=proof,
+        fixes=_fixes(case, name),
+        data={"fold": not (proof or view)},
+    )
+
+
+def _fixes(case: Case, name: str) -> Iterator[Fix]:
+    first = body_start(case.walk.launch.host)
+    if first is not None:
+        yield from fix(
+            f"make `{name}` contiguous first", [insert_before(case.unit, first, f"{name} = {name}.contiguous();")]
+        )
+
+
+def _proof(context: Context) -> tuple[Evidence, ...]:
+    """Return mismatches on workloads whose inputs are not contiguous, where the others were right."""
+    if context.task is None:
+        return ()
+    strided = {
+        w.name
+        for w in context.task.workloads
+        if any(isinstance(i, TensorSpec) and not i.contiguous for i in w.inputs)
+    }
+    wrong = [item for item in context.evidence if item.kind in {"mismatch", "probe"}]
+    if any(item.workload not in strided for item in wrong):
+        return ()
+    return tuple(item for item in wrong if item.workload in strided)
+
+
+def _handled(case: Case) -> bool:
+    for function in case.flow.program.functions:
+        if function.kind == "host":
+            for part in walk(function.body):
+                if isinstance(part, Call) and (part.name in HANDLED or part.name.startswith("CHECK_")):
+                    return True
+                if isinstance(part, Member) and part.name in HANDLED:
+                    return True
+    return False
+
+
+def _pointer_taken(case: Case, name: str) -> bool:
+    return any(
+        isinstance(p, Call) and p.name in {"data_ptr", "data", "clone"} and isinstance(p.base, Name) and p.base.id == name
+        for p in walk(case.walk.launch.host.body)
+    )
+
+
+def _python_handles(source: Source) -> bool:
+    return any(
+        isinstance(node.func, ast.Attribute) and node.func.attr in {"contiguous", "is_contiguous"}
+        for node in source.walk(ast.Call)
+    )
+
+
+def _view(source: Source) -> str:
+    """Return how forward makes a view before it calls the extension, if it does."""
+    forward = source.method("ModelNew", "forward")
+    for node in ast.walk(forward) if forward is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
+            return node.func.attr
+        if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
+            return node.attr
+    return ""
+
+
+RULE = Rule(
+    code="MEM004",
+    name="non-contiguous-input-read-as-contiguous",
+    severity="warning",
+    summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced "
+    "input gives wrong numbers.",
+    why="A view has the same memory in another order. A kernel that computes its addresses from sizes "
+    "alone reads the wrong elements. `x = x.contiguous()` costs nothing where it already is; `clone()` "
+    "and `empty_like` keep the strides and are no help.",
+    bad="""
+__global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Three of four real kernels don't check it, and most are never called with a view: it is a "
+    "folded note until `forward` makes a view itself or a run with a transposed input came out wrong.",
+    mend="Makes the input contiguous at the beginning of the host function.",
+    check=check,
+)
