@@ -191,7 +191,7 @@ def declaration_of(unit: Unit, use: Node) -> Node | None:
     code = cuda_code(unit)
     function = code.function(use)
     found: Node | None = None
-    for node in code.names.get(text(use), ()):
+    for node in code.variable(text(use)):
         if node.start_byte >= use.start_byte and node != use:
             break
         if not _is_declared(node):

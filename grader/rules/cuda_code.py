@@ -61,6 +61,10 @@ class CudaCode:
             for name, nodes in found.items()
         }
 
+    def variable(self, name: str) -> Iterator[Node]:
+        """Yield the places where a variable or function is named; members are called alike."""
+        yield from (node for node in self.names.get(name, ()) if node.type == "identifier")
+
     @cached_property
     def calls(self) -> tuple[Call, ...]:
         """All calls but kernel launches, in the order of the text."""

@@ -175,7 +175,7 @@ def _local_constant(unit: Unit, name: str, use: Node) -> Node | None:
     """Return what a `const` or `constexpr` local of the function around is initialised with."""
     code = cuda_code(unit)
     function = code.function(use)
-    for node in code.names.get(name, ()):
+    for node in code.variable(name):
         declarator = node.parent
         if declarator is None or declarator.type != "init_declarator":
             continue

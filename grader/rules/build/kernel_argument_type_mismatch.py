@@ -131,7 +131,7 @@ def _fixes(
 def _written_through(unit: Unit, function: Function, name: str) -> bool:
     """Whether a function may write through a pointer: it stores, or hands the pointer on."""
     code = cuda_code(unit)
-    for node in code.names.get(name, ()):
+    for node in code.variable(name):
         if not function.node.start_byte <= node.start_byte < function.node.end_byte:
             continue
         parent = node.parent

@@ -27,7 +27,7 @@ def uses(unit: Unit, kernel: Kernel, name: str) -> list[Node]:
         return []
     return [
         node
-        for node in cuda_code(unit).names.get(name, ())
+        for node in cuda_code(unit).variable(name)
         if body.start_byte <= node.start_byte < body.end_byte and not _in_declarator(node)
     ]
 

@@ -93,7 +93,7 @@ def _started(source: Source, kernel: Kernel) -> bool:
 
 def _mentioned(unit: Unit, kernel: Kernel) -> bool:
     code = cuda_code(unit)
-    for node in code.names.get(kernel.name, ()):
+    for node in code.variable(kernel.name):
         outer = list(around(node))
         if any(one.type == "function_declarator" for one in outer[:3]):
             continue

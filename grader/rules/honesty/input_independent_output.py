@@ -1,0 +1,186 @@
+"""CHT007: the output does not depend on the values of the input."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Finding
+from grader.rules.cuda_code import cuda_code, text
+from grader.rules.honesty.data_flow import depends, parameters, tainted
+from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Kernel, Source, Unit
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look whether forward's result, and the kernels' stores, depend on any input value."""
+    evidence = tuple(
+        item for item in context.seen("probe", "mismatch") if "input-independent" in item.code
+    )
+    code = python_code(source)
+    forward = code.method("forward") if code is not None else None
+    found = False
+    if code is not None and forward is not None:
+        for node in _constant_results(code, forward):
+            found = True
+            yield RULE.finding(
+                source.place(node),
+                "what forward returns does not depend on the values of its input, only on its form",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+                data={"rejects": True},
+            )
+    yield from _kernels(source)
+    if evidence and not found and forward is not None:
+        yield RULE.finding(
+            source.line_place(forward.lineno), evidence[0].text, confidence="proven",
+            evidence=evidence,
+        )  # fmt: skip
+
+
+def _constant_results(code: PythonCode, forward: Function) -> Iterator[ast.Return]:
+    names = set(parameters(forward))
+    if not names:
+        return
+    known = tainted(forward, names, _never)
+    returns = [
+        node for node in ast.walk(forward)
+        if isinstance(node, ast.Return) and node.value is not None
+        and code.function_of(node) is forward
+    ]  # fmt: skip
+    if any(depends(node.value, known, _never) for node in returns):
+        return
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(forward)):
+        return
+    yield from returns[:1]
+
+
+def _never(_node: ast.AST) -> bool:
+    return False
+
+
+def _kernels(source: Source) -> Iterator[Finding]:
+    """All launched kernels store, and none of them ever reads through a pointer."""
+    launched = {launch.kernel for unit in source.cuda for launch in unit.launches}
+    kernels = [
+        (unit, kernel) for unit in source.cuda for kernel in unit.kernels if kernel.name in launched
+    ]
+    whole = all(unit.resolved and not unit.tree.has_error for unit in source.cuda)
+    if not kernels or not whole or _host_computes(source):
+        return
+    if any(_reads(unit, kernel) or not _has_input(kernel) for unit, kernel in kernels):
+        return
+    unit, kernel = kernels[0]
+    pointers = [one.name for one in kernel.parameters if one.is_pointer and one.is_const]
+    names = ", ".join(pointers) or "its input"
+    yield RULE.finding(
+        unit.place_span(
+            kernel.node.start_byte,
+            kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte,
+        ),
+        f"{kernel.name} never reads {names}: what it stores does not depend on the input",
+        data={"kernel": kernel.name},
+    )
+
+
+def _has_input(kernel: Kernel) -> bool:
+    return any(one.is_pointer and one.is_const for one in kernel.parameters)
+
+
+def _host_computes(source: Source) -> bool:
+    """Whether the host side computes with tensors too, so that the kernels are not all there is."""
+    fine = {"empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like"}
+    return any(
+        call.name.startswith(("torch::", "at::"))
+        and call.last not in fine
+        and call.last.islower()
+        and not call.name.startswith(("torch::k", "at::cuda"))
+        for unit in source.cuda
+        for call in cuda_code(unit).calls
+    )
+
+
+def _reads(unit: Unit, kernel: Kernel) -> bool:
+    """Whether a kernel may read what one of its pointers points to."""
+    pointers = {one.name for one in kernel.parameters if one.is_pointer}
+    code = cuda_code(unit)
+    for name in pointers:
+        for node in code.variable(name):
+            inside = kernel.body is not None and (
+                kernel.body.start_byte <= node.start_byte < kernel.body.end_byte
+            )
+            if inside and not _plain_store(node):
+                return True
+    return any(one.is_reference or "Accessor" in one.type for one in kernel.parameters)
+
+
+def _plain_store(node: Node) -> bool:
+    """Whether a pointer's name stands as `p[i] = value`, and nothing else."""
+    subscript = node.parent
+    if subscript is None or subscript.type not in {"subscript_expression", "pointer_expression"}:
+        return False
+    assignment = subscript.parent
+    return (
+        assignment is not None
+        and assignment.type == "assignment_expression"
+        and assignment.child_by_field_name("left") == subscript
+        and text(assignment.child_by_field_name("operator")) == "="
+    )
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+RULE = Rule(
+    code="CHT007",
+    name="input-independent-output",
+    severity="error",
+    summary="The output does not depend on the input as it should: constants, or only its form.",
+    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is "
+    "no computation.",
+    bad=(
+        """
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.5f;
+}
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    k<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 256);
+    return y;
+}
+""",
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        return torch.zeros(x.shape[0], 1, device=x.device)\n",
+    ),
+    good=(
+        """
+__global__ void clear(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 0.0f; }
+__global__ void k(const float* x, float* y, int n) {
+    const float* row = x + blockIdx.x * n;
+    y[threadIdx.x] = row[threadIdx.x];
+}
+torch::Tensor f(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    clear<<<1, 256>>>(y.data_ptr<float>(), 256);
+    k<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 256);
+    return y;
+}
+""",
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        out = torch.empty_like(x)\n        self.run(x, out)\n        return out\n"
+        "    def run(self, x, out):\n        out.copy_(x)\n",
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        x, shape = x.contiguous(), x.shape\n        x = x.view(-1)\n"
+        "        for i in range(3):\n            x = self.step(x)\n        return x.view(shape)\n",
+    ),
+    detects=("text", "evidence"),
+    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. "
+    "A call that gets the input may write through its other arguments.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,159 @@
+"""CHT006: a ready-made library, or lower precision."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.mending import delete_statement, fix
+from grader.rules.python_code import PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
+NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
+SWITCHES = (
+    "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",
+    "torch.backends.opt_einsum",
+)  # fmt: skip
+SWITCH_CALLS = {
+    "torch.set_float32_matmul_precision", "torch.use_deterministic_algorithms",
+    "torch.set_default_dtype", "torch.set_num_threads", "torch.set_default_device",
+    "torch.set_default_tensor_type", "torch.set_flush_denormal",
+    "torch.backends.cuda.enable_flash_sdp", "torch.backends.cuda.enable_math_sdp",
+}  # fmt: skip
+NARROW = {"half", "bfloat16"}
+NARROW_TYPES = {"torch.float16", "torch.half", "torch.bfloat16", "torch.float8_e4m3fn"}
+FORBIDS = re.compile(
+    r"(?:do not|don't|must not|without|no) (?:\w+ ){0,3}(?:cuda )?librar(?:y|ies)|no cublas",
+    re.IGNORECASE,
+)
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
+    forbidden = _forbidden(context)
+    yield from _libraries(source, forbidden=forbidden)
+    code = python_code(source)
+    if code is not None:
+        yield from _switches(source, code)
+        yield from _narrow(source, code)
+
+
+def _forbidden(context: Context) -> bool:
+    """Whether the prompt rules libraries out."""
+    texts = [context.sample.prompt or ""] if context.sample is not None else []
+    if context.extraction is not None:
+        texts += [prose.text for prose in context.extraction.prose if prose.before_code]
+    return any(FORBIDS.search(one) for one in texts)
+
+
+def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
+    for unit in units(source):
+        code = cuda_code(unit)
+        seen: set[str] = set()
+        for call in code.calls:
+            space = call.name.split("::")[0]
+            library = NAMESPACES.get(space, space) if "::" in call.name else ""
+            if LIBRARY.match(call.last):
+                library = re.split(r"[A-Z]", call.last)[0]
+            elif space not in NAMESPACES:
+                continue
+            if call.last.endswith(("Create", "Destroy", "SetStream", "SetMathMode")):
+                continue
+            if library not in seen:
+                seen.add(library)
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made "
+                    f"library ({library})" + (", which the prompt rules out" if forbidden else ""),
+                    severity="warning" if forbidden else "note",
+                    data={"library": library},
+                )
+
+
+def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for node in code.of(ast.Assign):
+        for target in node.targets:
+            name = code.canonical(target)
+            if name.startswith(SWITCHES):
+                yield _switch(source, code, node, name)
+    for name, call in code.calls:
+        if name in SWITCH_CALLS:
+            parent = code.parents.get(call)
+            yield _switch(source, code, parent if isinstance(parent, ast.Expr) else call, name)
+        elif name == "torch.compile":
+            yield RULE.finding(
+                source.place(call),
+                "torch.compile generates kernels by itself: the speed is not the written kernel's",
+            )
+
+
+def _switch(source: Source, code: PythonCode, node: ast.AST, name: str) -> Finding:
+    fixes: tuple[Fix, ...] = ()
+    if isinstance(node, ast.stmt):
+        fixes = fix("leave the switch as it is", [delete_statement(source, node)])
+    return RULE.finding(
+        source.place(node),
+        f"{name} is a switch for the whole process: it changes the reference's speed and numbers "
+        "as well",
+        fixes=fixes,
+        data={"switch": name},
+    )
+
+
+def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for function in code.reached:
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            given = [*node.args, *(word.value for word in node.keywords)]
+            by_name = node.func.attr in NARROW and not node.args
+            by_type = node.func.attr in {"to", "type"} and any(
+                code.canonical(one) in NARROW_TYPES for one in given
+            )
+            if by_name or by_type:
+                yield RULE.finding(
+                    source.place(node),
+                    f"{code.text(node)} computes in half precision what the reference computes in "
+                    "the input's own",
+                )
+                return
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+RULE = Rule(
+    code="CHT006",
+    name="library-or-precision-switch",
+    severity="warning",
+    summary="The speed comes from a ready-made library or from lower precision, which the task may "
+    "forbid.",
+    why="Global switches also change the reference that runs in the same process. Half precision "
+    "makes a float32 task easier, and a library call is not a kernel of one's own.",
+    bad=(
+        f"{HEAD}torch.backends.cuda.matmul.allow_tf32 = True\n",
+        f'{HEAD}torch.set_float32_matmul_precision("high")\n',
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        return (x.half() @ x.half()).float()\n",
+        "torch::Tensor f(torch::Tensor x) {\n    cublasHandle_t h = at::cuda::getCurrentCUDABlasHandle();\n"
+        "    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1);\n    return x;\n}",
+    ),
+    good=(
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n",
+        "#include <cub/cub.cuh>\n// cublasSgemm would be faster\n"
+        "__global__ void k(float* y) {\n    typedef cub::BlockReduce<float, 128> Reduce;\n"
+        "    __shared__ typename Reduce::TempStorage t;\n    y[0] = Reduce(t).Sum(1.0f);\n}",
+    ),
+    detects=("text",),
+    guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an "
+    "own kernel are fine; comments and includes do not count.",
+    mend="Removes the switch.",
+    check=check,
+)

@@ -1,0 +1,167 @@
+"""CHT009: work on a stream or thread that nobody waits for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import cuda_code, units
+from grader.rules.python_code import PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
+JOINS = {"wait_stream", "synchronize", "wait_event", "wait", "record_stream"}
+THREADS = {
+    "threading.Thread", "threading.Timer", "concurrent.futures.ThreadPoolExecutor",
+    "concurrent.futures.ProcessPoolExecutor", "multiprocessing.Process", "_thread.start_new_thread",
+    "multiprocessing.Pool", "asyncio.create_task",
+}  # fmt: skip
+CPP_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority",
+               "getStreamFromPool"}  # fmt: skip
+CPP_JOINS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEvent", "synchronize",
+             "block", "cudaEventSynchronize", "wait"}  # fmt: skip
+CPP_THREADS = {"std::thread", "std::async", "pthread_create", "std::jthread"}
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for streams and threads in what forward runs, and for what joins them."""
+    code = python_code(source)
+    if code is not None:
+        yield from _streams(source, code)
+        yield from _threads(source, code)
+    for unit in units(source):
+        yield from _cpp(unit)
+
+
+def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """A stream of one's own that the current stream never waits for."""
+    made = [call for name, call in code.calls if name in STREAMS and not code.in_main_guard(call)]
+    entered = [
+        call for name, call in code.calls
+        if name in {"torch.cuda.stream", "torch.cuda.set_stream"} and code.runs_in_forward(call)
+    ]  # fmt: skip
+    if not made or not entered:
+        return
+    joins = {
+        node.func.attr
+        for function in code.reached
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    } & JOINS
+    if not joins:
+        yield RULE.finding(
+            source.place(entered[0]),
+            "forward works on a stream of its own and returns without the current stream waiting "
+            "for it: events on the current stream do not see the work, and its result may not be "
+            "there yet",
+            data={"rejects": True},
+        )
+
+
+def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for name, call in code.calls:
+        if name in THREADS and code.runs_in_forward(call):
+            yield RULE.finding(
+                source.place(call),
+                f"forward starts {name.rsplit('.', 1)[-1]}: work that goes on after it has returned "
+                "is not measured",
+                severity="error" if not _joined(code) else "warning",
+                data={"rejects": not _joined(code)},
+            )
+            return
+
+
+def _joined(code: PythonCode) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"join", "result", "shutdown"}
+        for function in code.reached
+        for node in ast.walk(function)
+    )  # fmt: skip
+
+
+def _cpp(unit: Unit) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    calls = {call.last for call in code.calls}
+    for call in code.calls:
+        if call.last in CPP_STREAMS and not calls & CPP_JOINS:
+            yield RULE.finding(
+                unit.place(call.node),
+                f"{call.last} makes a stream that nothing joins with PyTorch's: events on the "
+                "current stream do not see the work, and its result may not be there yet",
+                data={"rejects": any(_on_own_stream(unit))},
+            )
+            break
+    for name in CPP_THREADS:
+        nodes = code.names.get(name.rsplit("::", 1)[-1], ())
+        used = [
+            node for node in nodes
+            if node.parent is not None and node.parent.type == "qualified_identifier"
+            and name.startswith("std::") and unit.data[node.parent.start_byte:].startswith(b"std")
+            or name == "pthread_create"
+        ]  # fmt: skip
+        if used and not {"join", "get", "wait"} & calls:
+            yield RULE.finding(
+                unit.place(used[0]),
+                f"{name} starts work that goes on after the function has returned and is not "
+                "measured",
+                data={"rejects": True},
+            )
+            break
+
+
+def _on_own_stream(unit: Unit) -> Iterator[bool]:
+    for launch in unit.launches:
+        yield launch.stream is not None
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+MODEL = f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+RULE = Rule(
+    code="CHT009",
+    name="work-hidden-from-the-clock",
+    severity="error",
+    summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
+    why="A timer records events on the current stream. What runs beside it is not in the time, and a "
+    "caller may read the result before it is there.",
+    bad=(
+        f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
+        "            y = x * 2\n        return y\n",
+        "#include <thread>\ntorch::Tensor f(torch::Tensor x) {\n"
+        "    std::thread worker([] {});\n    worker.detach();\n    return x;\n}",
+        """
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    k<<<1, 32, 0, s>>>(x.data_ptr<float>());
+    return x;
+}
+""",
+    ),
+    good=(
+        f"{MODEL}        s = torch.cuda.Stream()\n        s.wait_stream(torch.cuda.current_stream())\n"
+        "        with torch.cuda.stream(s):\n            y = x * 2\n"
+        "        torch.cuda.current_stream().wait_stream(s)\n        return y\n",
+        """
+#include <ATen/cuda/CUDAContext.h>
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    cudaStream_t stream = at::cuda::getCurrentCUDAStream();
+    int thread = 3;
+    k<<<1, 32, 0, stream>>>(x.data_ptr<float>());
+    return x;
+}
+""",
+    ),
+    detects=("text",),
+    guards="Streams that are joined in some way, and the current stream, are fine; threads that are "
+    "joined are a warning.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,97 @@
+"""SEC004: code is hidden from whoever reads the file."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.python_code import PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+DECODERS = {
+    "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode", "zlib.decompress",
+    "gzip.decompress", "lzma.decompress", "bz2.decompress", "binascii.unhexlify", "bytes.fromhex",
+    "codecs.decode", "marshal.loads",
+}  # fmt: skip
+ENCODED = re.compile(r"^[A-Za-z0-9+/=_\-\s]{200,}$")
+LEAST_ENTROPY = 4.5
+"""Bits a character: source code has about 4, base64 of compressed data about 6."""
+INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for decoding, for long literals without words, and for invisible characters."""
+    code = python_code(source)
+    if code is not None:
+        for name, call in code.calls:
+            if name in DECODERS and not code.in_main_guard(call):
+                yield RULE.finding(
+                    source.place(call),
+                    f"{name} unpacks something at run time that this file does not show",
+                    severity="error" if _feeds_code(code, call) else "warning",
+                    data={"target": name, "rejects": _feeds_code(code, call)},
+                )
+        yield from _literals(source, code)
+    for number, line in enumerate(source.lines, 1):
+        if INVISIBLE.search(line.lstrip("\ufeff")):
+            yield RULE.finding(
+                source.line_place(number),
+                "this line has invisible characters, so it does not say what it shows",
+                severity="warning",
+            )
+            return
+
+
+def _literals(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for node in code.of(ast.Constant):
+        value = node.value
+        text = value.decode("latin-1") if isinstance(value, bytes) else value
+        if isinstance(text, str) and len(text) >= 200 and ENCODED.match(text):
+            if _entropy(text[:4000]) > LEAST_ENTROPY:
+                yield RULE.finding(
+                    source.place(node),
+                    f"a literal of {len(text)} characters holds packed data, not source text",
+                    severity="warning",
+                )
+                return
+
+
+def _entropy(text: str) -> float:
+    counts = Counter(text)
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
+
+
+def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
+    """Whether what is decoded is run: it stands inside exec, eval, compile or a build."""
+    runners = {"exec", "eval", "compile", "load_inline", "loads"}
+    return any(
+        isinstance(around, ast.Call) and code.canonical(around.func).rsplit(".", 1)[-1] in runners
+        for around in code.ancestors(call)
+    )
+
+
+RULE = Rule(
+    code="SEC004",
+    name="hides-its-code",
+    severity="error",
+    summary="Code is packed or invisible, so that a reader does not see what runs.",
+    why="What is decoded at run time escapes every review of the text. A kernel has no reason for it.",
+    bad=(
+        "import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
+        "import torch\nx = 1  # \u202e safe\n",
+    ),
+    good="import torch\nnames = ['a', 'b']\nkey = 'abc' * 300\n"
+    'src = """' + "__global__ void k() { }\n" * 20 + '"""\n',
+    detects=("text",),
+    guards="Decoding that feeds no code is a warning; source text has words and too little entropy.",
+    mend="",
+    check=check,
+)

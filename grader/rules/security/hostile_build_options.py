@@ -1,0 +1,94 @@
+"""SEC003: the build itself is made to read or run what is not the submission's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Extension, Source
+
+RUNS_CODE = re.compile(
+    r"-fplugin|-specs=|-wrapper|--compiler-bindir|-ccbin|^-B|^@|-Xcompiler[= ]@|-fuse-ld=|"
+    r"--compiler-options[= ].*(?:-fplugin|-specs|-wrapper)|-load\b|-Wl,--?plugin|-dynamic-linker"
+)
+WRITES = re.compile(r"^-o\b|^--output-file|-MF\b|-save-temps|--keep-dir")
+SYSTEM = ("/usr/", "/opt/")
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look at flags, the extension's name, and files that the text includes."""
+    for extension in source.extensions:
+        yield from _flags(source, extension)
+        name = extension.name or ""
+        if any(mark in name for mark in ("/", "..", "\n", "$", " ")):
+            yield RULE.finding(
+                source.place(extension.keywords.get("name", extension.node)),
+                f"the name {name[:40]!r} leads the build to another folder, or adds lines to its "
+                "script",
+                data={"target": "name"},
+            )
+    for unit in units(source):
+        for node in cuda_code(unit).of("preproc_include"):
+            header = text(node.child_by_field_name("path")).strip('<>"')
+            if header.startswith(("/", "~", "..")) and not header.startswith(SYSTEM):
+                yield RULE.finding(
+                    unit.place_line(node.start_point[0] + 1),
+                    f"{header} is a file of the machine, not of the submission: compilers print "
+                    "what they read",
+                    data={"target": header},
+                )
+        for node in cuda_code(unit).of("string_literal", "raw_string_literal"):
+            if ".incbin" in text(node):
+                yield RULE.finding(
+                    unit.place(node), ".incbin puts a file of the machine into the library",
+                    data={"target": ".incbin"},
+                )  # fmt: skip
+
+
+def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
+    for keyword, flags in (
+        ("extra_cflags", extension.cflags),
+        ("extra_cuda_cflags", extension.cuda_cflags),
+        ("extra_ldflags", extension.ldflags),
+    ):
+        for flag in flags or ():
+            if RUNS_CODE.search(flag) or WRITES.search(flag):
+                what = "makes the compiler run or load another program"
+                yield RULE.finding(
+                    source.place(extension.keywords.get(keyword, extension.node)),
+                    f"{flag} {what if RUNS_CODE.search(flag) else 'writes outside of the build'}",
+                    severity="error" if RUNS_CODE.search(flag) else "warning",
+                    data={"target": flag},
+                )
+
+
+HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
+RULE = Rule(
+    code="SEC003",
+    name="hostile-build-options",
+    severity="error",
+    summary="The build itself is made to read, write or run what is not the submission's.",
+    why="Compilers load plug-ins, print the lines of files they are told to include, and write where "
+    "they are told to. None of it is needed to build a kernel.",
+    bad=(
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n',
+        f'{HEAD}ext = load_inline(name="../../e", cpp_sources="", cuda_sources="", functions=["f"])\n',
+        '#include "/etc/shadow"\n__global__ void k() {}\n',
+    ),
+    good=(
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC", "-lineinfo"], extra_ldflags=["-lcublas"])\n',
+        '#include <torch/extension.h>\n#include "helper.h"\n__global__ void k() {}\n',
+    ),
+    detects=("text",),
+    guards="Optimisation, warning and library flags are fine, and so are relative and system includes.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,122 @@
+"""SEC002: memory, symbols or secrets of the process are reached without an interface."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.python_code import python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
+PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd")
+CPP = {
+    "ptrace", "mprotect", "dlsym", "process_vm_readv", "process_vm_writev", "cuMemGetAddressRange",
+    "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoad", "prctl", "seccomp", "dup2", "sigaction",
+    "cudaIpcOpenMemHandle", "cuPointerGetAttribute",
+}  # fmt: skip
+CONSTRUCTOR = ("constructor", "destructor", "ifunc")
+DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for raw memory, the process's own files, and code that runs at load time."""
+    code = python_code(source)
+    if code is not None:
+        for name, call in code.calls:
+            if name.startswith(MEMORY) or name in DESCRIPTORS:
+                descriptor = name in DESCRIPTORS
+                yield RULE.finding(
+                    source.place(call),
+                    f"{name} "
+                    + (
+                        "writes past Python to the pipes of whoever runs this file"
+                        if descriptor
+                        else "reaches the memory of the process, the grader's included"
+                    ),
+                    severity="error" if not name.startswith("ctypes.c_") else "warning",
+                    data={"target": name, "rejects": not name.startswith("ctypes.c_")},
+                )
+        for node in code.of(ast.Constant):
+            if isinstance(node.value, str) and len(node.value) < 300:
+                for path in PATHS if "\n" not in node.value else ():
+                    if path in node.value:
+                        yield RULE.finding(
+                            source.place(node),
+                            f"{path} is a way around the interfaces of the process",
+                            data={"target": path, "rejects": path.startswith("/proc")},
+                        )
+                        break
+    yield from _native(source)
+
+
+def _native(source: Source) -> Iterator[Finding]:
+    for unit in units(source):
+        code = cuda_code(unit)
+        own = {function.name for function in unit.functions}
+        for call in code.calls:
+            if call.last in CPP and call.object is None and call.last not in own:
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"{call.last} reaches memory, symbols or pipes that are not the kernel's",
+                    data={"target": call.last, "rejects": True},
+                )
+        for node in code.of("string_literal", "raw_string_literal"):
+            written = text(node)
+            path = next((one for one in PATHS if one in written), None)
+            if path is not None:
+                yield RULE.finding(
+                    unit.place(node),
+                    f"{path} is a way around the interfaces of the process",
+                    data={"target": path, "rejects": path.startswith("/proc")},
+                )
+        for node in code.of("attribute_specifier", "attribute_declaration"):
+            if any(word in text(node) for word in CONSTRUCTOR):
+                yield RULE.finding(
+                    unit.place(node),
+                    f"{text(node)[:60]} makes code run when the library is loaded, before anything "
+                    "is checked",
+                    data={"target": "constructor", "rejects": True},
+                )
+
+
+RULE = Rule(
+    code="SEC002",
+    name="reaches-into-the-process",
+    severity="error",
+    summary="The code reaches memory, symbols or pipes of the process that are not its own.",
+    why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and file "
+    "descriptors are how verdicts and timers are changed behind a grader's back.",
+    bad=(
+        "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n",
+        'import torch\nsecret = "/proc/self/mem"\n',
+        "import torch\nimport os\nos.write(3, b'ok')\n",
+        """
+__attribute__((constructor)) void start() {}
+torch::Tensor f(torch::Tensor x) {
+    return x;
+}
+""",
+        """
+torch::Tensor f(torch::Tensor x) {
+    mprotect((void*)0, 4096, 7);
+    return x;
+}
+""",
+    ),
+    good=(
+        "import torch\nimport os\npath = os.path.dirname('/usr/local/cuda/include')\n",
+        "// see /proc/self/maps\nclass Box { public: Box() {} };\ntorch::Tensor f(torch::Tensor x) {\n"
+        "    Box constructor;\n    return x;\n}",
+    ),
+    detects=("text",),
+    guards="Comments do not count, and neither do functions of the file with such a name.",
+    mend="",
+    check=check,
+)
