@@ -1,4 +1,42 @@
 """Compiling submissions: compiler drivers behind torch's own load_inline, and what their logs say.
 
-Imports nothing by itself: the drivers, which run in the guest, are part of this package.
+Imports its parts on demand: the drivers, which run in the guest, are of this package and may only
+need the standard library.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grader.build.builder import artifact, build, build_key
+    from grader.build.guest_environment import Environment, environment
+    from grader.build.prepare import Prepared
+    from grader.build.toolchain import Missing, Toolchain, discover
+
+__all__ = [
+    "Environment",
+    "Missing",
+    "Prepared",
+    "Toolchain",
+    "artifact",
+    "build",
+    "build_key",
+    "discover",
+    "environment",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    homes = {
+        "builder": ("artifact", "build", "build_key"),
+        "guest_environment": ("Environment", "environment"),
+        "prepare": ("Prepared",),
+        "toolchain": ("Missing", "Toolchain", "discover"),
+    }
+    for home, names in homes.items():
+        if name in names:
+            return getattr(importlib.import_module(f"grader.build.{home}"), name)
+    raise AttributeError(name)

@@ -111,4 +111,5 @@ def headers(names: set[str]) -> dict[str, str]:
         "types.h": _CUDA_START + _TYPES,
         "extension.h": _CUDA_START + _TYPES + lines,
         "main.h": "#include <torch/types.h>\n" + lines,
+        "main_old_abi.h": "#include <torch/types.h>\n" + lines,
     }

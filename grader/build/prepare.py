@@ -32,8 +32,13 @@ from grader.records import digest
 Progress = Callable[[str], None]
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent.parent
-_PRECOMPILED = {"main": False, "types": True, "extension": True}
-"""Names of the precompiled headers, and whether each is CUDA's."""
+_PRECOMPILED: dict[str, list[str]] = {
+    "main": [],
+    "types": host_pass.CUDA_DEFINES,
+    "extension": host_pass.CUDA_DEFINES,
+    "main_old_abi": [host_pass.OLD_ABI],
+}
+"""Names of the precompiled headers, with the macros that each is made under."""
 _COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
 
 
@@ -104,7 +109,9 @@ def _simulator(toolchain: Toolchain, progress: Progress) -> Path | None:
     """Build the simulator's runtime, or find it built."""
     from grader.simulator import library
 
-    return library.build(cache_folder() / "simulator", toolchain.gxx)
+    return library.build(
+        cache_folder() / "simulator", str(toolchain.gxx), cuda_includes=toolchain.cuda_includes
+    )
 
 
 def configuration(prepared: Prepared, device: str, mode: str) -> Config:
@@ -235,21 +242,27 @@ def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[
     config = _config(toolchain, folder, "cuda", "fast", (), None)
     with ThreadPoolExecutor(min(len(_PRECOMPILED), os.cpu_count() or 1)) as pool:
         jobs = {
-            name: pool.submit(_precompile_one, config, name, cuda=cuda, progress=progress)
-            for name, cuda in _PRECOMPILED.items()
+            name: pool.submit(_precompile_one, config, name, defines, progress)
+            for name, defines in _PRECOMPILED.items()
         }
         return [name for name, job in jobs.items() if job.result()]
 
 
-def _precompile_one(config: Config, name: str, *, cuda: bool, progress: Progress) -> bool:
+def _precompile_one(config: Config, name: str, defines: list[str], progress: Progress) -> bool:
+    """Precompile one header and compile its half of the code; False if clang can't."""
     progress(f"precompiling torch's headers ({name})")
     made = config.path(f"{name}.pch")
-    mode = ["-x", "c++-header", *(host_pass.CUDA_DEFINES if cuda else [])]
-    codegen = ["-fpch-instantiate-templates", "-fpch-codegen"]
+    cuda = defines == host_pass.CUDA_DEFINES
+    mode = ["-x", "c++-header", *defines]
+    codegen = ["-fpch-instantiate-templates"]
+    if name != "main_old_abi":
+        codegen.append("-fpch-codegen")
     common = host_pass.common(config)
     call = [*common, *mode, *codegen, *host_pass.headers(config, cuda=cuda)]
     if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
         return False
+    if "-fpch-codegen" not in codegen:
+        return True
     progress(f"compiling torch's headers ({name})")
     target = [str(config.zig), "clang", "--target=x86_64-linux-gnu", "-fPIC", "-O0", "-w", "-c"]
     sections = ["-ffunction-sections", "-fdata-sections"]

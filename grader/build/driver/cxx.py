@@ -30,7 +30,7 @@ def compile_cpp(config: Config, command: Command) -> int:
 
 
 def _unsuited(config: Config, command: Command, text: str) -> str:
-    if config.mode == "stock" or config.zig is None or "main" not in config.precompiled:
+    if config.mode == "stock" or config.zig is None or not config.precompiled:
         return "asked for, or no clang"
     if not _FIRST.match(text):
         return "the file does not start with load_inline's include"

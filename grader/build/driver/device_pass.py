@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from grader.build.driver import stub
 from grader.build.driver.command import Command
@@ -17,14 +17,7 @@ _HOST_ONLY = {"-Xcompiler", "-ccbin", "-Xlinker", "-MD", "-MMD", "-shared", "-L"
 _ARCH = re.compile(r"(?:sm|compute)_(\d+[a-z]?)")
 
 
-@dataclass(frozen=True)
-class Device:
-    """What the device pass made."""
-
-    ptx: str
-    assembled: Path | None
-    """The cubin, for a GPU."""
-    log: str
+Headers = Literal["stub", "light", "full"]
 
 
 def architectures(command: Command) -> list[str]:
@@ -50,14 +43,16 @@ def flags(command: Command) -> list[str]:
 
 
 def front_end(
-    config: Config, command: Command, source: str, text: str, folder: Path, *, real: bool
+    config: Config, command: Command, source: str, text: str, folder: Path, headers: Headers
 ) -> tuple[Outcome, Path]:
-    """Run nvcc to PTX; `real` takes torch's own headers in the stub's place."""
-    ptx = folder / ("real.ptx" if real else "stub.ptx")
+    """Run nvcc to PTX over our stub, torch's types.h, or all that the source includes of torch."""
+    ptx = folder / f"{headers}.ptx"
     arch = architectures(command)[0]
-    includes = [] if real else stub.write(config, text, folder)
-    if config.device == "sim" and real:
-        includes = [f"-I{config.stubs}/face"]
+    includes: list[str] = []
+    if headers == "stub":
+        includes = stub.write(config, text, folder)
+    elif headers == "light":
+        includes = [f"-I{config.stubs}/light"]
     includes += [f"-I{path}" for path in command.includes]
     for path in [*command.system_includes, *config.library_includes]:
         includes += ["-isystem", path]
@@ -102,3 +97,16 @@ def gpu_binary(config: Config, command: Command, ptx: Path, cubin: Path, folder:
     if not outcome.ok:
         raise RuntimeError(f"fatbinary failed: {outcome.text}")
     return blob
+
+
+def plain_names(ptx: Path) -> str:
+    """Return a line for each kernel with its name as a person reads it, for the log."""
+    names = re.findall(r"\.entry\s+([\w$]+)", ptx.read_text("utf-8", "replace"))
+    if not names:
+        return ""
+    try:
+        outcome = run(["c++filt", *names])
+    except OSError:
+        return ""
+    plain = outcome.text.splitlines() if outcome.ok else []
+    return "".join(f"kernel-grader: kernel {m} is {p}\n" for m, p in zip(names, plain, strict=False))

@@ -30,11 +30,24 @@ _HARMLESS_FLAGS = re.compile(
 )
 
 
+OLD_ABI = "-D_GLIBCXX_USE_CXX11_ABI=0"
+"""A habit of answers since PyTorch's wheels had that ABI; it has a precompiled header of its own."""
+
+
+def cpp_header(command: Command) -> str:
+    """Return which precompiled header a C++ file takes."""
+    return "main_old_abi" if OLD_ABI in command.defines else "main"
+
+
 def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
     """Say why the precompiled headers can't serve this call; empty if they can."""
     conditions = set(config.read_json("conditions.json"))
+    if OLD_ABI in command.defines and cpp_header(command) not in config.precompiled:
+        return f"{OLD_ABI} changes what is precompiled"
     for define in command.defines:
         name = define[2:].partition("=")[0].partition("(")[0]
+        if define == OLD_ABI:
+            continue
         if name in conditions and name not in _HARMLESS_DEFINES and not _CUDA_DEFINES.match(define):
             return f"{define} changes what is precompiled"
         if define.startswith("-U"):
@@ -67,9 +80,19 @@ def precompiled_for(text: str) -> str | None:
 
 
 def cuda_object(
-    config: Config, command: Command, text: str, header: str, blob: Path, folder: Path
+    config: Config,
+    command: Command,
+    text: str,
+    header: str,
+    blob: Path,
+    folder: Path,
+    *,
+    face: bool,
 ) -> Outcome:
-    """Compile the host side of a CUDA file, with the blob as its GPU binary."""
+    """Compile the host side of a CUDA file, with the blob as its GPU binary.
+
+    `face` puts the simulator's small stand-ins before torch's own CUDA headers.
+    """
     source = Path(command.sources[0]).resolve()
     body = _PREFIX.sub("\n\n\n", text, count=1)
     blanked = folder / "host.cu"
@@ -82,7 +105,7 @@ def cuda_object(
         "-include",
         f"{config.stubs}/cuda_after.h",
         *_defines(command),
-        *_includes(config, command, cuda=True),
+        *_includes(config, command, cuda=True, face=face),
         "-Xclang",
         "-fcuda-include-gpubinary",
         "-Xclang",
@@ -103,9 +126,9 @@ def cpp_object(config: Config, command: Command) -> Outcome:
         "-x",
         "c++",
         "-include-pch",
-        config.path("main.pch"),
+        config.path(f"{cpp_header(command)}.pch"),
         *_defines(command),
-        *_includes(config, command, cuda=False),
+        *_includes(config, command, cuda=False, face=config.device == "sim"),
         "-c",
         str(source),
         "-o",
@@ -159,15 +182,13 @@ def cuda_mode(config: Config) -> list[str]:
 def headers(config: Config, *, cuda: bool) -> list[str]:
     """Return the header folders that the precompiled headers and every use of them share."""
     folders = [config.path("host"), f"{config.stubs}/host", config.stubs] if cuda else []
-    if config.device == "sim":
-        folders.append(f"{config.stubs}/face")
     folders += [*config.torch_includes, *config.cuda_includes, *config.library_includes]
     return [part for path in [*folders, config.python_include] for part in ("-isystem", path)]
 
 
-def _includes(config: Config, command: Command, *, cuda: bool) -> list[str]:
-    lean = [f"-I{config.stubs}/lean", *(f"-I{path}" for path in command.includes)]
-    return [*lean, *headers(config, cuda=cuda)]
+def _includes(config: Config, command: Command, *, cuda: bool, face: bool) -> list[str]:
+    own = [f"{config.stubs}/lean", *([f"{config.stubs}/face"] if face else []), *command.includes]
+    return [*(f"-I{path}" for path in own), *headers(config, cuda=cuda)]
 
 
 def _defines(command: Command) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from grader.build.driver import device_pass, host_pass, stock
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import Outcome, say, trace
+from grader.build.driver.tools import say, trace
 
 _UNSUITED = {"-rdc", "-dc", "-dlink", "--relocatable-device-code", "-G", "-x", "-include", "--device-debug"}
 
@@ -47,7 +46,7 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     """Device pass, ptxas, host pass; each failure is decided by the stock compilers."""
     source = command.sources[0]
-    outcome, ptx = device_pass.front_end(config, command, source, text, folder, real=False)
+    outcome, ptx = device_pass.front_end(config, command, source, text, folder, "stub")
     if not outcome.ok:
         outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
         if not outcome.ok:
@@ -56,19 +55,17 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     _rename_internal(ptx)
     assembled, cubin = device_pass.assemble(config, command, ptx, folder)
     say(outcome.text)
-    say(assembled.text)
+    say(assembled.text + device_pass.plain_names(ptx))
     if not assembled.ok:
         return assembled.code
     blob = device_pass.gpu_binary(config, command, ptx, cubin, folder)
     header = host_pass.precompiled_for(text)
-    host = host_pass.cuda_object(config, command, text, str(header), blob, folder)
-    if host.ok and not _missing_kernels(command, ptx):
-        return 0
-    trace(f"host pass by clang: {host.text[:2000]}")
+    for face in [True, False] if config.device == "sim" else [False]:
+        host = host_pass.cuda_object(config, command, text, str(header), blob, folder, face=face)
+        if host.ok and not _missing_kernels(command, ptx):
+            return 0
+        trace(f"host pass by clang: {host.text[:2000]}")
     return stock.compile_cuda(config, command, text, folder)
-
-
-_INTERNAL = re.compile(r"_ZN\d+_GLOBAL__N_|\d+_GLOBAL__N__\w{8}_\d+_")
 
 
 def _rename_internal(ptx: Path) -> None:
@@ -84,9 +81,6 @@ def _rename_internal(ptx: Path) -> None:
 
     renamed = re.sub(r"(?<=N)(\d+)(_GLOBAL__N_[\w$]*)", rename, text)
     ptx.write_text(renamed, "utf-8")
-
-
-_STUB_NAME = re.compile(rb"\d+__device_stub__")
 
 
 def _missing_kernels(command: Command, ptx: Path) -> bool:
@@ -115,11 +109,3 @@ def kernel_names(data: bytes) -> set[str]:
 def _depend(command: Command) -> None:
     if command.depfile:
         Path(command.depfile).write_text(f"{command.output}: {command.sources[0]}\n", "utf-8")
-
-
-def copy_out(outcome: Outcome, made: Path, output: str) -> int:
-    """Put what was made in its place and pass the log on."""
-    say(outcome.text)
-    if outcome.ok:
-        shutil.copyfile(made, output)
-    return outcome.code

@@ -13,38 +13,49 @@ from grader.build.driver.tools import Outcome, run, say, trace
 _ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)", re.MULTILINE)
 _UNDEFINED = re.compile(r'(?:identifier "(\w+)" is undefined|has no member "(\w+)"|"(\w+)" has not been declared)')
 _MISSING_FILE = re.compile(r"fatal error: (\S+): No such file or directory")
-_NO_CONVERSION = "DeprecatedTypeProperties"
+_HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
+"""What only the full torch/extension.h has."""
 
 
 def decide_device(
     config: Config, command: Command, text: str, folder: Path, outcome: Outcome
 ) -> tuple[Outcome, Path]:
-    """Decide a failure over the stub: sure as it stands, or by the real headers."""
-    if sure(config, command, outcome.text):
+    """Decide a failure over the stub: sure as it stands, or by the real headers, cheapest first."""
+    if sure(config, command, outcome.text, stub=True):
         return outcome, folder / "stub.ptx"
     trace(f"over the stub: {outcome.text[:1500]}")
-    return device_pass.front_end(config, command, command.sources[0], text, folder, real=True)
+    source = command.sources[0]
+    if not _HEAVY.search(text):
+        made = device_pass.front_end(config, command, source, text, folder, "light")
+        if made[0].ok or sure(config, command, made[0].text, stub=False):
+            return made
+    return device_pass.front_end(config, command, source, text, folder, "full")
 
 
-def sure(config: Config, command: Command, log: str) -> bool:
-    """Whether the first error must be one with the real headers as well.
+def sure(config: Config, command: Command, log: str, *, stub: bool) -> bool:
+    """Whether the first error must be one with all of the real headers as well.
 
-    It must when it is about a name that stands nowhere in all of the headers that the file could have seen, or a
-    header that isn't there: the stub only ever has fewer names.
+    It must when it is about a name that stands nowhere in any header that the file could have seen, or about a header
+    that isn't there: what we compile with only ever has fewer names. With real declarations (not `stub`) every error
+    is sure but one about names.
     """
-    source = Path(command.sources[0]).name
     missing = _MISSING_FILE.search(log)
     if missing:
         return not _can_find(config, command, missing.group(1))
     error = _ERROR.search(log)
-    if error is None or Path(error.group("file")).name != source:
+    if error is None or Path(error.group("file")).name != Path(command.sources[0]).name:
         return False
-    if _NO_CONVERSION in error.group("text"):
-        return "no suitable conversion" in error.group("text") and not config.dispatch_takes_type
-    undefined = _UNDEFINED.search(error.group("text"))
+    text = error.group("text")
+    if "no suitable conversion" in text and "DeprecatedTypeProperties" in text:
+        return not config.dispatch_takes_type
+    undefined = _UNDEFINED.search(text)
     if undefined is None:
-        return False
-    name = next(group for group in undefined.groups() if group)
+        return not stub and 'followed by "::"' not in text
+    return _nowhere(config, command, next(group for group in undefined.groups() if group))
+
+
+def _nowhere(config: Config, command: Command, name: str) -> bool:
+    """Whether none of the headers that the file includes has this word."""
     words = set(Path(config.path("words.txt")).read_text("utf-8").split("\n"))
     own = Path(command.sources[0]).read_text("utf-8", "replace")
     return name not in words and "##" not in own and not _other_headers(config, own)
@@ -66,8 +77,7 @@ def _can_find(config: Config, command: Command, name: str) -> bool:
 def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> int:
     """Compile by nvcc alone with the real headers; for the simulator its program is added."""
     extra = [part for path in config.library_includes for part in ("-isystem", path)]
-    face = [f"-I{config.stubs}/face"] if config.device == "sim" else []
-    outcome = run([config.nvcc, *face, *command.arguments, *extra, "-Xptxas", "-v"])
+    outcome = run([config.nvcc, *command.arguments, *extra, "-Xptxas", "-v"])
     say(outcome.text)
     if not outcome.ok or config.device != "sim":
         return outcome.code
@@ -77,11 +87,11 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
     """Put the simulator's program in the place of the machine code in nvcc's object."""
     outcome, ptx = device_pass.front_end(
-        config, command, command.sources[0], text, folder, real=False
+        config, command, command.sources[0], text, folder, "stub"
     )
     if not outcome.ok:
         outcome, ptx = device_pass.front_end(
-            config, command, command.sources[0], text, folder, real=True
+            config, command, command.sources[0], text, folder, "full"
         )
     if not outcome.ok:
         say(outcome.text)
@@ -94,8 +104,7 @@ def _embed_program(config: Config, command: Command, text: str, folder: Path) ->
 
 def plain_cpp(config: Config, command: Command) -> int:
     """Run g++ with the call as it came."""
-    face = [f"-I{config.stubs}/face"] if config.device == "sim" else []
     extra = [part for path in config.library_includes for part in ("-isystem", path)]
-    outcome = run([config.gxx, *face, *command.arguments, *extra])
+    outcome = run([config.gxx, *command.arguments, *extra])
     say(outcome.text)
     return outcome.code

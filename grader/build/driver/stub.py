@@ -41,7 +41,8 @@ def write(config: Config, text: str, folder: Path) -> list[str]:
     (folder / "kg_factories.inc").write_text(_named(harvested["factories"], words))
     dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
     (folder / "kg_dispatch.inc").write_text(dispatch)
-    flags = [f"-DKG_ACCESSOR={int('ccessor' in text)}", f"-DKG_COMPLEX={int('omplex' in text)}"]
+    takes_type = int(config.dispatch_takes_type)
+    flags = [f"-DKG_DISPATCH_TAKES_TYPE={takes_type}", f"-DKG_ACCESSOR={int('ccessor' in text)}", f"-DKG_COMPLEX={int('omplex' in text)}"]
     folders = [str(folder), f"{config.stubs}/device", f"{config.stubs}/face", config.path("stub")]
     return [*flags, *(f"-I{path}" for path in folders)]
 
@@ -51,5 +52,5 @@ _STUB_METHODS = frozenset(
     "defined has_storage is_alias_of is_contiguous is_cuda is_cpu is_sparse is_floating_point is_complex is_signed "
     "is_quantized is_same is_leaf requires_grad device get_device scalar_type dtype layout options storage toString "
     "data_ptr data contiguous cpu cuda set_requires_grad requires_grad_ grad mutable_grad backward variable_data "
-    "tensor_data toType".split()
+    "tensor_data toType type".split()
 )

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+LOG = "kernel-grader.log"
+"""Beside the objects: what the compilers said, which torch drops when all goes well."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a tool ended and what it printed on both streams, in order."""
@@ -47,5 +51,8 @@ def trace(line: str) -> None:
 def say(text: str) -> None:
     """Pass a tool's output on to the build's log."""
     if text.strip():
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        line = text if text.endswith("\n") else text + "\n"
+        sys.stdout.write(line)
         sys.stdout.flush()
+        with Path(LOG).open("a", encoding="utf-8") as log:
+            log.write(line)

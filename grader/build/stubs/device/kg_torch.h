@@ -272,6 +272,11 @@ struct ITensorListRef {
   template <class T>
   ITensorListRef(const T &);
 };
+struct DeprecatedTypeProperties {
+  c10::ScalarType scalarType() const;
+  bool is_cuda() const;
+  std::string toString() const;
+};
 struct Dimname {};
 using DimnameList = c10::ArrayRef<Dimname>;
 struct Generator {};
@@ -321,6 +326,7 @@ struct TensorBase {
   bool is_leaf() const;
   bool requires_grad() const;
   c10::Device device() const;
+  DeprecatedTypeProperties &type() const;
   int64_t get_device() const;
   c10::ScalarType scalar_type() const;
   caffe2::TypeMeta dtype() const;
@@ -453,6 +459,9 @@ void synchronize(int64_t = -1);
 
 namespace detail {
 inline at::ScalarType scalar_type(at::ScalarType s) { return s; }
+#if KG_DISPATCH_TAKES_TYPE
+inline at::ScalarType scalar_type(const at::DeprecatedTypeProperties &t) { return t.scalarType(); }
+#endif
 } // namespace detail
 
 #define TORCH_CHECK(cond, ...)                                                                     \

@@ -1,0 +1,214 @@
+"""One submission to a build: its own load_inline call in a guest, its log to evidence."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from grader.build import log as logs
+from grader.build.driver.tools import LOG
+from grader.build.guest_environment import DeviceKind, Mode, environment
+from grader.build.prepare import Prepared
+from grader.errors import GraderError
+from grader.records import Build, Evidence, JsonValue, Submission, digest
+from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
+from grader.source import Source
+from grader.source import parse as parse_source
+
+VERSION = "1"
+"""Raise it when the same inputs may build differently."""
+LOG_LIMIT = 200_000
+_RECORD = "build.json"
+_FILES = "extensions"
+
+
+def build_key(
+    submission: Submission, prepared: Prepared, device: str, mode: str, arch: str | None
+) -> str:
+    """Return the content address of a build: program, tools, torch, device and how."""
+    tools = asdict(prepared.toolchain)
+    names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
+    stamp = [f"{name}={tools[name]}" for name in names]
+    drivers = sorted((Path(__file__).parent / "driver").glob("*.py"))
+    sources = [path.read_bytes() for path in drivers]
+    where = (prepared.folder.name, str(prepared.library), device, mode, arch or "", VERSION)
+    return digest("build", submission.key, *where, *stamp, *sources)[:40]
+
+
+def artifact(artifact_dir: Path, build: Build) -> Path:
+    """Return the folder of a build's extensions, for `GuestJob.artifact`."""
+    return artifact_dir / build.key / _FILES
+
+
+def build(
+    submission: Submission,
+    *,
+    device: DeviceKind,
+    mode: Mode = "fast",
+    form: Form,
+    limits: Limits,
+    prepared: Prepared,
+    artifact_dir: Path,
+    arch: str | None = None,
+    init: tuple[np.ndarray | JsonValue, ...] | None = None,
+    options: Mapping[str, JsonValue] | None = None,
+    preload: tuple[Path, ...] = (),
+    jobs: int = 2,
+) -> Build:
+    """Compile a submission by its own call of load_inline in a sandboxed guest.
+
+    The outcome is kept below `artifact_dir` by content; the same build again only reads it. A submission that
+    compiles nothing at import is built by constructing its `ModelNew` with `init`, where that is given.
+    """
+    key = build_key(submission, prepared, device, mode, arch)
+    folder = artifact_dir / key
+    if kept := _read(folder):
+        return kept
+    try:
+        place = environment(prepared, device, mode, arch, jobs)
+    except OSError as error:
+        return Build(status="grader_error", device=device, mode=mode, reason=str(error))
+    artifact_dir.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="building-", dir=artifact_dir))
+    try:
+        files = scratch / _FILES
+        job = GuestJob(
+            role="submission",
+            code=submission.code,
+            entry="ModelNew",
+            device=device,
+            build_only=True,
+            keep_artifact=files,
+            env=place.variables,
+            read_only=place.read_only,
+            preload=preload,
+            options=dict(options or {}),
+        )
+        reply = converse(job, form, limits)
+        lazy = reply.status == "done" and not _extensions(files) and _compiles(submission.code)
+        if lazy and init is not None:
+            reply = _construct(job, init, form, limits, reply)
+        made = _outcome(reply, submission, files, device, mode, lazy=lazy)
+        return _keep(made, scratch, folder, key)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _construct(
+    job: GuestJob,
+    init: tuple[np.ndarray | JsonValue, ...],
+    form: Form,
+    limits: Limits,
+    imported: GuestReply,
+) -> GuestReply:
+    """Build what is compiled on construction; other failures there belong to the run."""
+    if job.keep_artifact is not None:
+        shutil.rmtree(job.keep_artifact, ignore_errors=True)
+    reply = converse(GuestJob(**{**_fields(job), "init": init}), form, limits)
+    if reply.status == "raised" and reply.stage == "construct" and not _is_build_error(reply):
+        return imported
+    return reply
+
+
+def _fields(job: GuestJob) -> dict[str, object]:
+    return {name: getattr(job, name) for name in job.__dataclass_fields__}
+
+
+def _compiles(code: str) -> bool:
+    return "load_inline" in code or "cpp_extension" in code
+
+
+def _extensions(files: Path) -> list[Path]:
+    return sorted(files.rglob("*.so")) if files.is_dir() else []
+
+
+def _is_build_error(reply: GuestReply) -> bool:
+    told = ("Error building extension", "undefined symbol", "ninja", "Ninja is required")
+    return any(text in reply.reason for text in told)
+
+
+def _outcome(
+    reply: GuestReply, submission: Submission, files: Path, device: DeviceKind, mode: Mode, *, lazy: bool
+) -> Build:
+    source = parse_source(submission.code)
+    log = _log(reply, files)
+    status = {"done": "built", "raised": "failed", "timeout": "timeout", "grader_error": "grader_error"}
+    errors = _errors(reply, log, source) if reply.status != "done" else ()
+    return Build.model_validate(
+        {
+            "status": status.get(reply.status, "crashed"),
+            "device": device,
+            "mode": mode,
+            "errors": errors,
+            "warnings": logs.warnings(log, source),
+            "resources": logs.resources(log),
+            "log": log,
+            "reason": "" if reply.status == "done" else _reason(reply, errors),
+            "seconds": reply.seconds,
+            "lazy": lazy,
+        }
+    )
+
+
+def _log(reply: GuestReply, files: Path) -> str:
+    """Return what the compilers printed; torch swallows it on success, the drivers' own log has it."""
+    kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
+    parts = [*kept, reply.log]
+    if reply.status == "raised":
+        parts.append(reply.reason)
+    text = "\n".join(part for part in dict.fromkeys(parts) if part.strip())
+    if len(text) <= LOG_LIMIT:
+        return text
+    half = LOG_LIMIT // 2
+    return f"{text[:half]}\n[... {len(text) - LOG_LIMIT} characters left out ...]\n{text[-half:]}"
+
+
+def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]:
+    errors = logs.parse(log, source)
+    if errors or reply.status != "raised":
+        return errors
+    lines = len(source.lines)
+    at = reply.line if reply.line and reply.line <= lines else None
+    return (
+        Evidence(
+            kind="python",
+            code=reply.reason.partition(":")[0].strip()[:80] or "exception",
+            text=reply.reason.splitlines()[0][:500] if reply.reason else "An exception was raised.",
+            place=source.line_place(at) if at else None,
+            data={"traceback": reply.traceback[-4000:], "stage": reply.stage},
+        ),
+    )
+
+
+def _reason(reply: GuestReply, errors: tuple[Evidence, ...]) -> str:
+    if reply.status == "raised" and errors:
+        return errors[0].text
+    return reply.reason.splitlines()[0][:500] if reply.reason else reply.status
+
+
+def _read(folder: Path) -> Build | None:
+    path = folder / _RECORD
+    try:
+        return Build.model_validate_json(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _keep(made: Build, scratch: Path, folder: Path, key: str) -> Build:
+    """Move the outcome to its place by content; only what would come out the same again is kept."""
+    if made.status not in {"built", "failed"}:
+        return made
+    if made.status == "built":
+        made = made.model_copy(update={"key": key})
+    (scratch / _RECORD).write_text(made.model_dump_json(), "utf-8")
+    try:
+        scratch.rename(folder)
+    except OSError:
+        if _read(folder) is None:
+            raise GraderError(f"can't keep a build in {folder}", "Check the disk.") from None
+    return made

@@ -1,0 +1,111 @@
+"""What a guest needs to build: variables that torch reads, and paths that it may see."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from grader.build.driver import config
+from grader.build.prepare import Prepared, configuration
+
+DeviceKind = Literal["sim", "cuda"]
+Mode = Literal["fast", "stock"]
+DEFAULT_ARCH = "9.0"
+"""Compute capability to build for where there is no GPU: Hopper's."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Variables and read-only paths of a building (and later running) guest."""
+
+    variables: dict[str, str]
+    read_only: tuple[Path, ...]
+
+
+def environment(
+    prepared: Prepared,
+    device: DeviceKind,
+    mode: Mode = "fast",
+    arch: str | None = None,
+    jobs: int = 2,
+) -> Environment:
+    """Return what a guest of this device and mode needs besides its own sandbox.
+
+    `arch` is a compute capability such as `9.0`; `jobs` bounds the compilers that run at once.
+    """
+    toolchain = prepared.toolchain
+    variables = {
+        "TORCH_CUDA_ARCH_LIST": arch or DEFAULT_ARCH,
+        "MAX_JOBS": str(jobs),
+        "TORCH_NO_COMPILER_WRAPPER": "1",
+        "CUDA_HOME": str(toolchain.cuda_home),
+        "PATH": _search_path(prepared),
+    }
+    if device == "cuda" and mode == "stock":
+        variables |= _stock_variables(prepared)
+    else:
+        programs = prepared.folder / "bin"
+        settings = _write_configuration(prepared, device, mode)
+        variables |= {
+            "PYTORCH_NVCC": str(programs / "kg-nvcc"),
+            "CXX": str(programs / "kg-g++"),
+            config.VARIABLE: str(settings),
+        }
+    return Environment(variables, read_only(prepared))
+
+
+def read_only(prepared: Prepared) -> tuple[Path, ...]:
+    """Return every folder that the compilers read, and the libraries that extensions load."""
+    toolchain = prepared.toolchain
+    package = Path(__file__).resolve().parents[1]
+    paths = [
+        prepared.folder,
+        package / "__init__.py",
+        package / "build",
+        package / "simulator",
+        toolchain.cuda_home,
+        *toolchain.cuda_includes,
+        *toolchain.library_includes,
+        *toolchain.system_includes,
+        toolchain.python_include,
+        toolchain.torch,
+        toolchain.zig.parent if toolchain.zig else None,
+        toolchain.ninja,
+        prepared.library.parent if prepared.library else None,
+        toolchain.cudart.parent if toolchain.cudart else None,
+    ]
+    return tuple(dict.fromkeys(path for path in paths if path is not None and path.exists()))
+
+
+def _search_path(prepared: Prepared) -> str:
+    toolchain = prepared.toolchain
+    tools = (toolchain.python, toolchain.ninja, toolchain.gxx)
+    folders = [str(tool.parent) for tool in tools if tool is not None]
+    return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin"]))
+
+
+def _stock_variables(prepared: Prepared) -> dict[str, str]:
+    """Return what leads the plain compilers to headers and libraries that the toolkit lacks."""
+    toolchain = prepared.toolchain
+    includes = [str(path) for path in toolchain.library_includes]
+    variables: dict[str, str] = {}
+    if includes:
+        variables["CPLUS_INCLUDE_PATH"] = os.pathsep.join(includes)
+        variables["NVCC_APPEND_FLAGS"] = " ".join(f"-isystem {path}" for path in includes)
+    if toolchain.cudart is not None:
+        variables["LIBRARY_PATH"] = str(toolchain.cudart.parent)
+    return variables
+
+
+def _write_configuration(prepared: Prepared, device: DeviceKind, mode: Mode) -> Path:
+    """Write the drivers' configuration beside the prepared files, under a name of its content."""
+    text = json.dumps(asdict(configuration(prepared, device, mode)), sort_keys=True, indent=1)
+    path = prepared.folder / f"{device}-{mode}.json"
+    if not path.is_file() or path.read_text("utf-8") != text:
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(text, "utf-8")
+        draft.replace(path)
+    return path

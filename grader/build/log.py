@@ -1,0 +1,199 @@
+"""A build's log to evidence: what the compilers said, in their words, at the submission's lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.records import Evidence, EvidenceKind, KernelResources, Place
+from grader.source import Source
+
+
+@dataclass(frozen=True)
+class Message:
+    """One diagnostic as a tool printed it."""
+
+    kind: EvidenceKind
+    severity: str
+    """`error` or `warning`."""
+    text: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    """1-based; 0 where the tool gave none."""
+    tool: str = ""
+
+
+_NVCC = re.compile(
+    r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?(?P<severity>error|warning)"
+    r"(?: #[\w-]+)?: (?P<text>.*)"
+)
+_GCC = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?(?P<severity>error|warning): "
+    r"(?P<text>.*)"
+)
+_PTXAS = re.compile(r"^ptxas (?P<severity>error|fatal|warning)\s*: (?P<text>.*)")
+_PTXAS_AT = re.compile(r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|warning)\s*: (?P<text>.*)")
+_NVCC_ITSELF = re.compile(r"^nvcc (?P<severity>fatal|error|warning)\s*: (?P<text>.*)")
+_LINKER = re.compile(r"^(?:\S*/)?(?:ld(?:\.lld|\.bfd)?|collect2)(?:\.exe)?: (?:error: )?(?P<text>.*)")
+_UNDEFINED_REFERENCE = re.compile(r"(?P<text>undefined reference to [`'].*)$")
+_UNDEFINED_SYMBOL = re.compile(r"(?P<text>undefined symbol: (?P<symbol>\S+))")
+_OWN = re.compile(r"^kernel-grader: error: (?P<text>.*)")
+_KILLED = re.compile(r"^(?P<text>.*(?:Killed|internal compiler error|virtual memory exhausted).*)")
+_LINKER_NOISE = ("in function", "warning:", "defined at", "referenced by", "ld returned", "returned 1")
+_FOLLOW_UPS = (
+    "Error limit reached",
+    "too many errors emitted",
+    "compilation terminated",
+    "Ptx assembly aborted due to errors",
+    "expected a declaration",
+)
+_CODES = (
+    ("missing-header", r"No such file or directory|cannot open source file"),
+    ("undefined-name", r"is undefined|was not declared|has not been declared|use of undeclared|has no member"),
+    ("no-conversion", r"no suitable (?:user-defined )?conversion|cannot convert|could not convert|invalid conversion"),
+    ("no-overload", r"no instance of|no matching function|more than one instance|ambiguous"),
+    ("syntax", r"expected (?:an?|['`‘]|unqualified)|this declaration has no storage class"),
+    ("shared-memory-overflow", r"uses too much shared data"),
+    ("too-many-registers", r"too many (?:registers|resources)"),
+    ("undefined-symbol", r"undefined (?:symbol|reference)"),
+    ("missing-library", r"cannot find -l|unable to find library"),
+    ("redefinition", r"redefinition|already (?:been )?defined|has already been declared|multiple definition"),
+    ("host-calls-device", r"calling a __(?:device|host)__"),
+    ("unsupported-architecture", r"Value '(?:sm|compute)_\w+' is not defined|Unsupported gpu architecture"),
+    ("refused", r"^refused:"),
+)
+
+
+def messages(log: str) -> Iterator[Message]:
+    """Yield the diagnostics of a log in its order; notes and follow-ups are left out."""
+    for line in log.splitlines():
+        message = _message(line.rstrip())
+        if message and not any(text in message.text for text in _FOLLOW_UPS):
+            yield message
+
+
+def _message(line: str) -> Message | None:
+    for pattern, tool in ((_NVCC, "nvcc"), (_GCC, "g++")):
+        if match := pattern.match(line):
+            found = match.groupdict()
+            column = int(found.get("column") or 0)
+            return Message(
+                "compiler", found["severity"], found["text"], found["file"], int(found["line"]), column, tool
+            )
+    if match := _PTXAS_AT.match(line) or _PTXAS.match(line):
+        severity = "warning" if match.group("severity") == "warning" else "error"
+        return Message("ptxas", severity, match.group("text"), tool="ptxas")
+    if match := _NVCC_ITSELF.match(line):
+        severity = "warning" if match.group("severity") == "warning" else "error"
+        return Message("compiler", severity, match.group("text"), tool="nvcc")
+    if match := _OWN.match(line):
+        return Message("compiler", "error", match.group("text"), tool="kernel-grader")
+    return _link_message(line)
+
+
+def _link_message(line: str) -> Message | None:
+    if match := _UNDEFINED_SYMBOL.search(line) or _UNDEFINED_REFERENCE.search(line):
+        return Message("link", "error", match.group("text"), tool="loader")
+    if (match := _LINKER.match(line)) and not any(n in line for n in _LINKER_NOISE):
+        return Message("link", "error", match.group("text"), tool="ld")
+    if match := _KILLED.match(line):
+        return Message("compiler", "error", match.group("text").strip(), tool="compiler")
+    return None
+
+
+def parse(log: str, source: Source) -> tuple[Evidence, ...]:
+    """Return the errors of a log, each once, in its order, at the submission's lines."""
+    return _evidence(log, source, "error")
+
+
+def warnings(log: str, source: Source) -> tuple[Evidence, ...]:
+    """Return the warnings about the submission's own lines."""
+    return tuple(e for e in _evidence(log, source, "warning") if e.place or e.kind == "ptxas")
+
+
+def _evidence(log: str, source: Source, severity: str) -> tuple[Evidence, ...]:
+    found: dict[tuple[str, int, str], Evidence] = {}
+    for message in messages(log):
+        where = (message.file, message.line, message.text)
+        if message.severity != severity:
+            continue
+        if before := found.get(where):
+            found[where] = before.model_copy(update={"count": before.count + 1})
+        else:
+            found[where] = _one(message, source)
+    return tuple(found.values())
+
+
+def _one(message: Message, source: Source) -> Evidence:
+    return Evidence(
+        kind=message.kind,
+        code=code(message.text),
+        text=_sentence(message),
+        place=_place(message, source),
+        data={
+            "message": message.text,
+            "file": message.file.rsplit("/", 1)[-1],
+            "line": message.line,
+            "tool": message.tool,
+            "severity": message.severity,
+        },
+    )
+
+
+def _place(message: Message, source: Source) -> Place | None:
+    name = message.file.rsplit("/", 1)[-1]
+    if not message.line or not name:
+        return None
+    extension = message.file.rsplit("/", 2)[-2] if message.file.count("/") >= 2 else None
+    column = max(message.column - 1, 0)
+    return source.compiled_place(name, message.line, column, extension) or source.compiled_place(
+        name, message.line, column
+    )
+
+
+def _sentence(message: Message) -> str:
+    text = message.text.strip().rstrip(".")
+    return f"{message.tool}: {text}." if message.tool else f"{text}."
+
+
+def code(text: str) -> str:
+    """Return what kind of error a message is, in a word."""
+    return next((name for name, pattern in _CODES if re.search(pattern, text)), "error")
+
+
+_ENTRY = re.compile(r"Compiling entry function '(?P<kernel>[^']+)'")
+_STACK = re.compile(
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads"
+)
+_USED = re.compile(r"Used (?P<registers>\d+) registers(?P<rest>.*)")
+_DEMANGLED = re.compile(r"^kernel-grader: kernel (?P<mangled>\S+) is (?P<plain>.+)$", re.MULTILINE)
+
+
+def resources(log: str) -> tuple[KernelResources, ...]:
+    """Return what `ptxas -v` said of each kernel, in its order; the last word counts."""
+    plain = {m.group("mangled"): m.group("plain") for m in _DEMANGLED.finditer(log)}
+    found: dict[str, KernelResources] = {}
+    kernel, stack = "", (0, 0, 0)
+    for line in log.splitlines():
+        if match := _ENTRY.search(line):
+            kernel, stack = match.group("kernel"), (0, 0, 0)
+        elif match := _STACK.search(line):
+            stack = (int(match["stack"]), int(match["stores"]), int(match["loads"]))
+        elif kernel and (match := _USED.search(line)):
+            found[kernel] = KernelResources(
+                kernel=plain.get(kernel, kernel),
+                registers=int(match["registers"]),
+                shared_bytes=_bytes(match["rest"], r"(\d+) bytes smem"),
+                stack_bytes=stack[0],
+                spill_store_bytes=stack[1],
+                spill_load_bytes=stack[2],
+                constant_bytes=_bytes(match["rest"], r"(\d+) bytes cmem"),
+            )
+            kernel = ""
+    return tuple(found.values())
+
+
+def _bytes(text: str, pattern: str) -> int:
+    return sum(int(value) for value in re.findall(pattern, text))
