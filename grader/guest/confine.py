@@ -18,6 +18,7 @@ PR_SET_DUMPABLE = 4
 PR_SET_KEEPCAPS = 8
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
+PR_CAPBSET_DROP = 24
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 SECCOMP_MODE_FILTER = 2
@@ -35,7 +36,8 @@ def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:
     """Confine this process; raises OSError where the kernel refuses a step.
 
     `spec` has `limits` (name of an RLIMIT to value), `identity` (see `become`, or None) and
-    `landlock` (arguments of `landlock.restrict`, or empty). `seccomp` is a BPF program, or b"".
+    `landlock` (arguments of `landlock.restrict`, or empty); `drop` says to give up all capabilities
+    where the user id stays as it is. `seccomp` is a BPF program, or b"".
     """
     os.umask(0o077)
     for name, wanted in spec["limits"].items():
@@ -45,6 +47,10 @@ def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:
         resource.setrlimit(number, (value, value))
     if spec["identity"] is not None:
         become(**spec["identity"])
+    elif spec["drop"]:
+        drop_capabilities()
+    # A change of user id or capabilities hides /proc/self from the process itself.
+    _prctl(PR_SET_DUMPABLE, 1)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     if spec["landlock"]:
         landlock.restrict(**spec["landlock"])
@@ -66,8 +72,16 @@ def become(uid: int, gid: int, *, read_all: bool = False) -> None:
     if read_all and not _keep(CAP_DAC_READ_SEARCH):
         # Containers have this one only; Landlock stands above it just the same.
         _keep(CAP_DAC_OVERRIDE)
-    # A change of user id hides /proc/self from the process itself.
-    _prctl(PR_SET_DUMPABLE, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, also those that a program could be started with."""
+    for capability in range(64):
+        if _LIBC.prctl(PR_CAPBSET_DROP, *map(ctypes.c_ulong, (capability, 0, 0, 0))) != 0:
+            break
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    if _LIBC.capset(header, (ctypes.c_uint32 * 6)()) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
 
 
 def _keep(capability: int) -> bool:

@@ -35,14 +35,14 @@ def install(options: Mapping[str, Any]) -> None:
     """
     runtime = ctypes.CDLL(options["library"])  # first: the others find it loaded
     backend = ctypes.CDLL(options["torch_library"])
-    for function in (runtime.kgsim_report, backend.kgsim_torch_operators):
+    for function in (runtime.kgsim_host_report, backend.kgsim_torch_operators):
         function.restype = ctypes.c_void_p
     runtime.kgsim_memory.restype = ctypes.c_uint64
     runtime.kgsim_device_time.restype = ctypes.c_double
     runtime.kgsim_free_text.argtypes = (ctypes.c_void_p,)
     runtime.kgsim_mark_input.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
-    runtime.kgsim_unwritten.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-    runtime.kgsim_unwritten.restype = ctypes.c_size_t
+    runtime.kgsim_unwritten_in.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    runtime.kgsim_unwritten_in.restype = ctypes.c_size_t
     gpu = dict(options["gpu"])
     _state.update(runtime=runtime, backend=backend, inputs=0, unwritten=[])
     for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
@@ -71,7 +71,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
     Bytes of it that nobody wrote are noted for the report.
     """
     if tensor.is_cuda and tensor.layout == torch.strided and tensor.is_contiguous():
-        missing = _state["runtime"].kgsim_unwritten(tensor.data_ptr(), tensor.nbytes)
+        missing = _state["runtime"].kgsim_unwritten_in(tensor.data_ptr(), tensor.nbytes)
         note = {"shape": list(tensor.shape), "bytes": missing, "of": tensor.nbytes}
         if missing and note not in _state["unwritten"]:
             _state["unwritten"].append(note)
@@ -82,7 +82,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 def report() -> dict[str, Any]:
     """Return what the simulator saw since the last report, as JSON, and forget it."""
     runtime, backend = _state["runtime"], _state["backend"]
-    seen = json.loads(_text(runtime.kgsim_report()))
+    seen = json.loads(_text(runtime.kgsim_host_report()))
     seen["operators"] = json.loads(_text(backend.kgsim_torch_operators(1)))
     seen["unwritten"] = _state["unwritten"]
     _state["unwritten"] = []

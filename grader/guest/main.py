@@ -1,6 +1,6 @@
 """The program in the sandbox: runs one job for the host over two file descriptors.
 
-Started as `python main.py READ_FD WRITE_FD`. Nothing that it says is believed on the host, beyond
+Started as `python main.py READ_FD WRITE_FD`, or forked by `warm`. Nothing that it says is believed on the host, beyond
 bytes that are compared there; its bookkeeping is kept out of easy reach, and nothing rests on that.
 """
 
@@ -29,16 +29,22 @@ def hide(descriptor: int) -> int:
     return moved
 
 
-def main() -> None:
-    """Confine this process, then serve one job."""
-    channel = Channel(hide(int(sys.argv[1])), hide(int(sys.argv[2])))
-    confine.apply(channel.receive("confine").header, bytes(channel.receive("filter").body))
-    channel.send("hello", python=sys.version.split()[0])
-    frame = channel.receive("job", "probe")
-    if frame.kind == "probe":
-        channel.send("probed", broken=probe.broken(**frame.header))
-    else:
-        serve(channel, frame)
+def run(reader: int, writer: int) -> None:
+    """Confine this process, then answer one job or the trial of a form; never returns."""
+    try:
+        channel = Channel(hide(reader), hide(writer))
+        confine.apply(channel.receive("confine").header, bytes(channel.receive("filter").body))
+        channel.send("hello", python=sys.version.split()[0])
+        frame = channel.receive("job", "probe")
+        if frame.kind == "probe":
+            channel.send("probed", broken=probe.broken(**frame.header))
+        else:
+            serve(channel, frame)
+    except (ProtocolError, OSError) as error:
+        # The host went away, or the sandbox is none: there is nobody to tell but the log.
+        sys.stderr.write(f"guest: {error}\n")
+        sys.stderr.flush()
+        os._exit(70)
     # Threads and atexit hooks of the submission have nothing more to say.
     os._exit(0)
 
@@ -67,9 +73,4 @@ def serve(channel: Channel, job: Frame) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ProtocolError as error:
-        # The host went away or is broken: there is nobody to tell but the log.
-        sys.stderr.write(f"guest: {error}\n")
-        os._exit(70)
+    run(int(sys.argv[1]), int(sys.argv[2]))

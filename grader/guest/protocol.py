@@ -104,7 +104,12 @@ _TENSOR_INDEX = _integer(0, MAX_OUTPUTS)
 
 KINDS: Mapping[str, Mapping[str, Check]] = {
     # host to guest
-    "confine": {"limits": _mapping, "identity": _optional(_mapping), "landlock": _mapping},
+    "confine": {
+        "limits": _mapping,
+        "identity": _optional(_mapping),
+        "landlock": _mapping,
+        "drop": _flag,
+    },
     "filter": {},
     "probe": {"readable": _list_of(_text(4096), 64), "writable": _list_of(_text(4096), 64)},
     "job": {

@@ -44,7 +44,7 @@ def tree(root: int) -> Iterator[int]:
 def main() -> None:
     """Run the guest, then leave nothing of it behind."""
     lifeline, identity = int(sys.argv[1]), int(sys.argv[2])
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    become_reaper()
     os.set_inheritable(lifeline, False)
     guest = os.fork()
     if guest == 0:
@@ -54,6 +54,17 @@ def main() -> None:
     status = watch(guest, lifeline)
     end_all(identity)
     os._exit(status)
+
+
+def become_reaper() -> None:
+    """Have every descendant that loses its parent handed to this process."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def exit_status(status: int) -> int:
+    """Return what waitpid gave as a shell would: 128 and the signal, or the exit status."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 def close_others(*kept: int) -> None:
@@ -71,9 +82,7 @@ def watch(guest: int, lifeline: int) -> int:
     poll.register(handle, select.POLLIN)
     poll.register(lifeline, select.POLLIN)
     if any(descriptor == handle for descriptor, _ in poll.poll()):
-        _, status = os.waitpid(guest, 0)
-        code = os.waitstatus_to_exitcode(status)
-        return code if code >= 0 else 128 - code
+        return exit_status(os.waitpid(guest, 0)[1])
     return 128 + signal.SIGKILL
 
 

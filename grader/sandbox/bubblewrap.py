@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from grader.errors import GraderError
 from grader.sandbox import interpreter, seccomp, slots
-from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn, threads_of
+from grader.sandbox.form import (
+    Form,
+    Guest,
+    Plan,
+    nurse,
+    resource_limits,
+    spawn,
+    threads_of,
+)
+from grader.sandbox.nursery import Nursery, Order
 
 TEMPORARY = "/tmp"  # noqa: S108 - the guest's own, a tmpfs of limited size
 SCRATCH = "/tmp/scratch"  # noqa: S108 - likewise
@@ -19,6 +31,8 @@ PROCESSORS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 NOBODY = 65534
 
 
+HOLDER = ("/bin/sh", "-c", "echo made; read line")
+"""Keeps the namespaces until its input ends; no generated code runs before it is there."""
 COVERS = (
     "file system: system, toolchain and interpreter read-only, no home, a private /tmp",
     "network: none",
@@ -41,6 +55,11 @@ def executables() -> tuple[str, ...]:
     if system := shutil.which("bwrap"):
         found.append(system)
     return tuple(found)
+
+
+def _filter(plan: Plan) -> bytes:
+    """The system-call filter; also what refuses namespaces inside the guest's own."""
+    return seccomp.program(sockets=plan.device == "cuda", signals=True)
 
 
 def _lacks() -> tuple[str, ...]:
@@ -78,37 +97,90 @@ class Bubblewrap(Form):
             for program in executables()
         )
 
-    def start(self, plan: Plan) -> Guest:
-        """Start the guest inside bwrap."""
-        ends: list[Callable[[], None]] = []
-        identity = None
-        if self.own_identity:
-            identity, give_back = slots.take_identity()
-            ends.append(give_back)
+    def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
+        """Start the guest inside bwrap, or have it join what bwrap has made."""
+        identity, give_back = slots.take_identity() if self.own_identity else (None, None)
+        try:
+            if nursery is None:
+                guest = self._fresh(plan, self._confinement(plan, identity))
+            else:
+                guest = self._joined(plan, self._confinement(plan, identity), nursery)
+        except BaseException:
+            if give_back is not None:
+                give_back()
+            raise
+        if give_back is not None:
+            guest.ends.append(give_back)
+        return guest
+
+    def _confinement(self, plan: Plan, identity: int | None) -> dict[str, Any]:
+        limits = resource_limits(plan.limits, plan.device)
+        if identity is None:
+            # Before Linux 5.14 all processes of the host's user count, outside as well.
+            limits["RLIMIT_NPROC"] += threads_of(os.getuid())
+        own = None if identity is None else {"uid": identity, "gid": identity}
+        return {"limits": limits, "identity": own, "landlock": {}, "drop": True}
+
+    def _fresh(self, plan: Plan, confine: dict[str, Any]) -> Guest:
+        """Start interpreter and guest inside bwrap."""
         report, report_in = os.pipe2(os.O_CLOEXEC)
 
         def command(reader: int, writer: int) -> list[str]:
             inside = interpreter.command(reader, writer)
             return [self.program, "--info-fd", str(report_in), *self._arguments(plan), *inside]
 
-        limits = resource_limits(plan.limits, plan.device)
-        if identity is None:
-            # Before Linux 5.14 all processes of the host's user count, outside as well.
-            limits["RLIMIT_NPROC"] += threads_of(os.getuid())
-        own = None if identity is None else {"uid": identity, "gid": identity}
         try:
             guest = spawn(
                 command,
                 interpreter.environment(SCRATCH, TEMPORARY),
                 pass_fds=(report_in,),
                 scratch=SCRATCH,
-                confine={"limits": limits, "identity": own, "landlock": {}},
-                filter=seccomp.program(sockets=plan.device == "cuda", signals=True),
-                ends=ends,
+                confine=confine,
+                filter=_filter(plan),
             )
         finally:
             os.close(report_in)
         guest.first = _first_process(report)
+        return guest
+
+    def _joined(self, plan: Plan, confine: dict[str, Any], nursery: Nursery) -> Guest:
+        """Have bwrap make the sandbox with a shell that waits, and a warm guest join it."""
+        report, report_in = os.pipe2(os.O_CLOEXEC)
+        try:
+            process = subprocess.Popen(
+                [self.program, "--info-fd", str(report_in), *self._arguments(plan), *HOLDER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(report_in,),
+                env={"PATH": "/usr/bin:/bin"},
+                cwd="/",
+            )
+        finally:
+            os.close(report_in)
+        first = _first_process(report)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lifeline = os.dup(process.stdin.fileno())
+        process.stdin.close()
+        with process.stdout as ready:
+            made = first >= 0 and bool(ready.readline())
+        try:
+            if not made:
+                raise GraderError("bwrap could not make a sandbox")
+            order = Order(
+                join=True,
+                environment=interpreter.environment(SCRATCH, TEMPORARY),
+                user_namespace=not self.own_identity,
+            )
+            guest = nurse(nursery, order, first, scratch=SCRATCH, confine=confine)
+        except GraderError:
+            process.kill()
+            process.wait()
+            os.close(lifeline)
+            raise
+        guest.process, guest.first, guest.lifeline = process, first, lifeline
+        guest.filter = _filter(plan)
         return guest
 
     def _arguments(self, plan: Plan) -> Iterator[str]:
@@ -117,7 +189,6 @@ class Bubblewrap(Form):
         yield from ("--hostname", "guest", "--cap-drop", "ALL")
         if not self.own_identity:
             yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
-            yield "--disable-userns"
         else:
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
         yield from _system()

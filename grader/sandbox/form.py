@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.sandbox.limits import Limits
+from grader.sandbox.nursery import Nursery, Order
 
 WARDEN_TIME = 30.0
 """Seconds that a warden has to end a tree; a bomb of a few hundred processes takes a fraction."""
@@ -42,15 +43,14 @@ class Form(ABC):
     lacks: tuple[str, ...]
 
     @abstractmethod
-    def start(self, plan: Plan) -> Guest:
-        """Start a guest's process; raises GraderError where that fails."""
+    def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
+        """Start a guest, by the warm parent where one is given; raises GraderError or OSError."""
 
 
 @dataclass
 class Guest:
     """A started guest: its channel, its log, and the power to end it."""
 
-    process: subprocess.Popen[bytes]
     to_guest: int
     from_guest: int
     log: int
@@ -60,75 +60,149 @@ class Guest:
     """What it is to give up first: header of the `confine` frame."""
     filter: bytes = b""
     """System-call filter, or b""."""
+    process: subprocess.Popen[bytes] | None = None
+    """bwrap, or the warden of a guest that was started afresh."""
+    fork: int = 0
+    """Id of the process that stays with a guest forked by the warm parent."""
+    status: int = -1
+    """Pipe on which that process tells the guest's exit status."""
     disk: Path | None = None
     """The scratch folder on the host, where it must be watched; None for a limited tmpfs."""
     lifeline: int = -1
-    """Closing it tells a warden to end the tree."""
+    """Closing it has the tree ended: by a warden, or with the namespace's first process."""
     first: int = -1
     """pidfd of the first process of a pid namespace, whose death is the death of all in it."""
     ends: list[Callable[[], None]] = field(default_factory=list)
     """What is to be done after the last process is gone, last first."""
 
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Processes below which all of the guest's are."""
+        return tuple(filter(None, (self.process and self.process.pid, self.fork)))
+
     def kill(self) -> None:
         """End the whole process tree and wait until nothing is left of it."""
-        if self.lifeline >= 0:
-            os.close(self.lifeline)
-            self.lifeline = -1
-            self.wait(WARDEN_TIME)
+        self.lifeline = _closed(self.lifeline)
         if self.first >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.first, signal.SIGKILL)
             select.select([self.first], [], [])
-            os.close(self.first)
-            self.first = -1
-        self.process.kill()
-        self.process.wait()
+            self.first = _closed(self.first)
+        self.wait(WARDEN_TIME)
+        self.status = _closed(self.status)
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
         while self.ends:
             self.ends.pop()()
 
     def wait(self, seconds: float) -> int | None:
         """Return the exit status (negative: signal), or None if it still runs."""
+        status = self._told(seconds) if self.fork else self._exited(seconds)
+        # A signal is handed on as a status above 128.
+        known = status is not None and status - 128 in set(signal.Signals)
+        return 128 - status if known and status is not None else status
+
+    def _exited(self, seconds: float) -> int | None:
         try:
-            status = self.process.wait(seconds)
+            return self.process.wait(seconds) if self.process is not None else None
         except subprocess.TimeoutExpired:
             return None
-        # bwrap hands a signal of its child on as a status above 128.
-        return 128 - status if status > 128 and status - 128 in set(signal.Signals) else status
+
+    def _told(self, seconds: float) -> int | None:
+        if self.status < 0 or not select.select([self.status], [], [], seconds)[0]:
+            return None
+        text = os.read(self.status, 16)
+        return int(text) if text else -signal.SIGKILL
 
     def close(self) -> None:
         """Close this side's descriptors."""
-        for descriptor in {self.to_guest, self.from_guest, self.log} - {-1}:
-            os.close(descriptor)
+        for descriptor in (self.to_guest, self.from_guest, self.log):
+            _closed(descriptor)
         self.to_guest = self.from_guest = self.log = -1
+
+
+def _closed(descriptor: int) -> int:
+    """Close a descriptor that is open; return what stands for none."""
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
+
+
+@dataclass
+class Pipes:
+    """The three pipes of a guest, and the ends that it gets."""
+
+    reader: int
+    writer: int
+    log_in: int
+    ours: tuple[int, int, int]
+    """To the guest, from the guest, its log."""
+
+    @classmethod
+    def make(cls) -> Pipes:
+        """Open them; none is inherited unless it is passed on."""
+        reader, to_guest = os.pipe2(os.O_CLOEXEC)
+        from_guest, writer = os.pipe2(os.O_CLOEXEC)
+        log, log_in = os.pipe2(os.O_CLOEXEC)
+        return cls(reader, writer, log_in, (to_guest, from_guest, log))
+
+    def handed_over(self) -> None:
+        """Close the guest's ends here."""
+        for descriptor in (self.reader, self.writer, self.log_in):
+            os.close(descriptor)
+
+    def abandoned(self) -> None:
+        """Close our ends: there is no guest."""
+        for descriptor in self.ours:
+            os.close(descriptor)
 
 
 def spawn(
     command: Callable[[int, int], list[str]],
     environment: dict[str, str],
+    *,
+    pass_fds: tuple[int, ...] = (),
     **guest: Any,
 ) -> Guest:
     """Start `command(read_fd, write_fd)` with a channel and a log pipe of its own."""
-    guest_in, to_guest = os.pipe2(os.O_CLOEXEC)
-    from_guest, guest_out = os.pipe2(os.O_CLOEXEC)
-    log, log_in = os.pipe2(os.O_CLOEXEC)
+    pipes = Pipes.make()
     try:
         process = subprocess.Popen(
-            command(guest_in, guest_out),
+            command(pipes.reader, pipes.writer),
             stdin=subprocess.DEVNULL,
-            stdout=log_in,
-            stderr=log_in,
-            pass_fds=(guest_in, guest_out, *guest.pop("pass_fds", ())),
+            stdout=pipes.log_in,
+            stderr=pipes.log_in,
+            pass_fds=(pipes.reader, pipes.writer, *pass_fds),
             env=environment,
             cwd="/",
         )
     except OSError as error:
-        for descriptor in (to_guest, from_guest, log):
-            os.close(descriptor)
+        pipes.abandoned()
         raise GraderError(f"a guest could not be started: {error}") from error
     finally:
-        for descriptor in (guest_in, guest_out, log_in):
-            os.close(descriptor)
-    return Guest(process, to_guest, from_guest, log, **guest)
+        pipes.handed_over()
+    return Guest(*pipes.ours, process=process, **guest)
+
+
+def nurse(nursery: Nursery, order: Order, handle: int, **guest: Any) -> Guest:
+    """Have a guest forked by the warm parent, with a channel and a log pipe of its own.
+
+    `handle` is the pidfd of the process whose namespaces it joins, or a lifeline's reading end.
+    """
+    pipes = Pipes.make()
+    status, status_in = os.pipe2(os.O_CLOEXEC)
+    theirs = (pipes.reader, pipes.writer, pipes.log_in, status_in, handle)
+    try:
+        fork = nursery.fork(order, theirs)
+    except GraderError:
+        pipes.abandoned()
+        os.close(status)
+        raise
+    finally:
+        pipes.handed_over()
+        os.close(status_in)
+    return Guest(*pipes.ours, fork=fork, status=status, **guest)
 
 
 def resource_limits(limits: Limits, device: str) -> dict[str, int]:

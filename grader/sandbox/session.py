@@ -22,22 +22,25 @@ from grader.sandbox.files import read_folder, write_file
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
 from grader.sandbox.limits import Limits
+from grader.sandbox.nursery import forget, shared
+from grader.sandbox.trial import holds_warm
 
 DYING = 5.0
 """Seconds that a guest has to end by itself once its channel is closed."""
 
 
-def converse(job: GuestJob, form: Form, limits: Limits) -> GuestReply:
+def converse(job: GuestJob, form: Form, limits: Limits, *, warm: bool = True) -> GuestReply:
     """Run a job in a new guest and return all that became of it.
 
     Blocks until no process of the guest is left. Never raises for what a guest did: that is the
-    reply's `status`. Where the sandbox itself fails the status is `grader_error`.
+    reply's `status`. Where the sandbox itself fails the status is `grader_error`. `warm` lets the
+    guest be forked from a parent that has imported torch, where that works.
     """
     started = time.monotonic()
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24])
     try:
         outgoing = _job_frames(job)
-        guest = form.start(plan)
+        guest = start(form, plan, warm=warm)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
     conversation = Conversation(job, guest, limits, started)
@@ -55,6 +58,17 @@ def converse(job: GuestJob, form: Form, limits: Limits) -> GuestReply:
         seconds=time.monotonic() - started,
         sandbox=form.name,
     )
+
+
+def start(form: Form, plan: Plan, *, warm: bool) -> Guest:
+    """Start a guest, by the warm parent where that works for this form, else afresh."""
+    nursery = shared() if warm and holds_warm(form) else None
+    if nursery is not None:
+        try:
+            return form.start(plan, nursery)
+        except GraderError:
+            forget(nursery)
+    return form.start(plan)
 
 
 class Conversation:

@@ -14,6 +14,7 @@ from grader.guest.protocol import Frame, ProtocolError
 from grader.sandbox.channel import GuestEnded, GuestGreedy, GuestLate, HostChannel
 from grader.sandbox.form import Form, Plan
 from grader.sandbox.limits import Limits
+from grader.sandbox.nursery import Nursery, shared
 
 LIMITS = Limits(wall=20, start=20)
 
@@ -21,9 +22,20 @@ LIMITS = Limits(wall=20, start=20)
 @cache
 def hold(form: Form) -> str:
     """Return "" where the form holds on this machine, else why not."""
+    return _broken(form, None)
+
+
+@cache
+def holds_warm(form: Form) -> bool:
+    """Whether it holds for guests of the warm parent as well."""
+    nursery = shared()
+    return nursery is not None and not _broken(form, nursery)
+
+
+def _broken(form: Form, nursery: Nursery | None) -> str:
     try:
-        guest = form.start(Plan(LIMITS, "cpu", slot="trial"))
-    except GraderError as error:
+        guest = form.start(Plan(LIMITS, "cpu", slot="trial"), nursery)
+    except (GraderError, OSError) as error:
         return str(error)
     channel = HostChannel(guest, LIMITS)
     secret = _secret()

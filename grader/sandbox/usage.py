@@ -21,7 +21,7 @@ class Usage:
 
     def excess(self) -> str:
         """Return what the guest uses too much of, in words; "" where it keeps to its limits."""
-        memory = sum(resident(pid) for pid in tree(self._guest.process.pid))
+        memory = sum(resident(pid) for root in self._guest.roots for pid in tree(root))
         if memory > self._limits.memory:
             return f"more than {self._limits.memory // MIB} MiB of memory"
         if self._guest.disk is not None and folder_size(self._guest.disk) > self._limits.scratch:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import stat
 import sys
@@ -14,7 +16,16 @@ from typing import Any, Literal
 from grader.errors import GraderError
 from grader.guest import warden
 from grader.sandbox import interpreter, seccomp, slots
-from grader.sandbox.form import Form, Guest, Plan, resource_limits, spawn, threads_of
+from grader.sandbox.form import (
+    Form,
+    Guest,
+    Plan,
+    nurse,
+    resource_limits,
+    spawn,
+    threads_of,
+)
+from grader.sandbox.nursery import Nursery, Order
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 PROCESSORS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
@@ -32,49 +43,50 @@ class Warded(Form):
     own_identity: bool = False
     """Whether each guest gets a user id of its own (the host is root)."""
 
-    def start(self, plan: Plan) -> Guest:
+    def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
         """Start the guest's warden, and below it the guest."""
         if self.kind == "identity" and unreachable():
             raise GraderError(
                 f"the interpreter is below {unreachable()}, which other users can't pass",
                 f"run chmod o+x {unreachable()}, or use a Python elsewhere",
             )
-        ends: list[Callable[[], None]] = []
-        identity = None
-        try:
+        with contextlib.ExitStack() as stack:
+            ends: list[Callable[[], None]] = []
+            stack.callback(lambda: [ends.pop()() for _ in tuple(ends)])
+            identity = None
             if self.own_identity:
                 identity, give_back = slots.take_identity()
-                ends += [give_back, lambda: slots.sweep(identity or 0)]
+                ends += [give_back, functools.partial(slots.sweep, identity)]
             folder, release = slots.take_folder(plan.slot, identity)
             ends.append(release)
-            return self._spawn(plan, folder, identity, ends)
-        except BaseException:
-            while ends:
-                ends.pop()()
-            raise
+            guest = self._started(plan, folder, identity, nursery)
+            guest.ends = [*ends]
+            stack.pop_all()
+        return guest
 
-    def _spawn(
-        self, plan: Plan, folder: Path, identity: int | None, ends: list[Callable[[], None]]
+    def _started(
+        self, plan: Plan, folder: Path, identity: int | None, nursery: Nursery | None
     ) -> Guest:
+        environment = interpreter.environment(str(folder), str(folder))
         lifeline, held = os.pipe2(os.O_CLOEXEC)
-        warding = [sys.executable, "-I", "-S", "-B", warden.__file__, str(lifeline)]
-
-        def command(reader: int, writer: int) -> list[str]:
-            return [*warding, str(identity or 0), *interpreter.command(reader, writer)]
-
+        common = {
+            "lifeline": held,
+            "scratch": str(folder),
+            "disk": folder,
+            "confine": self._confinement(plan, folder, identity),
+            "filter": self._filter(),
+        }
         try:
-            return spawn(
-                command,
-                interpreter.environment(str(folder), str(folder)),
-                pass_fds=(lifeline,),
-                lifeline=held,
-                scratch=str(folder),
-                disk=folder,
-                confine=self._confinement(plan, folder, identity),
-                filter=self._filter(),
-                ends=ends,
-            )
-        except BaseException:
+            if nursery is not None:
+                order = Order(join=False, environment=environment, identity=identity or 0)
+                return nurse(nursery, order, lifeline, **common)
+            program = [sys.executable, "-I", "-S", "-B", warden.__file__, str(lifeline)]
+
+            def command(reader: int, writer: int) -> list[str]:
+                return [*program, str(identity or 0), *interpreter.command(reader, writer)]
+
+            return spawn(command, environment, pass_fds=(lifeline,), **common)
+        except GraderError:
             os.close(held)
             raise
         finally:
@@ -96,7 +108,7 @@ class Warded(Form):
             locked = self.kind == "landlock" and bool(unreachable())
             own = {"uid": identity, "gid": identity, "read_all": locked}
         rules = _rules(plan, folder) if self.kind == "landlock" else {}
-        return {"limits": limits, "identity": own, "landlock": rules}
+        return {"limits": limits, "identity": own, "landlock": rules, "drop": False}
 
 
 def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:

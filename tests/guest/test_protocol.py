@@ -64,7 +64,9 @@ def test_frames_survive_any_cutting_of_the_stream() -> None:
     stream = wire(*GOOD)
     for size in (1, 7, 64, len(stream)):
         decoder = Decoder()
-        frames = [f for i in range(0, len(stream), size) for f in decoder.feed(stream[i : i + size])]
+        frames = [
+            f for i in range(0, len(stream), size) for f in decoder.feed(stream[i : i + size])
+        ]
         assert frames == list(GOOD)
 
 
@@ -92,7 +94,11 @@ def test_any_series_of_good_frames_comes_out_as_it_went_in(frames: list[Frame], 
         raw(b'{"kind": "done"}', magic=b"KGF0"),
         raw(b"[" * 60_000),
         raw(b'{"kind": "hello", "python": "' + b"9" * 60_000 + b'"}'),
-        raw(b'{"kind": "tensor", "dtype": "float32", "shape": [' + b"9" * 5000 + b'], "strides": [1]}'),
+        raw(
+            b'{"kind": "tensor", "dtype": "float32", "shape": ['
+            + b"9" * 5000
+            + b'], "strides": [1]}'
+        ),
         raw(b"\xff\xfe"),
         PREFIX.pack(MAGIC, 0, 1 << 31, 0),
         raw(json.dumps({"kind": "result"}).encode())[:-3] + b"\0\0\0",
@@ -202,13 +208,16 @@ def test_a_file_name_never_leaves_its_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "/etc/passwd", "../x", "a/../b", "a//b", ".", "..", ".bashrc", "a\nb", "a/", "x" * 600]
+    "name",
+    ["", "/etc/passwd", "../x", "a/../b", "a//b", ".", "..", ".bashrc", "a\nb", "a/", "x" * 600],
 )
 def test_hostile_file_names_are_none(name: str) -> None:
     assert not is_file_name(name)
 
 
-@pytest.mark.parametrize("name", ["k.so", "k/main.cpp", "k/.ninja_log", "k/cuda.cuda.o", "_a/b-c+d.o"])
+@pytest.mark.parametrize(
+    "name", ["k.so", "k/main.cpp", "k/.ninja_log", "k/cuda.cuda.o", "_a/b-c+d.o"]
+)
 def test_names_that_a_build_makes_are_fine(name: str) -> None:
     assert is_file_name(name)
 

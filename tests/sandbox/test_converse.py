@@ -31,7 +31,11 @@ def job(code: str, *workloads: GuestWorkload, **more: Any) -> GuestJob:
 
 def test_a_model_runs_with_the_state_that_it_reports() -> None:
     x = np.random.default_rng(1).normal(size=(4, 5)).astype(np.float32)
-    loads = (GuestWorkload("a", (x, 2.0)), GuestWorkload("b", (x.T, 2.0)), GuestWorkload("c", (x, 1)))
+    loads = (
+        GuestWorkload("a", (x, 2.0)),
+        GuestWorkload("b", (x.T, 2.0)),
+        GuestWorkload("c", (x, 1)),
+    )
     reply = converse(job(LINEAR, *loads, init=(5,), want_state=True), strongest(), Limits())
     assert (reply.status, reply.stage) == ("done", "forward")
     assert [result.status for result in reply.results] == ["ran", "raised", "ran"]
@@ -62,7 +66,18 @@ def test_float64_and_weights_by_name_then_by_order() -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"],
+    [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ],
 )
 def test_every_dtype_crosses_unchanged(dtype: str, echo: Any) -> None:
     given, returned = echo[dtype]
@@ -104,9 +119,7 @@ class Model:
     names = "strides view pair named mutate empty half sparse object none unwritten".split()
     loads = [GuestWorkload(name, (x, name)) for name in names]
     loads += [GuestWorkload("transposed", (x.T, "strides"))]
-    reply = converse(
-        job("import torch\n" + code, *loads, role="submission"), strongest(), Limits()
-    )
+    reply = converse(job("import torch\n" + code, *loads, role="submission"), strongest(), Limits())
     got = {result.name: result for result in reply.results}
     assert got["strides"].outputs[0].array.tolist() == [3, 1]
     assert got["transposed"].outputs[0].array.tolist() == [1, 3]
