@@ -1,0 +1,235 @@
+"""API004: Python passes what the C++ function does not accept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Evidence, Finding, Fix
+from grader.rules.cuda_code import one_line
+from grader.rules.mending import fix
+from grader.rules.python_code import PythonCode, python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Extension, Function, Parameter, Source
+
+TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
+NUMBER = re.compile(r"\b(?:int|int64_t|long|float|double|size_t|bool|int32_t)\b")
+INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
+LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compare each call of an exported function with its prototype."""
+    code = python_code(source)
+    if code is None:
+        return
+    evidence = tuple(
+        item for item in context.seen("python") if "incompatible function arguments" in item.text
+    )
+    prototypes = _prototypes(source)
+    owners = {one.variable for one in source.extensions if one.variable}
+    for call in code.of(ast.Call):
+        function = call.func
+        if not isinstance(function, ast.Attribute) or function.attr not in prototypes:
+            continue
+        if _from_extension(code, function.value, owners):
+            yield from _call(source, code, call, prototypes[function.attr], evidence)
+
+
+def _prototypes(source: Source) -> dict[str, Function]:
+    """Return the functions bound by `functions=`, those with one known signature."""
+    found: dict[str, list[Function]] = {}
+    for extension in source.extensions:
+        if not extension.functions or not extension.complete or _own_bindings(extension):
+            continue
+        for unit in extension.cpp:
+            for function in (*unit.declarations, *unit.functions):
+                if function.name in extension.functions:
+                    found.setdefault(function.name, []).append(function)
+    return {name: several[0] for name, several in found.items() if len(several) == 1}
+
+
+def _own_bindings(extension: Extension) -> bool:
+    return any(unit.bindings or not unit.resolved for unit in extension.units)
+
+
+def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
+    spelled = ast.unparse(node)
+    if spelled in owners:
+        return True
+    return any(
+        ast.unparse(assign.value) in owners
+        for assign in code.of(ast.Assign)
+        if any(ast.unparse(target) == spelled for target in assign.targets)
+    )
+
+
+def _call(
+    source: Source,
+    code: PythonCode,
+    call: ast.Call,
+    prototype: Function,
+    evidence: tuple[Evidence, ...],
+) -> Iterator[Finding]:
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(
+        word.arg is None for word in call.keywords
+    ):
+        return
+    parameters = [one for one in prototype.parameters if one.type != "void"]
+    given = len(call.args) + len(call.keywords)
+    if call.keywords:
+        yield _finding(
+            source, call, f"{prototype.name} is bound without argument names, so it takes no keyword "
+            f"arguments ({call.keywords[0].arg}=)", evidence, _positional(source, call, parameters),
+        )  # fmt: skip
+        return
+    if given != len(parameters):
+        defaults = [one for one in parameters if "=" in one_line(one.node, 200)]
+        more = (
+            "; bindings made by functions= do not know C++ default arguments"
+            if given >= len(parameters) - len(defaults)
+            else ""
+        )
+        yield _finding(
+            source, call,
+            f"{prototype.name} takes {len(parameters)} arguments, and this call passes {given}{more}",
+            evidence, _add_defaults(source, call, parameters),
+        )  # fmt: skip
+        return
+    for parameter, argument in zip(parameters, call.args, strict=True):
+        wrong = _mismatch(code, parameter, argument)
+        if wrong:
+            yield _finding(
+                source, argument,
+                f"{prototype.name} takes {parameter.type.strip()} {parameter.name}, and this "
+                f"passes {wrong}",
+                evidence, _first_of(source, argument, wrong),
+            )  # fmt: skip
+
+
+def _finding(
+    source: Source, node: ast.AST, message: str, evidence: tuple[Evidence, ...],
+    fixes: tuple[Fix, ...],
+) -> Finding:  # fmt: skip
+    return RULE.finding(
+        source.place(node),
+        f"{message}: TypeError (incompatible function arguments)",
+        confidence="proven" if evidence else "likely",
+        evidence=evidence,
+        fixes=fixes,
+    )
+
+
+def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:
+    """Return what is passed, where the parameter can't take it."""
+    kind = parameter.type
+    optional = "optional" in kind
+    number = bool(NUMBER.search(kind)) and "vector" not in kind and "Array" not in kind
+    if isinstance(argument, ast.Constant):
+        if argument.value is None and not optional and ("Tensor" in kind or number):
+            return "None"
+        if isinstance(argument.value, float) and INTEGER.search(kind) and number:
+            return "a float"
+        if isinstance(argument.value, str) and number:
+            return "a string"
+        if isinstance(argument.value, int | float) and "Tensor" in kind:
+            return "a number"
+    if isinstance(argument, ast.Tuple | ast.List) and number:
+        return "a tuple"
+    if number and isinstance(argument, ast.Attribute) and argument.attr in TUPLES:
+        if _layer(code, argument.value):
+            return "a tuple (torch's layers keep it for each dimension)"
+    return ""
+
+
+def _layer(code: PythonCode, node: ast.AST) -> bool:
+    """Whether an attribute of self holds one of torch's convolution or pooling layers in 2-D/3-D."""
+    spelled = ast.unparse(node)
+    return any(
+        isinstance(assign.value, ast.Call)
+        and code.canonical(assign.value.func).startswith("torch.nn.")
+        and re.search(r"Conv|LayerNorm", code.canonical(assign.value.func))
+        for assign in code.of(ast.Assign)
+        if any(ast.unparse(target) == spelled for target in assign.targets)
+    )
+
+
+def _positional(source: Source, call: ast.Call, parameters: list[Parameter]) -> tuple[Fix, ...]:
+    names = [parameter.name for parameter in parameters]
+    words = {word.arg: word for word in call.keywords}
+    rest = names[len(call.args) :]
+    if set(rest) != set(words) or not words:
+        return ()
+    values = [ast.unparse(words[name].value) for name in rest]
+    start = source.span(call.keywords[0])[0]
+    end = source.span(call.keywords[-1])[1]
+    return fix("pass them by position", [Edit(start=start, end=end, text=", ".join(values))])
+
+
+def _add_defaults(source: Source, call: ast.Call, parameters: list[Parameter]) -> tuple[Fix, ...]:
+    missing = parameters[len(call.args) :]
+    values: list[str] = []
+    for parameter in missing:
+        found = LITERAL.search(one_line(parameter.node, 200))
+        if not found:
+            return ()
+        values.append(found.group(1) or found.group(2).capitalize())
+    if not values or not call.args:
+        return ()
+    at = source.span(call.args[-1])[1]
+    edit = Edit(start=at, end=at, text="".join(f", {value}" for value in values))
+    return fix(f"pass {', '.join(values)}", [edit])
+
+
+def _first_of(source: Source, argument: ast.expr, wrong: str) -> tuple[Fix, ...]:
+    if not wrong.startswith("a tuple ("):
+        return ()
+    at = source.span(argument)[1]
+    return fix("pass its first entry", [Edit(start=at, end=at, text="[0]")])
+
+
+HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
+EXT = (
+    'ext = load_inline(name="e", functions=["f"], cuda_sources="",\n'
+    '    cpp_sources="torch::Tensor f(torch::Tensor x, OTHER);")\n'
+)
+MODEL = (
+    "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.conv = nn.Conv2d(3, 3, 3)\n    def forward(self, x):\n        return ext.f(ARGS)\n"
+)
+
+
+def _example(other: str, arguments: str) -> str:
+    return HEAD + EXT.replace("OTHER", other) + MODEL.replace("ARGS", arguments)
+
+
+RULE = Rule(
+    code="API004",
+    name="binding-argument-mismatch",
+    severity="error",
+    summary="Python passes something the C++ function does not accept (None, a tuple, too few "
+    "arguments), so the call fails.",
+    why="pybind11 converts numbers and tensors, and nothing else. Bindings made by functions= know "
+    "neither argument names nor C++ default arguments.",
+    bad=(
+        _example("torch::Tensor b", "x, None"),
+        _example("int stride", "x, self.conv.stride"),
+        _example("double eps = 1e-5", "x"),
+        _example("double eps", "x, eps=1e-5"),
+    ),
+    good=(
+        _example("c10::optional<torch::Tensor> b", "x, None"),
+        _example("int stride", "x, self.conv.stride[0]"),
+        _example("double eps", "x, 1"),
+        _example("std::vector<int64_t> s", "x, self.conv.stride"),
+    ),
+    detects=("text", "evidence"),
+    guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
+    "overloads and bindings of one's own are left alone.",
+    mend="Passes arguments by position, the default value, or the first entry of the tuple.",
+    check=check,
+)

@@ -1,0 +1,131 @@
+"""API001: the host waits for the GPU in every call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from grader.records import Finding, Fix
+from grader.rules.cpp_types import type_of
+from grader.rules.cuda_code import Call, cuda_code, units
+from grader.rules.mending import delete_lines_of, delete_statement, fix, replace_node
+from grader.rules.python_code import python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
+         "cudaEventSynchronize"}  # fmt: skip
+SCALARS = {"item", "tolist"}
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for waiting in host functions and in what forward runs."""
+    for unit in units(source):
+        for call in cuda_code(unit).calls:
+            if cuda_code(unit).in_device_code(call.node):
+                continue
+            if call.last in WAITS and call.object is None:
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"{call.last} makes the host wait for the GPU on every call; the order of the "
+                    "stream is enough",
+                    fixes=_without(unit, call),
+                    data={"call": call.last},
+                )
+            elif (
+                call.name == "item"
+                and call.object is not None
+                and (call.template or type_of(unit, call.object) == "Tensor")
+            ):
+                yield RULE.finding(
+                    unit.place(call.node),
+                    "item() copies a number from the GPU and waits for it on every call",
+                    data={"call": "item"},
+                )
+    yield from _python(source)
+
+
+def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
+    parent = call.node.parent
+    if parent is not None and parent.type == "expression_statement":
+        label = f"leave {call.last} out"
+        return fix(label, [delete_lines_of(unit, parent)], certain=True)
+    if _error_wanted(parent):
+        edit = replace_node(unit, call.node, "cudaGetLastError()")
+        return fix("ask for the launch's error instead", [edit])
+    return ()
+
+
+def _error_wanted(parent: Node | None) -> bool:
+    return parent is not None and parent.type in {"argument_list", "init_declarator",
+                                                  "assignment_expression"}  # fmt: skip
+
+
+def _python(source: Source) -> Iterator[Finding]:
+    code = python_code(source)
+    for name, call in code.calls if code is not None else ():
+        if code is None or not code.runs_in_forward(call):
+            continue
+        parent = code.parents.get(call)
+        if name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize"):
+            yield RULE.finding(
+                source.place(call),
+                "torch.cuda.synchronize() makes every call wait for the GPU",
+                fixes=fix("leave it out", [delete_statement(source, parent)], certain=True)
+                if isinstance(parent, ast.Expr)
+                else (),
+                data={"call": name},
+            )
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in SCALARS and not call.args:
+            yield RULE.finding(
+                source.place(call),
+                f"{code.text(call)} copies a number from the GPU and waits for it on every call",
+                data={"call": call.func.attr},
+            )
+
+
+RULE = Rule(
+    code="API001",
+    name="synchronises-or-copies-scalar-in-forward",
+    severity="warning",
+    summary="The CPU waits for the GPU on every call, which adds idle time and hides the real cost "
+    "of the kernel.",
+    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops the "
+    "host from preparing the next one.",
+    bad=(
+        """
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x.data_ptr<float>());
+    cudaDeviceSynchronize();
+    return x;
+}
+""",
+        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        n = x.sum().item()\n        torch.cuda.synchronize()\n        return x * n\n",
+    ),
+    good="""
+import torch
+torch.cuda.synchronize()
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = torch.ones(1).item()
+    def forward(self, x):
+        for name, value in {"a": 1}.items():
+            x = x + value
+        return x
+if __name__ == "__main__":
+    torch.cuda.synchronize()
+""",
+    detects=("text",),
+    guards="Only what forward and the host functions run; waiting at import or in a benchmark of the "
+    "file's own is fine.",
+    mend="Leaves the call out, or asks for the launch's error instead.",
+    check=check,
+)
