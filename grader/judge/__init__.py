@@ -1,5 +1,6 @@
 """The host's judgement: inputs, reference, comparison, verdict."""
 
+from grader.judge.audit import AuditRow, audit, weaknesses
 from grader.judge.compare import compare
 from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
@@ -9,9 +10,11 @@ from grader.judge.tolerance import tolerance
 from grader.judge.verdict import verdict
 
 __all__ = [
+    "AuditRow",
     "Expected",
     "Group",
     "References",
+    "audit",
     "compare",
     "describe",
     "groups",
@@ -19,4 +22,5 @@ __all__ = [
     "reference",
     "tolerance",
     "verdict",
+    "weaknesses",
 ]

@@ -37,6 +37,10 @@ class Output(Protocol):
     def device(self) -> str:
         """Return where it said it was, e.g. `cuda:0`."""
 
+    @property
+    def dtype(self) -> str:
+        """Return the dtype that torch named; empty where that is the array's own."""
+
 
 class Outputs(Protocol):
     """What `forward` returned."""
@@ -157,8 +161,9 @@ def _form_of_one(output: Output, native: Array, device: str) -> Mismatch | None:
     if output.array.shape != native.shape:
         text = f"shape {_shape(output.array)} returned, {_shape(native)} expected"
         return _formal("shape", text)
-    if output.array.dtype != native.dtype:
-        return _formal("dtype", f"{output.array.dtype} returned, {native.dtype} expected")
+    said = output.dtype or str(output.array.dtype)
+    if said != str(native.dtype) or output.array.dtype != native.dtype:
+        return _formal("dtype", f"{said} returned, {native.dtype} expected")
     if device and output.device.split(":")[0] != device:
         text = f"the result lies on {output.device}, and the reference's on {device}"
         return _formal("device", text)

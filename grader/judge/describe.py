@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, get_args
 
 from grader.errors import GraderError
+from grader.judge.audit import audit, weaknesses
 from grader.records import DType, Role, Structure, Task, TensorSpec, Weights, Workload
 from grader.sandbox import Form, GuestJob, Limits, converse
 from grader.tasks.scale import Chain, chains
@@ -37,6 +38,8 @@ STRUCTURES = frozenset(get_args(Structure))
 REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 Facts = Mapping[str, Any]
+_Answer = tuple[tuple[Workload, ...], int, str, tuple[str, ...]]
+"""Workloads, reduction length, a note, and weaknesses."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +68,37 @@ def describe(task: Task, form: Form, limits: Limits) -> Task:
     """
     if task.workloads:
         return task
-    workloads, length, note = _asked(task.reference, form, limits)
+    workloads, length, note, weak = _asked(task.reference, form, limits)
     notes = (*task.notes, note) if note else task.notes
     return task.model_copy(
-        update={"workloads": workloads, "reduction_length": str(length), "notes": notes}
+        update={
+            "workloads": workloads,
+            "reduction_length": str(length),
+            "notes": notes,
+            "weak": weak,
+        }
     )
 
 
 @lru_cache(maxsize=512)
-def _asked(reference: str, form: Form, limits: Limits) -> tuple[tuple[Workload, ...], int, str]:
-    """Return workloads, reduction length and a note; the same text is asked about only once."""
+def _asked(reference: str, form: Form, limits: Limits) -> _Answer:
+    """Return all that depends on the text alone; the same text is asked about only once."""
+    workloads, length, note = _described(reference, form, limits)
+    if not workloads:
+        return workloads, length, note, ()
+    draft = Task(
+        name="problem",
+        title="",
+        source="embedded",
+        reference=reference,
+        workloads=workloads,
+        reduction_length=str(length),
+    )
+    return workloads, length, note, weaknesses(audit(draft, form, limits))
+
+
+def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Workload, ...], int, str]:
+    """Return workloads, reduction length and, where there are none, why."""
     found = chains(reference) if len(reference) <= MAX_TEXT else ()
     if not found:
         return (), 1, "the problem's text can't be parsed"

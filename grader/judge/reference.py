@@ -21,21 +21,31 @@ from grader.sandbox import (
     converse,
 )
 
+Inputs = Mapping[str, tuple[Array | JsonValue, ...]]
+
 DOUBLE_LIMIT = 2**26
 """Input elements up to which the reference is also computed in float64."""
 
 
 def reference(
-    task: Task, workloads: Sequence[Workload], seed: int, form: Form, limits: Limits
+    task: Task,
+    workloads: Sequence[Workload],
+    seed: int,
+    form: Form,
+    limits: Limits,
+    *,
+    inputs: Inputs | None = None,
 ) -> References:
     """Make inputs from the secret seed, run the task's `Model` on them, return all that is known.
+
+    `inputs` (by workload name) are taken instead where they are given.
 
     Both constructors run under `seed`, and drawn weights depend on it. Workloads of one constructor
     call share a guest. A built-in reference that fails raises GraderError; a problem file's own
     failure stands in `Expected.failure`.
     """
-    inputs = {workload.name: make_inputs(task, workload, seed) for workload in workloads}
-    asking = _Asking(task, inputs, seed, form, limits)
+    made: Inputs = inputs or {w.name: make_inputs(task, w, seed) for w in workloads}
+    asking = _Asking(task, made, seed, form, limits)
     expected: dict[str, Expected] = {}
     states: dict[str, Mapping[str, Array]] = {}
     for group in groups(workloads):
@@ -45,7 +55,7 @@ def reference(
     failed = [answer for answer in expected.values() if answer.failure]
     if failed and task.source == "builtin":
         raise GraderError(f"reference {task.name} on {failed[0].workload}: {failed[0].failure}")
-    return References(task.name, seed, expected, states, inputs)
+    return References(task.name, seed, expected, states, made)
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class _Asking:
     """A task's reference and where it is run."""
 
     task: Task
-    inputs: Mapping[str, tuple[Array | JsonValue, ...]]
+    inputs: Inputs
     seed: int
     form: Form
     limits: Limits

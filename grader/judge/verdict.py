@@ -95,7 +95,7 @@ class _Found:
 
 _CORRECT: Mapping[Status, bool] = {
     "correct": True,
-    "dishonest": True,
+    "dishonest": False,
     "incorrect": False,
     "crashed": False,
     "hung": False,

@@ -17,6 +17,7 @@ from grader.records import Comparison, Task, TensorSpec, Workload
 class Output:
     array: np.ndarray
     device: str = "cuda:0"
+    dtype: str = ""
 
 
 @dataclass(frozen=True)

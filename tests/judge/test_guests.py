@@ -1,0 +1,175 @@
+"""Reference, description and audit, with real guests in the strongest sandbox of this machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader import judge
+from grader.errors import GraderError
+from grader.records import Task, TensorSpec, Workload
+from grader.sandbox import Limits, strongest
+from grader.tasks import builtin_tasks
+from grader.tasks.problem import from_reference
+
+LIMITS = Limits(wall=60.0)
+
+
+@pytest.fixture(scope="module")
+def form():
+    return strongest()
+
+
+def deciding(task):
+    return tuple(w for w in task.workloads if w.role != "full")
+
+
+def test_reference_of_a_built_in_task(form):
+    task = builtin_tasks()["batch-norm"]
+    found = judge.reference(task, deciding(task), 7, form, LIMITS)
+    for workload in deciding(task):
+        expected = found.expected[workload.name]
+        assert expected.exact[0].dtype == np.float64
+        assert expected.native[0].dtype == np.float32
+        assert np.allclose(expected.exact[0], expected.native[0], rtol=1e-3, atol=1e-3)
+        assert "bn.weight" in found.states[workload.name]
+    drawn = next(w for w in deciding(task) if w.weights == "drawn")
+    initial = next(w for w in deciding(task) if w.weights == "initial")
+    assert (found.states[initial.name]["bn.weight"] == 1).all()
+    assert (found.states[drawn.name]["bn.weight"] != 1).all()
+    again = judge.reference(task, deciding(task), 7, form, LIMITS)
+    other = judge.reference(task, deciding(task), 8, form, LIMITS)
+    name = drawn.name
+    assert np.array_equal(found.expected[name].native[0], again.expected[name].native[0])
+    assert not np.array_equal(found.expected[name].native[0], other.expected[name].native[0])
+
+
+def problem_of(forward: str, inputs: str, constants: str = "batch_size = 4096\ndim = 4095") -> str:
+    return f"""
+import torch
+import torch.nn as nn
+
+{constants}
+
+class Model(nn.Module):
+    def __init__(self, *args):
+        super().__init__()
+        self.args = args
+
+    def forward(self, *given):
+        {forward}
+
+def get_inputs():
+    return [{inputs}]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def described(text: str, form) -> Task:
+    draft = from_reference(text, "problem")
+    assert draft is not None
+    return judge.describe(draft, form, LIMITS)
+
+
+def test_a_problem_is_described_without_its_full_size(form):
+    text = problem_of(
+        "return given[0] / given[0].norm(dim=1, keepdim=True)", "torch.rand(batch_size, dim)"
+    )
+    task = described(text, form)
+    shapes = {w.role: w.inputs[0].shape for w in reversed(task.workloads)}
+    assert shapes["full"] == (4096, 4095)
+    assert shapes["nominal"][1] % 2 == 1
+    assert np.prod(shapes["nominal"]) <= 200_000
+    assert {w.inputs[0].distribution for w in task.workloads} >= {"uniform", "normal"}
+    assert not task.weak
+    found = judge.reference(task, deciding(task), 1, form, LIMITS)
+    assert not any(expected.failure for expected in found.expected.values())
+
+
+def test_kinds_of_inputs_are_kept(form):
+    text = problem_of(
+        "return torch.nn.functional.cross_entropy(given[0], given[1]) + given[2].tril().sum()",
+        "torch.rand(batch_size, dim).cuda(), torch.randint(0, dim, (batch_size,), device='cuda'), "
+        "torch.tril(torch.rand(512, 512)), torch.rand(batch_size) > 0.5, 0.25",
+    )
+    task = described(text, form)
+    logits, labels, lower, mask, number = task.workloads[0].inputs
+    assert logits.distribution == "uniform"
+    assert (labels.dtype, labels.distribution, labels.low) == ("int64", "randint", 0)
+    assert labels.high <= logits.shape[1]
+    assert lower.structure == "lower"
+    assert mask.dtype == "bool"
+    assert number == 0.25
+
+
+def test_sizes_that_belong_together_stay_together(form):
+    text = """
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self, in_channels, out_channels, groups):
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, out_channels, 3)
+        self.norm = nn.GroupNorm(groups, out_channels)
+    def forward(self, x):
+        return torch.relu(self.norm(self.conv(x)))
+batch_size, in_channels, out_channels, groups = 128, 64, 128, 8
+height, width = 256, 256
+def get_inputs():
+    return [torch.rand(batch_size, in_channels, height, width)]
+def get_init_inputs():
+    return [in_channels, out_channels, groups]
+"""
+    task = described(text, form)
+    assert {w.role for w in task.workloads} == {"nominal", "stress", "general", "full"}
+    found = judge.reference(task, deciding(task), 1, form, LIMITS)
+    assert not any(expected.failure for expected in found.expected.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        problem_of("return 1 / 0", "torch.rand(batch_size, dim)"),
+        problem_of("return given[0]", "torch.rand(dim) for _ in 3"),
+        problem_of("return given[0]", "object()"),
+        "import os\nos._exit(3)\nclass Model: pass\ndef get_inputs(): pass",
+        "class Model: pass\ndef get_inputs():\n    while True: pass",
+        "raise SystemExit\nclass Model: pass\ndef get_inputs(): pass",
+    ],
+)
+def test_a_problem_that_is_broken_says_so(text, form):
+    draft = from_reference(text, "problem")
+    task = judge.describe(draft, form, Limits(wall=8.0))
+    assert not task.workloads
+    assert task.notes
+
+
+def test_a_broken_reference_counts_for_nothing(form):
+    workload = Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(3,)),))
+    text = (
+        "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x): raise ValueError(x)"
+    )
+    task = Task(name="t", title="t", source="file", reference=text, workloads=(workload,))
+    found = judge.reference(task, (workload,), 1, form, LIMITS)
+    assert "ValueError" in found.expected["w"].failure
+    assert not judge.compare(task, workload, found, None).counts
+    with pytest.raises(GraderError):
+        judge.reference(task.model_copy(update={"source": "builtin"}), (workload,), 1, form, LIMITS)
+
+
+@pytest.mark.parametrize("name", ["l2-norm", "mse-loss", "argmax-dim"])
+def test_audit_of_built_in_tasks(name, form):
+    rows = judge.audit(builtin_tasks()[name], form, LIMITS)
+    assert {row.program for row in rows} >= {"zeros", "a constant", "a skipped part"}
+    assert not judge.weaknesses(rows)
+
+
+def test_audit_tells_a_weak_task(form):
+    text = problem_of(
+        "return given[0].max(dim=1, keepdim=True)[0] * 0", "torch.rand(batch_size, dim)"
+    )
+    task = described(text, form)
+    assert any("zeros" in reason for reason in task.weak)
+    assert any("other inputs" in reason for reason in task.weak)

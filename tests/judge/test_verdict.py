@@ -1,0 +1,186 @@
+"""One word and one sentence for where a submission stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.judge import verdict
+from grader.records import (
+    Build,
+    Comparison,
+    Evidence,
+    Mismatch,
+    Place,
+    Run,
+    Task,
+    TensorSpec,
+    Workload,
+)
+
+NAMES = {"n1": "nominal", "n2": "nominal", "s1": "stress", "zero": "stress", "g1": "general"}
+TASK = Task(
+    name="t",
+    title="t",
+    source="builtin",
+    reference="",
+    workloads=(
+        *(
+            Workload(
+                name=name,
+                role=role,
+                inputs=(TensorSpec(shape=(4,)),),
+                reference_may_be_nonfinite=name == "zero",
+            )
+            for name, role in NAMES.items()
+        ),
+        Workload(name="full", role="full", inputs=(TensorSpec(shape=(400,)),)),
+    ),
+)
+BUILT = Build(status="built", device="sim")
+
+
+def seen(wrong=(), ended=None, *, half=(), kernelbench=True):
+    """Runs and comparisons in which all went well, but for these workloads."""
+    ended = ended or {}
+    runs = tuple(
+        Run(workload=n, device="sim", status=ended.get(n, "ran"), reason="because") for n in NAMES
+    )
+    comparisons = tuple(
+        Comparison(
+            workload=n,
+            role=role,
+            equal=n not in wrong,
+            counts=n != "zero",
+            mismatch=Mismatch(kind="values", text=f"{n} differs") if n in wrong else None,
+            half_precision=n in half,
+            kernelbench_equal=kernelbench and n not in wrong,
+            note="" if n != "zero" else "the reference is NaN",
+        )
+        for n, role in NAMES.items()
+        if ended.get(n, "ran") == "ran"
+    )
+    return {"runs": runs, "comparisons": comparisons}
+
+
+def given(**more):
+    return verdict(task=TASK, build=BUILT, **more)
+
+
+def test_all_right():
+    found = given(**seen())
+    assert (found.status, found.correct, found.general, found.honest) == (
+        "correct",
+        True,
+        True,
+        True,
+    )
+    assert found.kernelbench
+    assert found.compiled
+
+
+@pytest.mark.parametrize("name", ["n1", "n2", "s1"])
+def test_one_deciding_workload_wrong(name):
+    found = given(**seen({name}))
+    assert found.status == "incorrect"
+    assert found.correct is False
+    assert name in found.sentence
+    assert found.general is None
+
+
+def test_other_sizes_are_a_question_of_their_own():
+    found = given(**seen({"g1"}))
+    assert (found.status, found.general) == ("correct", False)
+    assert "g1" in found.sentence
+    strict = given(**seen({"g1"}), shapes="any")
+    assert strict.status == "incorrect"
+    crashed = given(**seen(ended={"g1": "crashed"}))
+    assert (crashed.status, crashed.general) == ("correct", False)
+    unseen = given(**seen(ended={"g1": "not_run"}))
+    assert (unseen.status, unseen.general) == ("correct", None)
+
+
+def test_nothing_hangs_on_a_workload_where_the_reference_is_nan():
+    found = given(**seen({"zero"}))
+    assert found.status == "correct"
+    assert any("zero" in reason for reason in found.reasons)
+    assert given(**seen(ended={"zero": "timeout"})).status == "correct"
+
+
+@pytest.mark.parametrize(
+    ("ended", "status"),
+    [
+        ("raised", "crashed"),
+        ("crashed", "crashed"),
+        ("out_of_memory", "crashed"),
+        ("hung", "hung"),
+        ("timeout", "timeout"),
+        ("not_run", "not_run"),
+        ("grader_error", "grader_error"),
+    ],
+)
+def test_how_a_run_ended(ended, status):
+    found = given(**seen(ended={"s1": ended}))
+    assert found.status == status
+    assert found.correct is (False if status in {"crashed", "hung"} else None)
+    assert "because" in found.sentence
+
+
+def test_order_of_what_went_wrong():
+    assert given(**seen({"n1"}, {"s1": "hung"})).status == "hung"
+    assert given(**seen({"n1"}, {"s1": "crashed", "n2": "hung"})).status == "crashed"
+    # A device that can't run one workload doesn't hide that another one is wrong.
+    assert given(**seen({"n1"}, {"s1": "not_run"})).status == "incorrect"
+    assert given(**seen({"n1"}, {"s1": "timeout"})).status == "incorrect"
+
+
+def test_a_run_without_a_comparison_is_never_a_pass():
+    both = seen()
+    found = given(runs=both["runs"], comparisons=both["comparisons"][1:])
+    assert found.status == "grader_error"
+    assert given().status == "not_run"
+
+
+def test_half_precision_is_said():
+    found = given(**seen({"n1", "n2"}, half={"n1", "n2"}))
+    assert found.status == "incorrect"
+    assert "half precision only" in found.sentence
+    mixed = given(**seen({"n1", "n2"}, half={"n1"}))
+    assert "half precision only" not in mixed.sentence
+
+
+def test_dishonest_and_rejected():
+    found = given(**seen(), dishonest=("it returned the input of an earlier call",))
+    assert (found.status, found.honest) == ("dishonest", False)
+    found = given(**seen(), rejected=("it returns torch.norm's result",))
+    assert (found.status, found.honest) == ("rejected", False)
+
+
+def test_builds():
+    place = Place(line=58, end_line=58)
+    error = Evidence(kind="compiler", code="error", text="no such header", place=place)
+    failed = Build(status="failed", device="sim", errors=(error, error))
+    found = verdict(task=TASK, build=failed)
+    assert (found.status, found.compiled, found.correct) == ("build_failed", False, False)
+    assert "line 58" in found.sentence
+    late = verdict(task=TASK, build=Build(status="timeout", device="sim", reason="300 s"))
+    assert late.status == "build_timeout"
+    broken = verdict(
+        task=TASK, build=Build(status="grader_error", device="sim", reason="no compiler")
+    )
+    assert (broken.status, broken.compiled) == ("grader_error", None)
+
+
+def test_without_task_code_or_device():
+    found = verdict(task=None, build=BUILT, no_task="too little text")
+    assert (found.status, found.compiled) == ("no_task", True)
+    assert "compiles" in found.sentence
+    assert verdict(task=None, build=None, no_code="only prose").status == "no_code"
+    found = verdict(task=TASK, build=None, no_device="no compiler here")
+    assert found.status == "not_run"
+    assert "no compiler" in found.sentence
+
+
+def test_a_weak_task_is_named():
+    weak = TASK.model_copy(update={"weak": ("zeros pass",)})
+    found = verdict(task=weak, build=BUILT, **seen())
+    assert "zeros pass" in found.sentence
