@@ -53,9 +53,14 @@ def _asks(case: Case) -> bool:
     """Whether host code sets the kernel's attribute."""
     for function in case.flow.program.functions:
         for part in walk(function.body):
-            if isinstance(part, Call) and part.name in {"cudaFuncSetAttribute", "cuFuncSetAttribute"}:
+            if isinstance(part, Call) and part.name in {
+                "cudaFuncSetAttribute",
+                "cuFuncSetAttribute",
+            }:
                 return True
-            if isinstance(part, Unclear) and b"cudaFuncSetAttribute" in (getattr(part.node, "text", b"") or b""):
+            if isinstance(part, Unclear) and b"cudaFuncSetAttribute" in (
+                getattr(part.node, "text", b"") or b""
+            ):
                 return True
     return False
 
@@ -94,7 +99,10 @@ def _fixes(case: Case) -> Iterator[Fix]:
             f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
             f"(int)({text(call.config[2].node)}));"
         )
-        yield from fix("ask for the shared memory first", [insert_before(case.unit, statement(call.node), line)])
+        yield from fix(
+            "ask for the shared memory first",
+            [insert_before(case.unit, statement(call.node), line)],
+        )
 
 
 RULE = Rule(

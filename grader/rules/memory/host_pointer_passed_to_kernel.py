@@ -25,7 +25,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context):
         for region in global_regions(case):
             tensor = region.tensor
-            if tensor is None or tensor.node is None or tensor.node.id in seen or not _on_host(tensor):
+            if (
+                tensor is None
+                or tensor.node is None
+                or tensor.node.id in seen
+                or not _on_host(tensor)
+            ):
                 continue
             seen.add(tensor.node.id)
             yield RULE.finding(
@@ -40,7 +45,11 @@ def _on_host(tensor: Tensor) -> bool:
     if tensor.name not in FACTORIES or tensor.source is not None:
         return False
     arguments = tensor.node.child_by_field_name("arguments")
-    given = [c for c in arguments.named_children if c.type != "comment"] if arguments is not None else []
+    given = (
+        [c for c in arguments.named_children if c.type != "comment"]
+        if arguments is not None
+        else []
+    )
     expected = 2 if tensor.name == "full" else 1
     if len(given) == expected:
         return True
@@ -57,7 +66,8 @@ def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
         if len(given) == 1:
             at = given[0].end_byte
             yield from fix(
-                f"make it where `{inputs[0]}` is", [case.unit.edit(at, at, f", {inputs[0]}.options()")]
+                f"make it where `{inputs[0]}` is",
+                [case.unit.edit(at, at, f", {inputs[0]}.options()")],
             )
 
 

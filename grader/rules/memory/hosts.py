@@ -52,12 +52,18 @@ def _limits(part: object, remainder: bool) -> bool:
 
 
 def _against_zero(part: Binary) -> bool:
-    return any(isinstance(side, Number) and side.value in {0, 1} for side in (part.left, part.right))
+    return any(
+        isinstance(side, Number) and side.value in {0, 1} for side in (part.left, part.right)
+    )
 
 
 def origin(tensor: Tensor | None) -> Tensor | None:
     """Return the tensor that another one may share its memory with, in the end."""
-    while tensor is not None and tensor.source is not None and tensor.origin in {"contiguous", "derived"}:
+    while (
+        tensor is not None
+        and tensor.source is not None
+        and tensor.origin in {"contiguous", "derived"}
+    ):
         tensor = tensor.source
     return tensor
 
@@ -74,7 +80,12 @@ def resolve(function: Function, expr: Expr) -> Expr:
             return expr
         name = expr.id
         init = next(
-            (p.init for p in walk(function.body) if isinstance(p, Declare) and p.name == name and p.init), None
+            (
+                p.init
+                for p in walk(function.body)
+                if isinstance(p, Declare) and p.name == name and p.init
+            ),
+            None,
         )
         if init is None:
             return expr

@@ -67,7 +67,11 @@ def _overrun(case: Case, last: Walk, access: Access) -> int | None:
     if case.sizes.real:
         return top if top >= numel else int(offsets.min())
     linear = _linear(last, access)
-    return top if linear and top >= numel and not checked(case.walk.launch.host, remainder=True) else None
+    return (
+        top
+        if linear and top >= numel and not checked(case.walk.launch.host, remainder=True)
+        else None
+    )
 
 
 def _linear(last: Walk, access: Access) -> bool:
@@ -106,7 +110,17 @@ def _guard(case: Case, node: Node) -> Iterator[Fix]:
         )
 
 
-_INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "unsigned", "uint32_t", "int32_t"}
+_INTEGERS = {
+    "int",
+    "int64_t",
+    "long",
+    "long long",
+    "size_t",
+    "unsigned int",
+    "unsigned",
+    "uint32_t",
+    "int32_t",
+}
 
 RULE = Rule(
     code="MEM001",

@@ -35,7 +35,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             continue
         for parameter in function.parameters:
             key = (function.name, parameter.name)
-            if parameter.type.endswith("Tensor") and key not in seen and _pointer_taken(case, parameter.name):
+            if (
+                parameter.type.endswith("Tensor")
+                and key not in seen
+                and _pointer_taken(case, parameter.name)
+            ):
                 seen.add(key)
                 yield _finding(case, parameter.name, proof, view)
 
@@ -64,7 +68,8 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
     first = body_start(case.walk.launch.host)
     if first is not None:
         yield from fix(
-            f"make `{name}` contiguous first", [insert_before(case.unit, first, f"{name} = {name}.contiguous();")]
+            f"make `{name}` contiguous first",
+            [insert_before(case.unit, first, f"{name} = {name}.contiguous();")],
         )
 
 
@@ -87,7 +92,9 @@ def _handled(case: Case) -> bool:
     for function in case.flow.program.functions:
         if function.kind == "host":
             for part in walk(function.body):
-                if isinstance(part, Call) and (part.name in HANDLED or part.name.startswith("CHECK_")):
+                if isinstance(part, Call) and (
+                    part.name in HANDLED or part.name.startswith("CHECK_")
+                ):
                     return True
                 if isinstance(part, Member) and part.name in HANDLED:
                     return True
@@ -96,7 +103,10 @@ def _handled(case: Case) -> bool:
 
 def _pointer_taken(case: Case, name: str) -> bool:
     return any(
-        isinstance(p, Call) and p.name in {"data_ptr", "data", "clone"} and isinstance(p.base, Name) and p.base.id == name
+        isinstance(p, Call)
+        and p.name in {"data_ptr", "data", "clone"}
+        and isinstance(p.base, Name)
+        and p.base.id == name
         for p in walk(case.walk.launch.host.body)
     )
 
@@ -112,7 +122,11 @@ def _view(source: Source) -> str:
     """Return how forward makes a view before it calls the extension, if it does."""
     forward = source.method("ModelNew", "forward")
     for node in ast.walk(forward) if forward is not None else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in VIEWS
+        ):
             return node.func.attr
         if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
             return node.attr

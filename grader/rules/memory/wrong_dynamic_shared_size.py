@@ -63,7 +63,12 @@ def _too_small(case: Case, event: Event) -> Finding:
         f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, "
         f"but {rest}",
         fixes=_fixes(case, event, size, given),
-        data={"kernel": case.kernel, "array": name, "given": given, "needed": (event.cell + 1) * size},
+        data={
+            "kernel": case.kernel,
+            "array": name,
+            "given": given,
+            "needed": (event.cell + 1) * size,
+        },
     )
 
 
@@ -73,11 +78,14 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
     if len(call.config) < 2:
         return
     block = text(call.config[1].node)
-    threads = block if case.walk.launch.block[1:] == (1, 1) and not _is_dim3(case) else f"({block}).x"
+    threads = (
+        block if case.walk.launch.block[1:] == (1, 1) and not _is_dim3(case) else f"({block}).x"
+    )
     if len(call.config) == 2:
         at = call.config[1].node.end_byte
         yield from fix(
-            "reserve one element a thread", [case.unit.edit(at, at, f", {threads} * sizeof({kind})")]
+            "reserve one element a thread",
+            [case.unit.edit(at, at, f", {threads} * sizeof({kind})")],
         )
         return
     expr, node = _expression(case)
@@ -89,13 +97,23 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
     last = call.config[2].node
     yield from fix(
         "reserve what the kernel uses",
-        [case.unit.edit(last.start_byte, last.end_byte, f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * sizeof({kind})")],
+        [
+            case.unit.edit(
+                last.start_byte,
+                last.end_byte,
+                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * sizeof({kind})",
+            )
+        ],
     )
 
 
 def _is_dim3(case: Case) -> bool:
     expr = resolve(case.walk.launch.host, case.walk.launch.call.config[1])
-    return "dim3" in text(expr.node.parent) if expr.node is not None and expr.node.parent is not None else False
+    return (
+        "dim3" in text(expr.node.parent)
+        if expr.node is not None and expr.node.parent is not None
+        else False
+    )
 
 
 def _too_large(case: Case) -> Iterator[Finding]:

@@ -1,0 +1,125 @@
+"""MEM010: the kernel overwrites the caller's input."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import body_start, global_regions, origin
+from grader.rules.observed import observed, ran_clean
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before
+from grader.rules.walks import Case, bindings, cases
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for stores through pointers of what forward was given."""
+    proof = observed(context, "input-written")
+    found: dict[str, Finding] = {}
+    for case in cases(source, context):
+        if _in_place_by_contract(source, context):
+            break
+        bound = bindings(source, case.walk.launch.host)
+        for region in global_regions(case):
+            root = origin(region.tensor)
+            if root is None or root.origin != "input" or not (region.stores or region.atomics):
+                continue
+            given = bound.get(root.name)
+            if given is None or given.kind != "tensor" or _copied(source, case):
+                continue
+            if not proof and ran_clean(context, case.kernel):
+                continue
+            found.setdefault(
+                root.name, _finding(case, root.name, region.name, copied=region.tensor is not root)
+            )
+    for finding in found.values():
+        yield finding.model_copy(
+            update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
+        )
+    if proof and not found:
+        yield RULE.finding(proof[0].place, proof[0].text, confidence="proven", evidence=proof)
+
+
+def _in_place_by_contract(source: Source, context: Context) -> bool:
+    return "inplace=True" in source.code or (
+        context.task is not None and "inplace=True" in context.task.reference
+    )
+
+
+def _copied(source: Source, case: Case) -> bool:
+    """Whether Python passes a copy: `ext.f(x.clone())`."""
+    for call in source.walk(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == case.walk.launch.host.name:
+            return any(
+                isinstance(node, ast.Attribute)
+                and node.attr in {"clone", "empty_like", "zeros_like"}
+                for node in source.walk(ast.Attribute)
+            )
+    return False
+
+
+def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
+    store = next(
+        (a for a in case.walk.accesses if a.region.name == parameter and a.kind != "load"), None
+    )
+    node = store.node if store is not None else case.walk.launch.call.node
+    often = " (`contiguous()` and views share its memory)" if copied else ""
+    return RULE.finding(
+        case.place(node),
+        f"the kernel writes into `{name}`, the tensor that forward was given{often}: the caller's data is changed, and a "
+        "second call computes with it",
+        fixes=_fixes(case, name), data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _fixes(case: Case, name: str) -> Iterator[Fix]:
+    first = body_start(case.walk.launch.host)
+    if first is not None:
+        yield from fix(
+            f"work on a copy of `{name}`",
+            [insert_before(case.unit, first, f"{name} = {name}.clone();")],
+        )
+
+
+RULE = Rule(
+    code="MEM010",
+    name="input-modified-in-place",
+    severity="error",
+    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees "
+    "changed data.",
+    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it "
+    "twice, or compares it with the reference on the same tensor, gets something else the second "
+    "time. Allocate an output.",
+    bad="""
+__global__ void scale(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());
+    return x;
+}
+""",
+    good="""
+__global__ void scale(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = x.clone();
+    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works "
+    "in place allows it.",
+    mend="Works on a copy.",
+    check=check,
+)

@@ -1,0 +1,100 @@
+"""MEM007: vectors are read from addresses that aren't multiples of their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.records import Finding
+from grader.rules.memory.hosts import checked
+from grader.rules.observed import observed, settle
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases, spans
+from grader.source.flow import Walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the addresses that are cast to vector types, in the second block and for odd rows."""
+    found: dict[str, tuple[str, Finding]] = {}
+    for case in cases(source, context, "main", "long"):
+        long = case.sizes.name.startswith("long")
+        if case.kernel in found or (long and checked(case.walk.launch.host, remainder=True)):
+            continue
+        launch = case.walk.launch
+        second = case.flow.block(case.walk, (1, 0, 0)) if (launch.grid[0] or 2) > 1 else case.walk
+        bad = _misaligned(second)
+        if bad is not None:
+            found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
+    yield from settle(
+        RULE, tuple(found.values()), observed(context, "misaligned"), context, spans(source),
+        contradict=False,
+    )  # fmt: skip
+
+
+def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
+    for node, pointer, width in block.vectors:
+        if pointer.offset is None or isinstance(pointer.offset, float):
+            continue
+        rest = np.asarray(pointer.offset) % width
+        if np.any(rest):
+            return node, pointer, width, int(np.max(rest))
+    return None
+
+
+def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, long: bool) -> Finding:
+    where = "where a row's length is no multiple of it" if long else "already at these sizes"
+    return RULE.finding(
+        case.place(node),
+        f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from an offset that need not be a "
+        f"multiple of {width} ({where}, e.g. {rest} over): the kernel stops with a misaligned address",
+        severity="warning" if long else None, data={"kernel": case.kernel, "width": width},
+    )  # fmt: skip
+
+
+RULE = Rule(
+    code="MEM007",
+    name="misaligned-vector-access",
+    severity="error",
+    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which "
+    "stops the kernel.",
+    why="A vector load needs an address that is a multiple of its size. A row starts at one only if the "
+    "row's length is a multiple of the vector's: test that on the host (and the pointer too, for "
+    "slices), and take scalar loads otherwise.",
+    bad="""
+__global__ void copy(const float* x, float* y, int dim) {
+    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
+    float4 a = v[threadIdx.x];
+    y[blockIdx.x * dim + threadIdx.x] = a.x;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    good="""
+__global__ void copy(const float* x, float* y, int dim) {
+    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
+    float4 a = v[threadIdx.x];
+    y[blockIdx.x * dim + threadIdx.x] = a.x;
+}
+torch::Tensor run(torch::Tensor x) {
+    TORCH_CHECK(x.size(1) % 4 == 0, "rows of whole vectors");
+    auto y = torch::empty_like(x);
+    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is "
+    "believed. A warning where only other row lengths than the task's are affected.",
+    mend="",
+    check=check,
+)

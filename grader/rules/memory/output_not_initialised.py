@@ -1,0 +1,147 @@
+"""MEM008: a result buffer starts with whatever was in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import global_regions
+from grader.rules.observed import observed
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Access, Tensor
+from grader.source.flow.tree import Call, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for buffers from torch::empty that a kernel adds to before anything is stored in them."""
+    written: set[int] = set()
+    found: dict[int, Finding] = {}
+    for case in cases(source, context):
+        for region in global_regions(case):
+            tensor = region.tensor
+            if tensor is None or tensor.origin != "empty" or tensor.touched or _filled(case):
+                continue
+            first = _first(case, region.name)
+            if first is not None and id(tensor) not in written and tensor.node.id not in found:
+                found[tensor.node.id] = _finding(case, tensor, first)
+        written |= {
+            id(r.tensor)
+            for r in case.walk.regions
+            if r.tensor is not None and (r.stores or r.escaped)
+        }
+        written |= {id(t) for t in _opaque(case)}
+    proof = (*observed(context, "uninit-global", "unwritten"), *_unwritten(context))
+    for finding in found.values():
+        yield finding.model_copy(
+            update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
+        )
+    if not found:
+        lines: dict[tuple[str, int], Finding] = {}
+        for item in proof:
+            key = (item.code, item.place.line if item.place else 0)
+            lines.setdefault(
+                key, RULE.finding(item.place, item.text, confidence="proven", evidence=(item,))
+            )
+        yield from lines.values()
+
+
+def _unwritten(context: Context) -> tuple:  # type: ignore[type-arg]
+    return tuple(
+        e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.code == "unwritten"
+    )
+
+
+def _opaque(case: Case) -> Iterator[Tensor]:
+    """Yield the buffers of a kernel that was not followed to its end."""
+    if case.walk.stopped:
+        yield from (r.tensor for r in case.walk.regions if r.tensor is not None)
+
+
+def _filled(case: Case) -> bool:
+    return any(isinstance(p, Call) and p.name in FILLS for p in walk(case.walk.launch.host.body))
+
+
+def _first(case: Case, name: str) -> Access | None:
+    """Return the access that reads or adds to a buffer before the kernel has stored anything in it."""
+    if case.walk.stopped:
+        return None
+    for access in case.walk.accesses:
+        if access.region.name == name:
+            if access.kind == "store" or not access.sure:
+                return None
+            return access
+    return None
+
+
+def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
+    name, line = access.region.name, case.line(access.node)
+    how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
+    return RULE.finding(
+        case.place(tensor.node),
+        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was "
+        "stored there",
+        fixes=_fixes(case, tensor), data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
+    function = tensor.node.child_by_field_name("function")
+    name = text(function)
+    if "empty" in name:
+        yield from fix(
+            "start with zeros",
+            [
+                case.unit.edit(
+                    function.start_byte, function.end_byte, name.replace("empty", "zeros")
+                )
+            ],
+        )
+
+
+RULE = Rule(
+    code="MEM008",
+    name="output-not-initialised",
+    severity="error",
+    summary="The result buffer starts with random memory and is added to, or not every element of it is "
+    "written.",
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result "
+    "differs from run to run. Take `torch::zeros`, or store a first value everywhere.",
+    bad="""
+__global__ void total(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(s, x[i]);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto s = torch::empty({1}, x.options());
+    int n = x.numel();
+    total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
+    return s;
+}
+""",
+    good="""
+__global__ void total(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(s, x[i]);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto s = torch::zeros({1}, x.options());
+    int n = x.numel();
+    total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
+    return s;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or "
+    "that the kernel itself stores to first, are fine.",
+    mend="Makes the buffer with zeros.",
+    check=check,
+)
