@@ -35,43 +35,53 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield from _too_early(source, code)
         return
     constants = _reference_constants(context)
-    seen: set[str] = set()
+    missing: dict[str, list[ast.Name]] = {}
     for node in code.of(ast.Name):
-        if node.id not in undefined or node.id in seen or not isinstance(node.ctx, ast.Load):
+        if node.id not in undefined or not isinstance(node.ctx, ast.Load):
             continue
         if _local(code, node) or _handled(code, node) or code.in_main_guard(node):
             continue
-        if _annotation(code, node):
+        if _annotation(code, node) or node.id in {one.id for group in missing.values()
+                                                  for one in group}:  # fmt: skip
             continue
-        seen.add(node.id)
-        yield _finding(source, code, node, constants, context)
+        missing.setdefault(_owner(code, node), []).append(node)
+    for nodes in missing.values():
+        yield _finding(source, code, nodes, constants, context)
     yield from _too_early(source, code)
+
+
+def _owner(code: PythonCode, node: ast.Name) -> str:
+    function = code.function_of(node)
+    return function.name if function is not None else ""
 
 
 def _finding(
     source: Source,
     code: PythonCode,
-    node: ast.Name,
+    nodes: list[ast.Name],
     constants: Mapping[str, str],
     context: Context,
 ) -> Finding:
-    function = code.function_of(node)
-    where = function.name if function is not None else ""
+    function = code.function_of(nodes[0])
+    where = _owner(code, nodes[0])
+    names = [node.id for node in nodes]
     for_inputs = where in INPUT_FUNCTIONS
-    evidence = confirming(context, ("python-name",), (node.id,))
+    evidence = confirming(context, ("python-name",), names)
     what = f"when {where} is called" if where else "as soon as the file is imported"
-    message = f"{node.id} is not defined anywhere in the file: NameError {what}"
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    verb = "is" if len(names) == 1 else "are"
+    message = f"{listed} {verb} not defined anywhere in the file: NameError {what}"
     if for_inputs and context.task is not None:
         message += "; the task makes its own inputs, so it does not decide here"
-    fixes = _copy(source, code, node, constants)
+    fixes = _copy(source, code, nodes, constants)
     return RULE.finding(
-        source.place(node),
+        source.place(nodes[0]),
         message,
         severity="warning" if for_inputs and context.task is not None and not evidence else "error",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fixes or (_drop_inputs(source, code, function) if for_inputs else ()),
-        data={"name": node.id, "function": where},
+        data={"names": names, "function": where},
     )
 
 
@@ -241,17 +251,19 @@ def _reference_constants(context: Context) -> Mapping[str, str]:
 
 
 def _copy(
-    source: Source, code: PythonCode, node: ast.Name, constants: Mapping[str, str]
+    source: Source, code: PythonCode, nodes: list[ast.Name], constants: Mapping[str, str]
 ) -> tuple[Fix, ...]:
-    if node.id not in constants:
+    if any(node.id not in constants for node in nodes):
         return ()
-    top: ast.AST = node
-    for around in code.ancestors(node):
+    top: ast.AST = nodes[0]
+    for around in code.ancestors(nodes[0]):
         if not isinstance(around, ast.Module):
             top = around
+    lines = dict.fromkeys(constants[node.id] for node in nodes)
+    names = ", ".join(node.id for node in nodes)
     return fix(
-        f"define {node.id} as the reference does",
-        [insert_line_before(source, top, constants[node.id] + "\n")],
+        f"define {names} as the reference does",
+        [insert_line_before(source, top, "\n".join(lines) + "\n\n")],
     )
 
 

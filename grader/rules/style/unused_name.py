@@ -128,7 +128,7 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
             continue
         for item in node.names:
             bound = (item.asname or item.name).split(".")[0]
-            if bound in read or bound == "*" or bound in strings.split():
+            if bound in read or bound in {"*", "torch"} or bound in strings.split():
                 continue
             only = len(node.names) == 1
             yield RULE.finding(
