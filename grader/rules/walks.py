@@ -50,7 +50,7 @@ _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictiona
 
 
 def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
-    """Return the walks for the named sizes: `main` (the task's, else usual ones), `odd`, `long`."""
+    """Return the walks for the named sizes: `main` (the task's, else usual ones), `full`, `odd`, `long`."""
     return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
 
 
@@ -70,6 +70,8 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
             if function is None:
                 continue
             sizes = sizes_for(source, function, task, name)
+            if name == "full" and not sizes.real:
+                continue
             if not sizes.real and _refused(analysis, sizes):
                 if name != "main":
                     continue
@@ -83,13 +85,13 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
-BASES = {"main": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
+BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 
 def sizes_for(source: Source, function: Function, task: Task | None, name: str) -> Sizes:
     """Return the sizes of a host function's arguments."""
     base = BASES[name]
-    inputs = task_inputs(task) if name == "main" else ()
+    inputs = task_inputs(task, {"main": "nominal", "full": "full"}.get(name, ""))
     bound = bindings(source, function)
     tensors: list[tuple[int, ...] | None] = []
     numbers: dict[str, int] = {}
@@ -109,10 +111,10 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
     )
 
 
-def task_inputs(task: Task | None) -> tuple[object, ...]:
-    """Return the inputs of the task's first nominal workload."""
+def task_inputs(task: Task | None, role: str) -> tuple[object, ...]:
+    """Return the inputs of the task's first workload of a role."""
     for workload in task.workloads if task is not None else ():
-        if workload.role == "nominal":
+        if workload.role == role:
             return workload.inputs
     return ()
 

@@ -85,6 +85,8 @@ class Machine(Intrinsics):
         value = special if special is not None else self._initial(stmt)
         if letter == "?" and kind == "auto" and value.pointer is None and value.thing is None:
             letter = value.type
+        if letter == "i" and value.type in {"u", "i"}:
+            self.check_fits(value, letter, stmt.node)
         box = Box(Value(None, letter, varies=False), letter)
         self.frames[-1].scopes[-1][stmt.name] = box
         saved, self.mask = self.mask, np.ones_like(self.mask)
@@ -271,16 +273,22 @@ class Machine(Intrinsics):
 
     def check_arithmetic(self, expr: Binary, left: Value, right: Value, out: Value) -> None:
         """Note 32-bit results that don't fit, and double operations in float code."""
-        if out.type == "i" or out.type == "u":
-            number = out.number
-            if number is not None and expr.op in {"+", "*", "<<"}:
-                top = number.max() if isinstance(number, np.ndarray) else number
-                if top >= 1 << 31 and self.mask.any():
-                    worst = int(np.max(np.where(self.mask, number, 0)))
-                    if worst >= 1 << 31:
-                        self.emit("int-overflow", expr.node, data={"value": worst})
+        if out.type in {"i", "u"}:
+            if expr.op in {"+", "*", "<<"}:
+                self.check_fits(out, out.type, expr.node)
         elif (left.type == "d") != (right.type == "d") and "f" in {left.type, right.type}:
             self.emit("double-math", expr.node, data={"op": expr.op, "loops": len(self.loops)})
+
+    def check_fits(self, value: Value, letter: str, node: Node) -> None:
+        """Note a number that its 32-bit type can't hold."""
+        number, limit = value.number, 1 << (31 if letter == "i" else 32)
+        if number is None or isinstance(number, float):
+            return
+        top = number.max() if isinstance(number, np.ndarray) else number
+        if top >= limit and self.mask.any():
+            worst = int(np.max(np.where(self.mask, number, 0)))
+            if worst >= limit:
+                self.emit("int-overflow", node, data={"value": worst})
 
     def _logical(self, expr: Binary) -> Value:
         both = expr.op in {"&&", "and"}

@@ -1,0 +1,131 @@
+"""IDX003: a block with more threads than a GPU allows, or than its registers do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import checked, resolve
+from grader.rules.observed import observed
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow.tree import Items
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+MOST, REGISTERS = 1024, 65_536
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the block's size at each launch."""
+    proof = tuple(e for e in observed(context, "launch") if "block" in e.text or "thread" in e.text)
+    odd = {c.kernel: c.walk.launch.threads for c in cases(source, context, "odd")}
+    seen: set[str] = set()
+    for case in cases(source, context, "main", "full"):
+        threads = case.walk.launch.threads
+        if threads is None or case.kernel in seen:
+            continue
+        if threads > MOST:
+            follows = not case.sizes.real and odd.get(case.kernel) != threads
+            if follows and checked(case.walk.launch.host):
+                continue
+            seen.add(case.kernel)
+            yield RULE.finding(
+                case.place(_where(case)), _message(case, threads, follows),
+                severity="warning" if follows and not proof else None, fixes=_clamp(case),
+                confidence="proven" if proof else "likely", evidence=proof,
+                data={"kernel": case.kernel, "threads": threads},
+            )  # fmt: skip
+        else:
+            yield from _registers(case, context, threads)
+            seen.add(case.kernel)
+
+
+def _message(case: Case, threads: int, follows: bool) -> str:
+    if follows:
+        return (
+            f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is "
+            "computed"
+        )
+    return f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
+
+
+def _registers(case: Case, context: Context, threads: int) -> Iterator[Finding]:
+    for used in context.resources:
+        if case.kernel in used.kernel and used.registers * threads > REGISTERS:
+            yield RULE.finding(
+                case.place(_where(case)),
+                f"`{case.kernel}` needs {used.registers} registers a thread: {threads} threads a block would take "
+                f"{used.registers * threads}, and there are {REGISTERS}",
+                data={"kernel": case.kernel},
+            )
+
+
+def _where(case: Case) -> Node:
+    config = case.walk.launch.call.config
+    if len(config) < 2:
+        return case.walk.launch.call.node
+    expr = resolve(case.walk.launch.host, config[1])
+    if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
+        return expr.node.parent
+    return expr.node
+
+
+def _clamp(case: Case) -> Iterator[Fix]:
+    config = case.walk.launch.call.config
+    y, z = case.walk.launch.block[1:]
+    if len(config) > 1 and y == 1 and z == 1:
+        expr = resolve(case.walk.launch.host, config[1])
+        if not isinstance(expr, Items):
+            node = expr.node
+            yield from fix(
+                "take at most 1024 threads",
+                [case.unit.edit(node.start_byte, node.end_byte, f"std::min<int>({text(node)}, 1024)")],
+            )
+
+
+RULE = Rule(
+    code="IDX003",
+    name="block-too-large-or-too-many-registers",
+    severity="error",
+    summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
+    "block of that size can get; the kernel does not start.",
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. "
+    "The launch fails without a word unless somebody asks for the error. Clamp the size and let each "
+    "thread loop.",
+    bad="""
+__global__ void mark(float* y, int n) {
+    int i = threadIdx.y * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 block(64, 32);
+    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void mark(float* y, int n) {
+    int i = threadIdx.y * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 block(32, 8);
+    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
+    return y;
+}
+""",
+    detects=("text", "build", "evidence"),
+    guards="A size that follows the input is a warning unless the task's own size passes the limit, and "
+    "nothing where the host compares it.",
+    mend="Clamps the size of a one-dimensional block.",
+    check=check,
+)

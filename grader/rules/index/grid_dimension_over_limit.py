@@ -1,0 +1,119 @@
+"""IDX002: the second or third size of a grid passes 65535."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.memory.hosts import resolve
+from grader.rules.observed import observed
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow.tree import Items
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+LIMIT = 65_535
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the grid's second and third size, and where they come from."""
+    seen: set[str] = set()
+    proof = tuple(e for e in observed(context, "launch") if "grid" in e.text)
+    for case in cases(source, context, "main", "full"):
+        grid = case.walk.launch.grid
+        over = [k for k in (1, 2) if (grid[k] or 0) > LIMIT]
+        if over and case.sizes.real and case.kernel not in seen:
+            seen.add(case.kernel)
+            yield RULE.finding(
+                case.place(_where(case)),
+                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the "
+                "launch fails",
+                severity="error", confidence="proven" if proof else "likely", evidence=proof,
+                data={"kernel": case.kernel},
+            )  # fmt: skip
+    odd = {c.kernel: c for c in cases(source, context, "odd")}
+    for case in cases(source, context):
+        if case.kernel not in seen and case.kernel in odd:
+            finding = _plain_size(case, odd[case.kernel])
+            if finding is not None:
+                seen.add(case.kernel)
+                yield finding
+
+
+def _where(case: Case) -> Node:
+    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
+        return expr.node.parent
+    return expr.node
+
+
+def _plain_size(case: Case, odd: Case) -> Finding | None:
+    """Report a grid size that is a size of the input itself, for two different inputs."""
+    dims = []
+    for k in (1, 2):
+        one, two = case.walk.launch.grid[k], odd.walk.launch.grid[k]
+        axis = _axis(case, one)
+        if one is not None and one != two and one > 1 and axis >= 0 and axis == _axis(odd, two):
+            dims.append((k, axis))
+    if not dims:
+        return None
+    names = " and ".join("xyz"[k] for k, _ in dims)
+    severe = any(axis >= 2 for _, axis in dims)
+    return RULE.finding(
+        case.place(_where(case)),
+        f"the grid's {names} size is a size of the input (dimension {', '.join(str(a) for _, a in dims)}); only x may pass "
+        f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
+        severity="warning" if severe else "note", confidence="likely", data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _axis(case: Case, size: int | None) -> int:
+    for region in case.walk.regions:
+        if region.tensor is not None and region.tensor.sizes:
+            if size in region.tensor.sizes:
+                return region.tensor.sizes.index(size)
+    return -1
+
+
+RULE = Rule(
+    code="IDX002",
+    name="grid-dimension-over-limit",
+    severity="warning",
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has "
+    "more: then the launch fails, and nothing is computed. Put the large axis into x, or flatten.",
+    bad="""
+__global__ void mark(float* y, int h, int w) {
+    y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
+    dim3 grid(n * c, h, w);
+    mark<<<grid, 1>>>(y.data_ptr<float>(), h, w);
+    return y;
+}
+""",
+    good="""
+__global__ void mark(float* y, int total) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < total) y[i] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int total = x.numel();
+    mark<<<(total + 255) / 256, 256>>>(y.data_ptr<float>(), total);
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An "
+    "error where the task's own size passes it.",
+    mend="",
+    check=check,
+)

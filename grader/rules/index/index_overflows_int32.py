@@ -1,0 +1,110 @@
+"""IDX001: an index doesn't fit in 32 bits at the task's sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix, Task, TensorSpec, Workload
+from grader.rules.cuda_code import descendants, one_line, text
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Example, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Event
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compute the indices of the last block at the sizes that the task names."""
+    seen: set[tuple[str, int]] = set()
+    for case in cases(source, context, "main", "full"):
+        if not case.sizes.real:
+            continue
+        last = case.flow.last_block(case.walk)
+        for walk in (case.walk, last):
+            for event in walk.events if walk is not None else ():
+                key = (case.kernel, case.line(event.node))
+                if event.kind == "int-overflow" and key not in seen and not _fed(event, seen, case):
+                    seen.add(key)
+                    yield _finding(case, event)
+
+
+def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
+    """Whether another overflow of the kernel was reported: what it feeds overflows as well."""
+    return any(kernel == case.kernel for kernel, _ in seen)
+
+
+def _finding(case: Case, event: Event) -> Finding:
+    return RULE.finding(
+        case.place(event.node),
+        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at "
+        "2147483647: it wraps to a negative number and the wrong memory is read",
+        fixes=_widen(case, event.node), data={"kernel": case.kernel, "value": event.data["value"]},
+    )  # fmt: skip
+
+
+def _widen(case: Case, node: Node) -> Iterator[Fix]:
+    """Compute the first factor in 64 bits, and keep the result in 64 bits."""
+    first = node
+    while first.type == "binary_expression":
+        left = first.child_by_field_name("left")
+        if left is None:
+            break
+        first = left
+    if first.type == "declaration":
+        products = list(descendants(first, "binary_expression"))
+        while products and products[0].child_by_field_name("left") is not None:
+            left = products[0].child_by_field_name("left")
+            if left is None or left.type != "binary_expression":
+                first = left if left is not None else first
+                break
+            products = [left]
+    edits = [case.unit.edit(first.start_byte, first.start_byte, "(long long)")]
+    here = node
+    while here.parent is not None and here.type != "declaration" and not here.type.endswith("statement"):
+        here = here.parent
+    kind = here.child_by_field_name("type") if here.type == "declaration" else None
+    if kind is not None and text(kind) in {"int", "unsigned int", "int32_t", "unsigned"}:
+        edits.append(case.unit.edit(kind.start_byte, kind.end_byte, "long long"))
+    if first.type != "declaration":
+        yield from fix("compute the index in 64 bits", edits)
+
+
+def _task(rows: int, cols: int) -> Task:
+    shape = TensorSpec(shape=(rows, cols))
+    return Task(name="t", title="t", source="file", reference="",
+                workloads=(Workload(name="w", role="nominal", inputs=(shape,)),))  # fmt: skip
+
+
+_CODE = """
+__global__ void copy(const float* x, float* y, int dim) {
+    int start = blockIdx.x * dim;
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[start + i] = x[start + i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    copy<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+
+RULE = Rule(
+    code="IDX001",
+    name="index-overflows-int32",
+    severity="error",
+    summary="With this many elements the 32-bit index wraps to a negative number and the kernel reads "
+    "the wrong place.",
+    why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
+    "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
+    bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
+    good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
+    detects=("text",),
+    guards="Only where an index computed for the task's own sizes passes the limit: two of three real "
+    "kernels use int, and almost all of them never get there.",
+    mend="Widens the multiplication and the variable.",
+    check=check,
+)

@@ -1,0 +1,145 @@
+"""IDX004: the host looks at two sizes, whatever the input's rank."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Fix, TensorSpec
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import body_start
+from grader.rules.rule import Context, Rule
+from grader.rules.statements import insert_before
+from grader.rules.walks import Case, bindings, cases, task_inputs
+from grader.source.flow.tree import Call, Name, Number, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten", "sizes", "ndim"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for inputs of which exactly the first two sizes are asked."""
+    rank = _task_rank(context)
+    proof = _proof(context)
+    seen: set[str] = set()
+    for case in cases(source, context):
+        function = case.walk.launch.host
+        if function.name in seen:
+            continue
+        seen.add(function.name)
+        tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
+        for name in tensors[:1]:
+            place = _in_cpp(case, name) or _in_python(source, case)
+            if place is not None and rank in {None, 2} and not proof:
+                yield _finding(case, name, place, "note", ())
+            elif place is not None:
+                yield _finding(case, name, place, "warning", proof)
+
+
+def _finding(case: Case, name: str, place, severity, proof: tuple[Evidence, ...]) -> Finding:  # type: ignore[no-untyped-def]
+    return RULE.finding(
+        place,
+        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D "
+        "input only the first size(0) * size(1) values are worked on, in the wrong groups",
+        severity=severity, confidence="proven" if proof else "likely", evidence=proof,
+        fixes=_fixes(case, name), data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _fixes(case: Case, name: str) -> Iterator[Fix]:
+    first = body_start(case.walk.launch.host)
+    if first is not None:
+        line = f"TORCH_CHECK({name}.dim() == 2);"
+        yield from fix("refuse inputs of another rank", [insert_before(case.unit, first, line)])
+
+
+def _in_cpp(case: Case, name: str):  # type: ignore[no-untyped-def]
+    """Return the place where size(1) is asked, if size(0) and size(1) are all that is."""
+    asked: dict[int, Call] = {}
+    for part in walk(case.walk.launch.host.body):
+        if not isinstance(part, Call):
+            continue
+        if part.name in HANDLED:
+            return None
+        if part.name == "size" and isinstance(part.base, Name) and part.base.id == name and part.args:
+            index = part.args[0]
+            if not isinstance(index, Number):
+                return None
+            asked[int(index.value)] = part
+    return case.place(asked[0].node) if set(asked) == {0, 1} else None
+
+
+def _in_python(source: Source, case: Case):  # type: ignore[no-untyped-def]
+    """Return the place where Python passes exactly the first two sizes."""
+    bound = bindings(source, case.walk.launch.host)
+    sizes = {b.dim for b in bound.values() if b.kind == "size" and b.index == 0}
+    if sizes != {0, 1} or any(b.kind == "numel" for b in bound.values()):
+        return None
+    for node in source.walk(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "size":
+            return source.place(node)
+    for other in source.walk(ast.Attribute):
+        if other.attr == "shape":
+            return source.place(other)
+    return None
+
+
+def _task_rank(context: Context) -> int | None:
+    for item in task_inputs(context.task, "nominal"):
+        if isinstance(item, TensorSpec):
+            return len(item.shape)
+    return None
+
+
+def _proof(context: Context) -> tuple[Evidence, ...]:
+    """Return mismatches on workloads of another rank than two."""
+    if context.task is None:
+        return ()
+    other = {
+        w.name
+        for w in context.task.workloads
+        if any(isinstance(i, TensorSpec) and len(i.shape) > 2 for i in w.inputs[:1])
+    }
+    return tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.workload in other)
+
+
+RULE = Rule(
+    code="IDX004",
+    name="input-rank-or-axis-ignored",
+    severity="warning",
+    summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is "
+    "only partly processed.",
+    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. "
+    "Check the rank, or fold the leading dimensions: `x.view({-1, x.size(-1)})`.",
+    bad="""
+__global__ void copy(const float* x, float* y, int cols) {
+    for (int i = threadIdx.x; i < cols; i += blockDim.x) y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int rows = x.size(0), cols = x.size(1);
+    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    return y;
+}
+""",
+    good="""
+__global__ void copy(const float* x, float* y, int cols) {
+    for (int i = threadIdx.x; i < cols; i += blockDim.x) y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+}
+torch::Tensor run(torch::Tensor x) {
+    TORCH_CHECK(x.dim() == 2);
+    auto y = torch::empty_like(x);
+    int rows = x.size(0), cols = x.size(1);
+    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="A note as long as the task's input is a matrix (or not known); a warning where it has another "
+    "rank, or where a run with one came out wrong.",
+    mend="Refuses inputs of another rank.",
+    check=check,
+)

@@ -1,0 +1,160 @@
+"""IDX005: a launch or a kernel only fits the sizes of one example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.records import Finding, Fix, TensorSpec
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import checked, resolve
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases, task_inputs
+from grader.source.flow import Access
+from grader.source.flow.tree import Binary, Call, Items
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for grids that leave a rest, and for constants that are the task's sizes."""
+    seen: set[str] = set()
+    for case in cases(source, context, "main", "odd"):
+        if case.kernel in seen or checked(case.walk.launch.host, remainder=True):
+            continue
+        rest = _rest(case)
+        if rest is not None:
+            seen.add(case.kernel)
+            yield _truncated(case, *rest)
+    yield from _constants(source, context)
+
+
+def _rest(case: Case) -> tuple[Access, int, int] | None:
+    """Return a store at the thread's number in the grid that leaves elements out."""
+    grid = case.walk.launch.grid
+    if grid[0] is None or case.walk.stopped or grid[1] != 1 or grid[2] != 1:
+        return None
+    stores: dict[int, list[Access]] = {}
+    for access in case.walk.accesses:
+        if access.kind == "store" and access.region.tensor is not None:
+            stores.setdefault(id(access.region.tensor), []).append(access)
+    for found in stores.values():
+        first = found[0]
+        tensor = first.region.tensor
+        numel = tensor.numel if tensor is not None else None
+        if len(found) != 1 or first.loops or first.offsets is None or numel is None or not first.sure:
+            continue
+        threads = np.arange(case.walk.threads) * first.scale
+        if not bool((first.offsets[first.mask] == threads[first.mask]).all()):
+            continue
+        covered = grid[0] * case.walk.threads * first.scale
+        shared_by = sum(
+            1
+            for other in case.flow.walks(case.sizes)
+            for r in other.regions
+            if r.tensor is tensor and r.stores
+        )
+        if covered < numel and shared_by == 1 and tensor is not None and tensor.origin != "zeros":
+            return first, covered, numel
+    return None
+
+
+def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
+    config = case.walk.launch.call.config
+    expr = resolve(case.walk.launch.host, config[0])
+    return RULE.finding(
+        case.place(expr.node if not isinstance(expr, Items) else config[0].node),
+        f"the grid is rounded down: with {numel} elements it has {case.walk.launch.grid[0]} blocks of {case.walk.threads} "
+        f"threads, and the last {numel - covered} elements of `{access.region.name}` are never written",
+        severity="error" if case.sizes.real else "warning",
+        fixes=_round_up(case), data={"kernel": case.kernel},
+    )  # fmt: skip
+
+
+def _round_up(case: Case) -> Iterator[Fix]:
+    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
+        expr = expr.args[0]
+    elif isinstance(expr, Items) and expr.items:
+        expr = resolve(case.walk.launch.host, expr.items[0])
+    if isinstance(expr, Binary) and expr.op == "/":
+        count, block = text(expr.left.node), text(expr.right.node)
+        node = expr.node
+        yield from fix(
+            "round the number of blocks up",
+            [case.unit.edit(node.start_byte, node.end_byte, f"(({count}) + ({block}) - 1) / ({block})")],
+        )
+
+
+def _constants(source: Source, context: Context) -> Iterator[Finding]:
+    """Report named constants above 1024 that equal a size of the task and that the host never checks."""
+    sizes = {
+        size
+        for role in ("nominal", "full")
+        for item in task_inputs(context.task, role)
+        if isinstance(item, TensorSpec)
+        for size in item.shape
+        if size > 1024
+    }
+    for case in cases(source, context) if sizes else ():
+        if checked(case.walk.launch.host):
+            return
+        program = case.flow.program
+        named = [(m.name, m.expr, m.node) for m in program.macros.values()]
+        named += [(c.name, c.init, c.node) for c in program.constants if c.const]
+        for name, expr, node in named:
+            value = getattr(expr, "value", None)
+            if isinstance(value, int) and value in sizes:
+                yield RULE.finding(
+                    case.place(node),
+                    f"`{name}` = {value} is the size of the task's own input; with any other size the kernel computes "
+                    "something else or runs out of bounds, and nothing checks it",
+                    data={"constant": name},
+                )
+        return
+
+
+RULE = Rule(
+    code="IDX005",
+    name="shape-constants-baked-in",
+    severity="warning",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements "
+    "out, or writes out of bounds.",
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. "
+    "Round up, `(n + 255) / 256`, guard the index, and pass sizes as parameters.",
+    bad="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    int blocks = n / 256;
+    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+""",
+    good="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    int blocks = (n + 255) / 256;
+    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+""",
+    detects=("text",),
+    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several "
+    "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
+    mend="Rounds the number of blocks up.",
+    check=check,
+)
