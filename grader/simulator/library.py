@@ -1,0 +1,118 @@
+"""Compiling the simulator's native library, once for each machine and version of its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from grader.errors import GraderError
+
+SOURCES = Path(__file__).parent / "native"
+NAME = "libkgsim.so"
+_FLAGS = (
+    "-std=c++20", "-O3", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off", "-fno-math-errno",
+    "-fno-trapping-math", "-pthread", "-Wall", "-Wextra",
+)  # fmt: skip
+_LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCES / 'cudart.map'}")
+_ROUNDING = ("ops_directed.cpp",)
+_OF_TORCH = ("device_*.cpp",)
+"""Compiled against torch's headers, into a library of their own."""
+_OF_RUNTIME = ("cudart*.cpp", "alloc*.cpp")
+"""The CUDA runtime look-alike; the core works without it."""
+_SANITIZER = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1", "-O1")
+
+
+def sources(*, core: bool = False) -> list[Path]:
+    """Return the translation units, the largest first; with `core` without the CUDA runtime."""
+    without = _OF_TORCH + (_OF_RUNTIME if core else ())
+    kept = (p for p in SOURCES.glob("*.cpp") if not any(p.match(pattern) for pattern in without))
+    return sorted(kept, key=lambda path: (-path.stat().st_size, path.name))
+
+
+def build(
+    cache_dir: Path,
+    cxx: str | Path | Sequence[str] = "g++",
+    *,
+    cuda_includes: Sequence[Path] = (),
+    core: bool = False,
+    sanitize: bool = False,
+    jobs: int | None = None,
+) -> Path:
+    """Return the path of the built library under `cache_dir`, compiling it where it isn't there.
+
+    `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `sanitize` adds the address and
+    undefined-behaviour sanitizers and `core` leaves the CUDA runtime look-alike out, for tests. `cuda_includes` has the
+    toolkit's headers, whose structs that look-alike fills.
+
+    Raises GraderError where the compiler is missing or fails.
+    """
+    command = (str(cxx),) if isinstance(cxx, (str, Path)) else tuple(cxx)
+    if shutil.which(command[0]) is None:
+        raise GraderError(f"no C++ compiler {command[0]!r}", "install g++ 11 or newer")
+    flags = [*_FLAGS, *_machine_flags(command), *(_SANITIZER if sanitize else ())]
+    flags += [part for path in cuda_includes for part in ("-isystem", str(path))]
+    units = sources(core=core)
+    target = cache_dir / f"kgsim-{_key(command, flags, units)}" / NAME
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        objects = _compile(command, flags, units, Path(scratch), jobs)
+        output = Path(scratch) / NAME
+        _run([*command, "-shared", *flags, *map(str, objects), *_LINK, "-o", str(output)])
+        output.replace(target)
+    return target
+
+
+def _compile(
+    command: tuple[str, ...], flags: list[str], units: list[Path], folder: Path, jobs: int | None
+) -> list[Path]:
+    def one(source: Path) -> Path:
+        target = folder / f"{source.stem}.o"
+        extra = ["-frounding-math"] if source.name in _ROUNDING else []
+        _run([*command, *flags, *extra, "-c", str(source), "-o", str(target)])
+        return target
+
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        return list(pool.map(one, units))
+
+
+def _machine_flags(command: tuple[str, ...]) -> list[str]:
+    """Prefer this machine's own instructions; without fused multiply-add everything is still right."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return []
+    probe = subprocess.run(
+        [*command, "-march=native", "-E", "-x", "c++", "-"], input=b"", capture_output=True, check=False
+    )
+    return ["-march=native"] if probe.returncode == 0 else ["-march=x86-64-v2"]
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise GraderError(f"the simulator does not compile: {done.stderr[-2000:]}", "check the C++ compiler")
+
+
+def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:
+    """Content of the sources, the compiler and the processor: what the bytes depend on."""
+    version = subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
+    hasher = hashlib.sha256(repr((command, flags)).encode() + version + _processor())
+    for path in sorted([*units, *SOURCES.glob("*.hpp"), *SOURCES.glob("*.map")]):
+        if path.is_file():
+            hasher.update(path.name.encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def _processor() -> bytes:
+    try:
+        lines = Path("/proc/cpuinfo").read_bytes().splitlines()
+    except OSError:
+        return platform.processor().encode()
+    return b"".join(line for line in lines if line.startswith((b"flags", b"Features")))[:4096]

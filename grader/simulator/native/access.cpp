@@ -1,0 +1,259 @@
+// Loads and stores.
+#include "access.hpp"
+
+#include "link.hpp"
+
+namespace kgsim {
+
+void settle(const Ctx& c, Addresses& a) {
+    if (c.full) return;
+    const u64 first = a.at[std::countr_zero(c.mask)];
+    for (u32 l = 0; l < warp_lanes; ++l) a.at[l] = c.m[l] ? a.at[l] : first;
+}
+
+void addresses_of(const Ctx& c, const Insn& i, Addresses& out) {
+    const u64 offset = u64(i.imm);
+    if (i.mode & 1) {
+        const u64* base = c.src<u64>(i.a);
+        for (u32 l = 0; l < warp_lanes; ++l) out.at[l] = base[l] + offset;
+    } else {
+        const u32* base = c.src<u32>(i.a);
+        for (u32 l = 0; l < warp_lanes; ++l) out.at[l] = u64(base[l]) + offset;
+    }
+    settle(c, out);
+}
+
+namespace {
+
+template <class T> u64 extended(T v, bool is_signed) {
+    return is_signed ? u64(i64(std::make_signed_t<T>(v))) : u64(v);
+}
+
+// Brings one element of all lanes in; lanes not in `lanes` of the mask read 0.
+template <class T> void gather(Ctx& c, const Insn& i, const u64* host, u32 element, u32 dst, u32 lanes) {
+    const bool sign = i.mode & 2, wide = i.mode & 4;
+    const u64 keep = i.mode & 8 ? 0xffff : ~u64(0);
+    if (sizeof(T) == 4 && !wide && lanes == ~u32(0)) {
+        u32* d = c.dst<u32>(dst);
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            T v;
+            std::memcpy(&v, reinterpret_cast<const u8*>(host[l]) + element, sizeof v);
+            d[l] = u32(v);
+        }
+        return;
+    }
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(c.mask >> l & 1)) continue;
+        T v = 0;
+        if (lanes >> l & 1) std::memcpy(&v, reinterpret_cast<const u8*>(host[l]) + element, sizeof v);
+        u64 r = extended(v, sign) & keep;
+        if (wide) c.dst<u64>(dst)[l] = r;
+        else c.dst<u32>(dst)[l] = u32(r);
+    }
+}
+
+void gather_all(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+    const u32* list = c.code->lists.data() + i.list;
+    for (u32 k = 0; k < i.vec; ++k) {
+        switch (i.width) {
+            case 1: gather<u8>(c, i, host, k, list[k], lanes); break;
+            case 2: gather<u16>(c, i, host, k * 2, list[k], lanes); break;
+            case 4: gather<u32>(c, i, host, k * 4, list[k], lanes); break;
+            default: gather<u64>(c, i, host, k * 8, list[k], lanes); break;
+        }
+    }
+}
+
+// Writes one element; returns the lanes whose memory it changed.
+template <class T> u32 scatter(Ctx& c, const Insn& i, const u64* host, u32 element, u32 src, u32 lanes) {
+    const bool wide = i.mode & 4;
+    const u64* s8 = wide ? c.src<u64>(src) : nullptr;
+    const u32* s4 = wide ? nullptr : c.src<u32>(src);
+    u32 changed = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        T v = wide ? T(s8[l]) : T(s4[l]), old;
+        u8* p = reinterpret_cast<u8*>(host[l]) + element;
+        std::memcpy(&old, p, sizeof v);
+        changed |= u32(old != v) << l;
+        std::memcpy(p, &v, sizeof v);
+    }
+    return changed;
+}
+
+u32 scatter_all(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+    const u32* list = c.code->lists.data() + i.list;
+    u32 changed = 0;
+    for (u32 k = 0; k < i.vec; ++k) {
+        switch (i.width) {
+            case 1: changed |= scatter<u8>(c, i, host, k, list[k], lanes); break;
+            case 2: changed |= scatter<u16>(c, i, host, k * 2, list[k], lanes); break;
+            case 4: changed |= scatter<u32>(c, i, host, k * 4, list[k], lanes); break;
+            default: changed |= scatter<u64>(c, i, host, k * 8, list[k], lanes); break;
+        }
+    }
+    return changed;
+}
+
+// Lanes whose store would change memory, before it is carried out: what a race needs to know.
+u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+    const u32* list = c.code->lists.data() + i.list;
+    const bool wide = i.mode & 4;
+    u32 changed = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        for (u32 k = 0; k < i.vec; ++k) {
+            u64 v = wide ? c.src<u64>(list[k])[l] : c.src<u32>(list[k])[l];
+            if (std::memcmp(&v, reinterpret_cast<const u8*>(host[l]) + k * i.width, i.width) != 0) changed |= 1u << l;
+        }
+    }
+    return changed;
+}
+
+u32 poison_of_values(const Ctx& c, const Insn& i, u32& from) {
+    const u32* list = c.code->lists.data() + i.list;
+    u32 bad = 0;
+    for (u32 k = 0; k < i.vec; ++k) {
+        u32 q = c.poison_of(list[k]) & c.mask;
+        if (q) from = list[k];
+        bad |= q;
+    }
+    return bad;
+}
+
+void poison_destinations(Ctx& c, const Insn& i, u32 bad, u32 from) {
+    if (!bad && !c.warp->poisoned) return;
+    const u32* list = c.code->lists.data() + i.list;
+    for (u32 k = 0; k < i.vec; ++k) c.set_poison(list[k], bad, from);
+}
+
+// A read of bytes that hold an unwritten value keeps the first load's name, where there is one.
+u32 shared_origin(const Ctx& c, const Insn& i, const Addresses& a, u32 bad) {
+    const auto& origins = c.block->shared_origin;
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (bad >> l & 1 && a.at[l] / 4 < origins.size() && origins[a.at[l] / 4]) return origins[a.at[l] / 4];
+    return origin(Poison::shared, i.id);
+}
+
+void load_shared(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_shared(c, i, a, bytes, Access::load);
+    if (c.counting) count_shared(c, i, a, bytes, good);
+    if (c.races) race_load(c, i, a, bytes, good);
+    const u32 bad = c.uninit ? unwritten_shared(c, a, bytes, good) : 0;
+    const u32 from = bad ? shared_origin(c, i, a, bad) : 0;
+    for (u64& at : a.at) at += u64(c.block->shared);
+    gather_all(c, i, a.at, good);
+    poison_destinations(c, i, bad, from);
+}
+
+void store_shared(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_shared(c, i, a, bytes, Access::store);
+    if (c.counting) count_shared(c, i, a, bytes, good);
+    Addresses host;
+    for (u32 l = 0; l < warp_lanes; ++l) host.at[l] = a.at[l] + u64(c.block->shared);
+    u32 bad = 0, from = none;
+    if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
+    if (c.races) race_store(c, i, a, bytes, good, good & ~would_change(c, i, host.at, good));
+    const u32 changed = scatter_all(c, i, host.at, good);
+    c.block->changes += changed != 0;
+    if (!c.uninit) return;
+    u8* init = c.block->shared_init.data();
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(good >> l & 1)) continue;
+        std::memset(init + a.at[l], !(bad >> l & 1), bytes);
+        if (bad >> l & 1) c.block->shared_origin[a.at[l] / 4] = c.origin_of(from);
+    }
+}
+
+void load_global(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_global(c, i, a, bytes, Access::load);
+    if (c.counting) count_global(c, i, a, bytes, good);
+    const u32 bad = c.uninit ? unwritten_global(c, a, bytes, good) : 0;
+    ++c.block->global_reads;
+    gather_all(c, i, a.at, good);
+    poison_destinations(c, i, bad, origin(Poison::global, i.id));
+}
+
+void store_global(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_global(c, i, a, bytes, Access::store);
+    if (c.counting) count_global(c, i, a, bytes, good);
+    if (c.warp->poisoned) {
+        u32 from = none, bad = poison_of_values(c, i, from) & good;
+        if (bad) c.accuse(from, bad, i, Use::store);
+    }
+    c.block->changes += scatter_all(c, i, a.at, good) != 0;
+}
+
+void load_local(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_local(c, i, a, bytes);
+    gather_all(c, i, a.at, good);
+    if (!c.uninit) return;
+    u32 bad = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(good >> l & 1)) continue;
+        const u8* init = c.block->local_init + (a.at[l] - u64(c.block->local));
+        for (u32 k = 0; k < bytes; ++k) if (!init[k]) bad |= 1u << l;
+    }
+    poison_destinations(c, i, bad, origin(Poison::local, i.id));
+}
+
+void store_local(Ctx& c, const Insn& i, Addresses& a) {
+    const u32 bytes = i.width * i.vec;
+    const u32 good = check_local(c, i, a, bytes);
+    u32 bad = 0, from = none;
+    if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
+    c.block->changes += scatter_all(c, i, a.at, good) != 0;
+    if (!c.uninit) return;
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (good >> l & 1) std::memset(c.block->local_init + (a.at[l] - u64(c.block->local)), !(bad >> l & 1), bytes);
+}
+
+void check_address_poison(Ctx& c, const Insn& i) {
+    if (!c.warp->poisoned || i.a == none) return;
+    if (u32 bad = c.poison_of(i.a) & c.mask) c.accuse(i.a, bad, i, Use::address);
+}
+
+}  // namespace
+
+void run_load(Ctx& c, const Insn& i) {
+    Addresses a;
+    addresses_of(c, i, a);
+    check_address_poison(c, i);
+    by_space(c, i, a, [&](Space space) {
+        Addresses part = a;
+        if (i.space == Space::generic) settle(c, part);
+        if (space == Space::shared) {
+            if (i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
+            load_shared(c, i, part);
+        } else if (space == Space::local) {
+            load_local(c, i, part);
+        } else {
+            load_global(c, i, part);
+        }
+    });
+}
+
+void run_store(Ctx& c, const Insn& i) {
+    Addresses a;
+    addresses_of(c, i, a);
+    check_address_poison(c, i);
+    by_space(c, i, a, [&](Space space) {
+        Addresses part = a;
+        if (i.space == Space::generic) settle(c, part);
+        if (space == Space::shared) {
+            if (i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
+            store_shared(c, i, part);
+        } else if (space == Space::local) {
+            store_local(c, i, part);
+        } else {
+            store_global(c, i, part);
+        }
+    });
+}
+
+}  // namespace kgsim

@@ -1,0 +1,61 @@
+// Checks and bookkeeping that loads, stores, atomics and copies have in common.
+#pragma once
+
+#include "core.hpp"
+
+namespace kgsim {
+
+struct Addresses { alignas(64) u64 at[warp_lanes]; };
+
+// Addresses of all lanes; inactive ones get the first active lane's.
+void addresses_of(const Ctx& c, const Insn& i, Addresses& out);
+
+void settle(const Ctx& c, Addresses& a);
+
+enum class Access : u8 { load, store, atomic };
+
+// Each returns the lanes whose access may be carried out; the others have been reported.
+// `bytes` is what one lane touches at once.
+u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how);
+u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how);
+u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
+
+// Lanes that read something nobody wrote, of those in `lanes`.
+u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
+u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
+
+// Race bookkeeping of shared memory. `same` are the lanes whose store changes nothing.
+void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same);
+void race_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+void forget_accesses(Block& block);
+
+void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+
+// Calls run(space) for each space that lanes of a generic address point into, with the mask narrowed to them.
+template <class F> void by_space(Ctx& c, const Insn& i, const Addresses& a, F&& run) {
+    if (i.space == Space::constant) return run(Space::global);
+    if (i.space != Space::generic) return run(i.space);
+    const Block& b = *c.block;
+    u32 shared = 0, local = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (a.at[l] - u64(b.shared) < b.window) shared |= 1u << l;
+        if (a.at[l] - u64(b.local) < b.local_bytes) local |= 1u << l;
+    }
+    const u32 all = c.mask;
+    shared &= all;
+    local &= all;
+    const u32 global = all & ~shared & ~local;
+    auto part = [&](u32 lanes, Space space) {
+        if (!lanes) return;
+        c.set_mask(lanes);
+        run(space);
+    };
+    part(global, Space::global);
+    part(shared, Space::shared);
+    part(local, Space::local);
+    c.set_mask(all);
+}
+
+}  // namespace kgsim

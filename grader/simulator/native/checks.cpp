@@ -1,0 +1,282 @@
+// Bounds, alignment, initialisation, and what an access costs.
+#include <algorithm>
+
+#include "access.hpp"
+
+namespace kgsim {
+namespace {
+
+u32 aligned_lanes(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
+    u64 low = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) low |= a.at[l];
+    if (!(low & (bytes - 1))) return c.mask;
+    u32 good = c.mask;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(c.mask >> l & 1) || !(a.at[l] & (bytes - 1))) continue;
+        good &= ~(1u << l);
+        Event e{Found::misaligned, i.id};
+        e.address = i64(a.at[l]);
+        e.width = bytes;
+        if (const Region* r = c.launch->regions.find(a.at[l])) e.region = r->id;
+        c.report(e, l);
+        c.worker->illegal = true;
+    }
+    return good;
+}
+
+void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Access how) {
+    const RegionMap& map = c.launch->regions;
+    Region* hint = c.worker->last_region[i.id];
+    Event e{Found::out_of_bounds, i.id};
+    e.width = bytes;
+    e.detail = u32(how);
+    for (Region* r : map.freed)
+        if (address >= r->base && address < r->end) {
+            e.kind = Found::use_after_free;
+            hint = r;
+        }
+    if (!hint) hint = map.nearest(address);
+    if (hint) {
+        e.region = hint->id;
+        e.address = i64(address - hint->base);
+        e.extent = i64(hint->end - hint->base);
+    } else {
+        e.address = i64(address);
+    }
+    c.report(e, lane);
+    c.worker->illegal = true;
+}
+
+u32 check_each(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, u32 lanes) {
+    u32 good = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        Region* r = c.worker->last_region[i.id];
+        const u64 at = a.at[l];
+        if (!r || at < r->base || at + bytes > r->end || at + bytes < at) r = c.launch->regions.find(at);
+        if (!r || at + bytes > r->end) {
+            if (r && r != c.worker->last_region[i.id]) c.worker->last_region[i.id] = r;
+            report_outside(c, i, at, bytes, l, how);
+            continue;
+        }
+        c.worker->last_region[i.id] = r;
+        good |= 1u << l;
+    }
+    return good;
+}
+
+// Marks what a store or atomic writes; reports writes to inputs and constants.
+void note_written(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        Region* r = c.worker->last_region[i.id];
+        if (!r || a.at[l] < r->base || a.at[l] + bytes > r->end) r = c.launch->regions.find(a.at[l]);
+        if (!r) continue;
+        if (r->init) std::memset(r->init + (a.at[l] - r->base), 1, bytes);
+        r->written.store(r->written.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        if (r->read_only || r->kind == RegionKind::constant) {
+            Event e{r->kind == RegionKind::constant ? Found::constant_written : Found::input_written, i.id};
+            e.address = i64(a.at[l] - r->base);
+            e.extent = i64(r->end - r->base);
+            e.region = r->id;
+            e.width = bytes;
+            c.report(e, l);
+        }
+    }
+}
+
+// How many different 32-byte sectors (or, with shift 2, words) the lanes touch.
+u32 distinct(const Addresses& a, u32 lanes, int shift) {
+    u64 first = a.at[std::countr_zero(lanes)] >> shift, low = first, high = first;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        u64 s = a.at[l] >> shift;
+        low = s < low ? s : low;
+        high = s > high ? s : high;
+    }
+    if (high - low < 64) {
+        u64 bits = 0;
+        for (u32 l = 0; l < warp_lanes; ++l) bits |= u64(1) << ((a.at[l] >> shift) - low);
+        return u32(std::popcount(bits));
+    }
+    u64 table[64];
+    u64 used = 0;
+    u32 n = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        u64 s = a.at[l] >> shift;
+        u32 h = u32((s * 0x9e3779b97f4a7c15ull) >> 58);
+        while (used >> h & 1 && table[h] != s) h = (h + 1) & 63;
+        if (used >> h & 1) continue;
+        used |= u64(1) << h;
+        table[h] = s;
+        ++n;
+    }
+    return n;
+}
+
+bool all_set(const u8* init, u32 n) {
+    switch (n) {
+        case 1: return *init;
+        case 2: { u16 v; std::memcpy(&v, init, 2); return v == 0x0101; }
+        case 4: { u32 v; std::memcpy(&v, init, 4); return v == 0x01010101; }
+        case 8: { u64 v; std::memcpy(&v, init, 8); return v == 0x0101010101010101ull; }
+        default:
+            for (u32 k = 0; k < n; ++k) if (!init[k]) return false;
+            return true;
+    }
+}
+
+}  // namespace
+
+u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how) {
+    u64 low = ~u64(0), high = 0, bits = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        low = a.at[l] < low ? a.at[l] : low;
+        high = a.at[l] > high ? a.at[l] : high;
+        bits |= a.at[l];
+    }
+    Region*& last = c.worker->last_region[i.id];
+    u32 good = c.mask;
+    if (bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
+    auto holds = [&](const Region* r) { return r && low >= r->base && high < r->end && high + bytes <= r->end; };
+    if (!holds(last)) {
+        Region* r = c.launch->regions.find(low);
+        if (holds(r)) last = r;
+        else good = check_each(c, i, a, bytes, how, good);
+    }
+    if (how != Access::load && good) {
+        if (good == c.mask && holds(last) && !last->init && !last->read_only && last->kind != RegionKind::constant)
+            last->written.store(last->written.load(std::memory_order_relaxed) + bytes * u32(std::popcount(good)), std::memory_order_relaxed);
+        else
+            note_written(c, i, a, bytes, good);
+    }
+    return good;
+}
+
+u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
+    const Region* r = nullptr;
+    u32 bad = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        if (!r || a.at[l] < r->base || a.at[l] >= r->end) {
+            r = c.launch->regions.find(a.at[l]);
+            if (!r) continue;
+        }
+        if (!r->init) {
+            // The usual case: one region, initialised, for the whole warp.
+            const u64 high = *std::max_element(a.at, a.at + warp_lanes), low = *std::min_element(a.at, a.at + warp_lanes);
+            if (low >= r->base && high < r->end) return bad;
+            continue;
+        }
+        if (!all_set(r->init + (a.at[l] - r->base), bytes)) bad |= 1u << l;
+    }
+    return bad;
+}
+
+u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
+    const u8* init = c.block->shared_init.data();
+    u32 bad = 0;
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (lanes >> l & 1 && !all_set(init + a.at[l], bytes)) bad |= 1u << l;
+    return bad;
+}
+
+u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how) {
+    u64 low = ~u64(0), high = 0, bits = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        low = a.at[l] < low ? a.at[l] : low;
+        high = a.at[l] > high ? a.at[l] : high;
+        bits |= a.at[l];
+    }
+    u32 good = c.mask;
+    if (bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
+    const auto& variables = c.code->shared;
+    auto end_of = [&](const SharedVariable& v) { return u64(v.dynamic ? c.block->window : v.offset + v.size); };
+    for (const SharedVariable& v : variables)
+        if (low >= v.offset && high < end_of(v) && high + bytes <= end_of(v)) return good;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(good >> l & 1)) continue;
+        bool inside = false;
+        const SharedVariable* before = nullptr;
+        for (const SharedVariable& v : variables) {
+            inside |= a.at[l] >= v.offset && a.at[l] < end_of(v) && a.at[l] + bytes <= end_of(v);
+            if (a.at[l] >= v.offset) before = &v;
+        }
+        if (inside) continue;
+        good &= ~(1u << l);
+        if (!before && !variables.empty()) before = &variables[0];
+        Event e{Found::shared_oob, i.id};
+        e.address = i64(a.at[l]) - (before ? before->offset : 0);
+        if (i.mode & 1 ? false : true) e.address = i64(i32(u32(a.at[l]))) - (before ? before->offset : 0);
+        e.extent = before ? i64(end_of(*before)) - before->offset : 0;
+        e.width = bytes;
+        e.detail = u32(how);
+        e.region = before ? before - variables.data() : -1;
+        c.report(e, l);
+        c.worker->illegal = true;
+    }
+    return good;
+}
+
+u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
+    u32 good = (bytes & (bytes - 1)) ? c.mask : aligned_lanes(c, i, a, bytes);
+    const u64 stack = c.code->stack_bytes;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(good >> l & 1)) continue;
+        const u64 base = u64(c.block->local) + stack * c.thread(l);
+        if (a.at[l] >= base && a.at[l] < base + stack && a.at[l] + bytes <= base + stack) continue;
+        good &= ~(1u << l);
+        Event e{Found::local_oob, i.id};
+        e.address = i64(a.at[l] - base);
+        e.extent = i64(stack);
+        e.width = bytes;
+        c.report(e, l);
+        c.worker->illegal = true;
+    }
+    return good;
+}
+
+void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    if (!lanes) return;
+    InsnCount& n = c.worker->counts[i.id];
+    const u32 active = u32(std::popcount(lanes));
+    const u32 sectors = distinct(a, lanes, 5), ideal = (active * bytes + 31) / 32;
+    ++n.requests;
+    n.lanes += active;
+    n.sectors += sectors;
+    n.ideal += ideal < sectors ? ideal : sectors;
+}
+
+// Extra passes: 4-byte accesses are served by warps, 8-byte ones by halves, 16-byte ones by quarters.
+void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    if (!lanes) return;
+    InsnCount& n = c.worker->counts[i.id];
+    ++n.requests;
+    n.lanes += u32(std::popcount(lanes));
+    u64 differ = 0, step = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        differ |= a.at[l] ^ a.at[0];
+        step |= (a.at[l] - a.at[0]) ^ (u64(l) * bytes);
+    }
+    if (!differ || !step) return;
+    const u32 per = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : bytes / 4;
+    for (u32 first = 0; first < warp_lanes; first += per) {
+        u8 load[32] = {};
+        u64 seen[32][4];
+        u32 worst = 0;
+        for (u32 l = first; l < first + per; ++l) {
+            if (!(lanes >> l & 1)) continue;
+            for (u32 w = 0; w < words; ++w) {
+                const u64 word = (a.at[l] >> 2) + w;
+                const u32 bank = u32(word) & 31;
+                bool known = false;
+                for (u32 k = 0; k < load[bank] && k < 4; ++k) known |= seen[bank][k] == word;
+                if (known) continue;
+                if (load[bank] < 4) seen[bank][load[bank]] = word;
+                worst = std::max<u32>(worst, ++load[bank]);
+            }
+        }
+        if (worst > 1) n.conflicts += worst - 1;
+    }
+}
+
+}  // namespace kgsim

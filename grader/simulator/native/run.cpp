@@ -1,0 +1,346 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "access.hpp"
+
+namespace kgsim {
+namespace {
+
+constexpr u32 quantum = 20000;      // blocks of code that a warp runs before the next gets its turn
+constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
+constexpr u32 last_epoch = (1u << 20) - 2;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+Runner::Runner(Worker& worker, u64 number)
+    : worker_(worker), launch_(*worker.launch), code_(*worker.launch->code), block_(worker.block) {
+    prepare(number);
+}
+
+void Runner::prepare(u64 number) {
+    Block& b = block_;
+    const Dim3 g = launch_.grid;
+    b.number = number;
+    b.index[0] = u32(number % g.x);
+    b.index[1] = u32(number / g.x % g.y);
+    b.index[2] = u32(number / g.x / g.y);
+    b.threads = u32(launch_.block.product());
+    b.exited = 0;
+    b.window = launch_.window;
+    if (b.shared_store.size() != b.window + 64) {
+        b.shared_store.assign(b.window + 64, 0xff);
+        b.shared_init.assign(b.window + 64, 0);
+        b.shared_origin.assign(b.window / 4 + 16, 0);
+        b.cells.assign(b.window / code_.granule + 16, Cell{});
+        b.shared = reinterpret_cast<u8*>((u64(b.shared_store.data()) + 63) & ~u64(63));
+    } else {
+        std::fill(b.shared_store.begin(), b.shared_store.end(), u8(0xff));
+        std::fill(b.shared_init.begin(), b.shared_init.end(), u8(0));
+        std::fill(b.shared_origin.begin(), b.shared_origin.end(), 0u);
+    }
+    b.full_epoch = ++b.epoch;
+    const u32 warps = (b.threads + warp_lanes - 1) / warp_lanes;
+    b.warps.resize(warps);
+    b.seen.assign(size_t(warps) * warps, 0);
+    b.barriers = {};
+    b.changes = b.global_reads = 0;
+    if (code_.has_local) std::memset(b.local_init, 0, b.local_bytes);
+    for (u32 k = 0; k < warps; ++k) {
+        Warp& w = b.warps[k];
+        const u32 lanes = std::min(warp_lanes, b.threads - k * warp_lanes);
+        w.index = k;
+        w.exists = w.live = w.running = lanes == 32 ? ~0u : (1u << lanes) - 1;
+        w.warp_waiting = w.barrier_waiting = w.released = 0;
+        w.steps_alone = 0;
+        w.highest_turn = w.poisoned = false;
+        w.carry = 0;
+        w.barrier_result = 0;
+        if (w.registers.size() < size_t(code_.slots) * warp_lanes + 16) {
+            w.registers.assign(size_t(code_.slots) * warp_lanes + 16, 0);
+            w.reg = reinterpret_cast<u32*>((u64(w.registers.data()) + 63) & ~u64(63));
+        }
+        w.predicates.resize(code_.preds + 1);
+        w.poison.assign(code_.slots + 1, 0);
+        w.poison_origin.resize(code_.slots + 1);
+        w.pred_poison.assign(code_.preds + 1, 0);
+        w.pred_origin.resize(code_.preds + 1);
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            w.pc[l] = code_.entry;
+            w.sp[l] = 0;
+            w.sync_epoch[l] = 0;
+            w.fence_epoch[l] = 0;
+            w.frames[l].clear();
+            w.saved[l].clear();
+            w.copies[l].clear();
+            w.copy_group[l] = 0;
+        }
+    }
+    if (b.epoch > last_epoch - 1) {
+        forget_accesses(b);
+        b.epoch = b.full_epoch = 1;
+    }
+    c_.worker = &worker_;
+    c_.launch = &launch_;
+    c_.code = &code_;
+    c_.block = &b;
+    c_.races = launch_.options.check_races && !code_.shared.empty() && b.threads <= 1024;
+    c_.uninit = launch_.options.check_uninitialised;
+    c_.counting = launch_.options.count_lines;
+    c_.base[1] = const_cast<u32*>(code_.constants.data());
+}
+
+void Runner::enter(Warp& w) {
+    c_.warp = &w;
+    c_.base[0] = w.reg;
+    c_.pred = w.predicates.data();
+}
+
+void Runner::run() {
+    Block& b = block_;
+    while (worker_.stop.status == Status::ok) {
+        bool any = false, alive = false;
+        for (Warp& w : b.warps) {
+            if (!w.running) { alive |= w.live != 0; continue; }
+            any = true;
+            run_warp(w, quantum);
+            alive |= w.live != 0;
+            if (worker_.stop.status != Status::ok) return;
+        }
+        if (complete_barriers()) continue;
+        if (!alive) return;
+        if (!any) return deadlock();
+        if (!within_budget() || repeats()) return;
+    }
+}
+
+// The lanes that run next: those with the lowest (or, for fairness, the highest) block.
+u32 Runner::choose(Warp& w, u32& pc) {
+    u32 best = w.highest_turn ? 0 : none;
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (w.running >> l & 1) best = w.highest_turn ? std::max(best, w.pc[l]) : std::min(best, w.pc[l]);
+    u32 group = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) group |= u32(w.pc[l] == best) << l;
+    pc = best;
+    group &= w.running;
+    if (group != w.running && ++w.steps_alone > patience) {
+        w.highest_turn = !w.highest_turn;
+        w.steps_alone = 0;
+    }
+    return group;
+}
+
+void Runner::run_warp(Warp& w, u32 steps) {
+    enter(w);
+    while (w.running && steps-- && worker_.stop.status == Status::ok) {
+        u32 pc, group = choose(w, pc);
+        const BasicBlock* b = &code_.blocks[pc];
+        if (b->start == Start::warp_sync) group = meet(w, pc, group);
+        else if (b->start == Start::barrier) group = arrive(w, pc, group);
+        if (!group) continue;
+        execute(w, *b, group);
+        finish(w, *b, pc, group);
+        if (worker_.unflushed > 1u << 24) if (!within_budget()) return;
+    }
+}
+
+// Lanes at a warp-wide instruction run it once all living lanes of their mask are there.
+u32 Runner::meet(Warp& w, u32 pc, u32) {
+    const u32* masks = c_.src<u32>(code_.insns[code_.blocks[pc].sync].e);
+    u32 here = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) here |= u32(w.pc[l] == pc) << l;
+    here &= w.running | w.warp_waiting;
+    for (u32 rest = here; rest;) {
+        const u32 mask = masks[std::countr_zero(rest)];
+        u32 group = 0;
+        for (u32 l = 0; l < warp_lanes; ++l) group |= u32(masks[l] == mask) << l;
+        group &= rest;
+        rest &= ~group;
+        if (!(mask & w.live & ~group)) {
+            w.warp_waiting &= ~group;
+            w.running |= group;
+            return group;
+        }
+        w.running &= ~group;
+        w.warp_waiting |= group;
+        for (u32 l = 0; l < warp_lanes; ++l)
+            if (group >> l & 1) { w.wait_mask[l] = mask; w.wait_insn[l] = code_.blocks[pc].sync; }
+    }
+    return 0;
+}
+
+// Lanes at a block barrier wait; those that it has released go through.
+u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
+    if (u32 through = group & w.released) {
+        w.released &= ~through;
+        return through;
+    }
+    const Insn& insn = code_.insns[code_.blocks[pc].sync];
+    c_.set_mask(group);
+    const u32* ids = c_.src<u32>(insn.a);
+    const u32* counts = insn.b == none ? nullptr : c_.src<u32>(insn.b);
+    const u32 truth = insn.c == none ? 0 : c_.truth(insn.c);
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(group >> l & 1)) continue;
+        Barrier& x = block_.barriers[ids[l] & 15];
+        w.barrier[l] = u16(ids[l] & 15);
+        w.wait_insn[l] = insn.id;
+        ++x.waiting;
+        x.in_use = true;
+        if (counts) x.expected = counts[l];
+        if (insn.c != none) {
+            x.count += truth >> l & 1;
+            x.all &= truth >> l & 1;
+            x.any |= truth >> l & 1;
+        }
+    }
+    w.running &= ~group;
+    w.barrier_waiting |= group;
+    return 0;
+}
+
+void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
+    c_.set_mask(group);
+    const u32 lanes = u32(std::popcount(group));
+    BlockCount& count = worker_.block_counts[size_t(&b - code_.blocks.data())];
+    ++count.warps;
+    count.lanes += lanes;
+    worker_.unflushed += u64(b.last - b.first + 1) * lanes;
+    const Insn* const insns = code_.insns.data();
+    for (const Insn* i = insns + b.first; i != insns + b.last; ++i) {
+        if (i->guard == none) [[likely]] {
+            i->run(c_, *i);
+            if (w.poisoned) [[unlikely]] flow_poison(c_, *i);
+            continue;
+        }
+        if (w.poisoned)
+            if (u32 bad = c_.poison_of(i->guard) & group) c_.accuse(i->guard & ~(1u << 29), bad, *i, Use::branch);
+        const u32 some = group & c_.truth(i->guard);
+        if (!some) continue;
+        c_.set_mask(some);
+        i->run(c_, *i);
+        if (w.poisoned) flow_poison(c_, *i);
+        c_.set_mask(group);
+    }
+}
+
+void Runner::go(Warp& w, u32 lanes, u32 pc) {
+    for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
+}
+
+void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
+    u32 taken = group;
+    if (b.terminator != none) {
+        const Insn& t = code_.insns[b.terminator];
+        if (t.guard != none) {
+            if (w.poisoned)
+                if (u32 bad = c_.poison_of(t.guard) & group) c_.accuse(t.guard & ~(1u << 29), bad, t, Use::branch);
+            taken &= c_.truth(t.guard);
+            InsnCount& n = worker_.counts[t.id];
+            ++n.requests;
+            n.divergent += taken && taken != group;
+        }
+    }
+    (void)pc;
+    switch (b.end) {
+        case End::fall: go(w, group, b.next); return;
+        case End::jump: go(w, group, b.target); return;
+        case End::branch:
+            go(w, taken, b.target);
+            go(w, group & ~taken, b.next);
+            return;
+        case End::leave:
+        case End::ret:
+            go(w, group & ~taken, b.next);
+            if (!taken) return;
+            if (b.end == End::leave) leave(w, taken);
+            else ret(w, taken);
+            return;
+        case End::table: {
+            const Insn& t = code_.insns[b.terminator];
+            const u32* index = c_.src<u32>(t.a);
+            const u32 n = code_.tables[b.target];
+            for (u32 l = 0; l < warp_lanes; ++l) {
+                if (!(group >> l & 1)) continue;
+                if (index[l] >= n) return c_.halt(Status::trapped, "an indexed branch outside of its table", &t);
+                w.pc[l] = code_.tables[b.target + 1 + index[l]];
+            }
+            return;
+        }
+        case End::call: return call(w, b, group);
+        default: return leave(w, group);
+    }
+}
+
+void Runner::leave(Warp& w, u32 lanes) {
+    w.live &= ~lanes;
+    w.running &= ~lanes;
+    block_.exited += u32(std::popcount(lanes));
+    // Whoever waited for these lanes looks again.
+    w.running |= w.warp_waiting;
+    w.warp_waiting = 0;
+}
+
+bool Runner::within_budget() {
+    worker_.lane_steps += worker_.unflushed;
+    const u64 total = launch_.steps.fetch_add(worker_.unflushed) + worker_.unflushed;
+    worker_.unflushed = 0;
+    if (launch_.stop.load(std::memory_order_relaxed)) {
+        c_.halt(Status::budget, "stopped", nullptr);
+    } else if (launch_.options.lane_steps && total > launch_.options.lane_steps) {
+        c_.halt(Status::budget, "the budget of " + std::to_string(launch_.options.lane_steps) + " instructions is used up", nullptr);
+    } else if (launch_.deadline > 0 && now() > launch_.deadline) {
+        c_.halt(Status::budget, "the time limit of one launch is used up", nullptr);
+    }
+    return worker_.stop.status == Status::ok;
+}
+
+u64 Runner::state() const {
+    u64 h = 0xcbf29ce484222325ull;
+    auto mix = [&](u64 v) { h = (h ^ v) * 0x9e3779b97f4a7c15ull; h ^= h >> 29; };
+    for (const Warp& w : block_.warps) {
+        mix(w.running);
+        mix(w.warp_waiting | u64(w.barrier_waiting) << 32);
+        mix(w.carry);
+        for (u32 l = 0; l < warp_lanes; ++l) if (w.live >> l & 1) mix(w.pc[l] | u64(w.frames[l].size()) << 32);
+        for (u32 p : w.predicates) mix(p);
+        const u64* r = reinterpret_cast<const u64*>(w.reg);
+        for (size_t k = 0; k < size_t(code_.slots) * warp_lanes / 2; ++k) mix(r[k]);
+    }
+    return h;
+}
+
+// A state that comes back with memory unchanged comes back forever (Brent's cycle detection over rounds).
+bool Runner::repeats() {
+    ++rounds_;
+    if (rounds_ < 2) return false;
+    const u64 s = state();
+    if (s == saved_state_ && saved_changes_ == block_.changes && saved_round_) {
+        const bool reads = block_.global_reads != saved_reads_;
+        const Insn* at = nullptr;
+        for (const Warp& w : block_.warps)
+            if (w.running && !at) at = &code_.insns[std::min<size_t>(code_.blocks[w.pc[std::countr_zero(w.running)]].first, code_.insns.size() - 1)];
+        if (reads && launch_.grid.product() > 1) {
+            c_.halt(Status::unsupported, "a block waits for what another block writes; blocks run one after the other here", at);
+        } else {
+            Event e{Found::livelock, at ? at->id : none};
+            e.block = block_.number;
+            e.thread = 0;
+            worker_.findings.add(e);
+            c_.halt(Status::livelock, "the threads go on forever without changing anything", at);
+        }
+        return true;
+    }
+    if ((rounds_ & (rounds_ - 1)) == 0) {
+        saved_round_ = rounds_;
+        saved_state_ = s;
+        saved_changes_ = block_.changes;
+        saved_reads_ = block_.global_reads;
+    }
+    return false;
+}
+
+}  // namespace kgsim
