@@ -15,6 +15,7 @@ from grader.records import digest
 
 NAME = "libkgtorch.so"
 _NATIVE = Path(__file__).parent / "native"
+_SOURCES = _NATIVE / "torch"
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,9 @@ def build(cache: Path, cxx: Path, headers: TorchHeaders, runtime: Path) -> Path:
         GraderError: the compiler refuses.
 
     """
-    sources = sorted(_NATIVE.glob("device_*.cpp"))
-    own = [path.read_bytes() for path in [*sources, *sorted(_NATIVE.glob("*.hpp"))]]
+    sources = sorted(_SOURCES.glob("*.cpp"))
+    headers_of_ours = [*sorted(_SOURCES.glob("*.hpp")), _NATIVE / "guard_alloc.hpp"]
+    own = [path.read_bytes() for path in [*sources, *headers_of_ours]]
     stamp = (str(headers.torch), headers.version, str(headers.cxx11_abi), str(cxx), str(runtime))
     folder = cache / digest(*stamp, *own)[:24]
     library = folder / NAME
@@ -60,6 +62,7 @@ def _build(
         "-O1",
         "-fPIC",
         "-w",
+        f"-I{_NATIVE}",
         f"-D_GLIBCXX_USE_CXX11_ABI={int(headers.cxx11_abi)}",
         *(part for path in folders for part in ("-isystem", str(path))),
     ]

@@ -17,7 +17,7 @@ void kgsim_to_device(void* data, int written);
 int kgsim_kind(const void* address);  // -1 where nothing of ours is
 // The host has written there.
 void kgsim_written(const void* data, size_t bytes);
-size_t kgsim_unwritten(const void* data, size_t bytes);
+size_t kgsim_unwritten_in(const void* data, size_t bytes);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);

@@ -12,7 +12,7 @@ from grader.build.toolchain import discover
 from grader.simulator import library
 from grader.simulator.gpus import GPUS
 
-from .runtime_host import Host
+from runtime_host import Host
 
 KERNELS = Path(__file__).parent / "kernels.cu"
 
@@ -21,10 +21,12 @@ KERNELS = Path(__file__).parent / "kernels.cu"
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from grader.build.prepare import cache_folder
 
-    gxx = discover().gxx
-    if gxx is None:
-        pytest.skip("no g++")
-    return library.build(cache_folder() / "simulator", gxx)
+    toolchain = discover()
+    if toolchain.gxx is None or not toolchain.cuda_includes:
+        pytest.skip("no g++, or no CUDA headers")
+    return library.build(
+        cache_folder() / "simulator", str(toolchain.gxx), cuda_includes=toolchain.cuda_includes
+    )
 
 
 @pytest.fixture(scope="session")

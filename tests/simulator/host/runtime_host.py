@@ -44,9 +44,9 @@ class Host:
 
     def __init__(self, library: Path) -> None:
         self.lib = ctypes.CDLL(str(library))
-        self.lib.kgsim_report.restype = ctypes.c_void_p
+        self.lib.kgsim_host_report.restype = ctypes.c_void_p
         self.lib.kgsim_free_text.argtypes = (ctypes.c_void_p,)
-        self.lib.__getattr__("__cudaRegisterFatBinary").restype = ctypes.c_void_p
+        getattr(self.lib, "__cudaRegisterFatBinary").restype = ctypes.c_void_p
         self.lib.cudaGetErrorName.restype = ctypes.c_char_p
         self.lib.cudaLaunchKernel.argtypes = (
             ctypes.c_void_p, Dim3, Dim3, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
@@ -73,20 +73,20 @@ class Host:
         wrapper = Wrapper(0x466243B1, 1, ctypes.addressof(blob), None)
         self._kept += [blob, wrapper]
         handle = ctypes.c_void_p(
-            self.lib.__getattr__("__cudaRegisterFatBinary")(ctypes.byref(wrapper))
+            getattr(self.lib, "__cudaRegisterFatBinary")(ctypes.byref(wrapper))
         )
         addresses = {name: next(self._stubs) for name in (*kernels, *variables)}
         for name in kernels:
             stub = ctypes.c_void_p(addresses[name])
-            self.lib.__getattr__("__cudaRegisterFunction")(
+            getattr(self.lib, "__cudaRegisterFunction")(
                 handle, stub, name.encode(), name.encode(), -1, *[None] * 5
             )
         for name in variables:
-            self.lib.__getattr__("__cudaRegisterVar")(
+            getattr(self.lib, "__cudaRegisterVar")(
                 handle, ctypes.c_void_p(addresses[name]), name.encode(), name.encode(),
                 0, ctypes.c_size_t(4), 0, 0,
             )  # fmt: skip
-        self.lib.__getattr__("__cudaRegisterFatBinaryEnd")(handle)
+        getattr(self.lib, "__cudaRegisterFatBinaryEnd")(handle)
         return addresses
 
     def malloc(self, size: int) -> int:
@@ -104,7 +104,7 @@ class Host:
 
     def report(self) -> dict[str, Any]:
         """Read the report, and start a new one."""
-        text = self.lib.kgsim_report()
+        text = self.lib.kgsim_host_report()
         found = json.loads(ctypes.string_at(text).decode())
         self.lib.kgsim_free_text(text)
         self.lib.kgsim_reset()

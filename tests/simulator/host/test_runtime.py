@@ -9,8 +9,8 @@ import pytest
 
 from grader.simulator.gpus import GPUS
 
-from . import runtime_host as rt
-from .runtime_host import Host
+import runtime_host as rt
+from runtime_host import Host
 
 
 def array(values: np.ndarray) -> ctypes.c_void_p:
