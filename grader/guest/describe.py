@@ -1,8 +1,8 @@
 """What a problem file's inputs look like at several sizes, without allocating the large ones.
 
-The host writes variants of the problem's text with smaller numbers. Each is run on torch's `meta`
-device, where tensors have a shape and no values; inputs of small ones are made for real, for what
-their values are like. The text is untrusted: all of this happens in a sandbox, and the host checks
+The host writes variants of the problem's text with smaller numbers. The inputs of each are first
+made on torch's `meta` device, where tensors have a shape and no values; the reference is run on
+those that are small. The text is untrusted: all of this happens in a sandbox, and the host checks
 what comes back.
 """
 
@@ -15,22 +15,22 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
-REAL_LIMIT = 1 << 22
-"""Elements of inputs and weights up to which a variant may be run for real."""
 VALUES_LIMIT = 1 << 18
 """Elements of the inputs whose values are looked at."""
 TEXT = 300
 
 
 class On(TorchFunctionMode):  # type: ignore[misc]
-    """Makes every tensor on one device, whatever device the text asks for."""
+    """Makes every tensor on one device, whatever the text asks for, and counts what that costs."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
         self.device = device
+        self.elements = 0
+        """Elements that torch's functions made."""
+        self.flops = 0
+        """Floating-point operations of products and convolutions."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
@@ -40,25 +40,32 @@ class On(TorchFunctionMode):  # type: ignore[misc]
             return args[0]
         if given.get("device") is not None:
             given["device"] = self.device
-        return func(*(self._placed(value) for value in args), **given)
+        result = func(*(self._placed(value) for value in args), **given)
+        for value in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(value, torch.Tensor):
+                self.elements += value.numel()
+                self.flops += 2 * value.numel() * _terms(getattr(func, "__name__", ""), args, value)
+        return result
 
     def _placed(self, value: Any) -> Any:
         return torch.device(self.device) if isinstance(value, torch.device) else value
 
 
-class Volume(TorchDispatchMode):  # type: ignore[misc]
-    """Counts the elements that operators make."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for value in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(value, torch.Tensor):
-                self.elements += value.numel()
-        return result
+def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
+    """Return how many products meet in one element of a result; 0 for what is no product."""
+    tensors = [value for value in args if isinstance(value, torch.Tensor)]
+    if len(tensors) < 2:
+        return 0
+    if name in {"matmul", "__matmul__", "mm", "bmm", "linear", "mv", "dot"}:
+        return int(tensors[0].shape[-1]) if tensors[0].dim() else 0
+    if name.startswith("conv_transpose"):
+        each = tensors[1].numel() // max(tensors[1].shape[0], 1)
+        return tensors[0].numel() * each // max(result.numel(), 1)
+    if name.startswith("conv"):
+        return tensors[1].numel() // max(tensors[1].shape[0], 1)
+    if name == "scaled_dot_product_attention":
+        return 2 * int(tensors[1].shape[-2])
+    return 0
 
 
 def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +76,7 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
     each until one costs more than `options["most"]` allows. The answer has `full`, `chains` (facts
     on each variant that was reached) and `values` (for each input, what its values are like).
     """
+    torch.manual_seed(0)
     model = vars(module).get("Model")
     end = time.monotonic() + float(options["seconds"])
     chains = options["chains"]
@@ -79,25 +87,27 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
             if step >= len(chains[number]) or time.monotonic() > end:
                 going.discard(number)
                 continue
-            fact = _variant(model, chains[number][step])
+            fact = _variant(model, chains[number][step], options["most"]["size"])
             facts[number].append(fact)
-            if fact["ok"] and any(fact[name] > limit for name, limit in options["most"].items()):
+            if any(fact.get(name, 0) > limit for name, limit in options["most"].items()):
                 going.discard(number)
     return {
-        "full": _facts(None, options["full"], "meta"),
+        "full": _shapes(options["full"]),
         "chains": facts,
         "values": _values_of(chains, facts),
     }
 
 
-def _variant(model: Any, text: str) -> dict[str, Any]:
-    fact = _facts(model, text, "meta")
-    if not fact["ok"] and fact["size"] < REAL_LIMIT:
-        fact = _facts(model, text, "cpu")
-    whole = [item for item in fact.get("inputs", ()) if "int" in item.get("dtype", "")]
-    if fact["ok"] and whole and fact["size"] <= VALUES_LIMIT:
-        # How large an index may be depends on the size, so each size says it for itself.
-        fact["values"] = _values(text)
+def _variant(model: Any, text: str, most: int) -> dict[str, Any]:
+    """Return the facts on one text; one whose inputs are larger than `most` is not run."""
+    fact = _shapes(text)
+    if fact["ok"] and fact["size"] <= most:
+        fact = {**fact, **_facts(model, text)}
+        if fact["ok"] and any("int" in item.get("dtype", "") for item in fact["inputs"]):
+            # How large an index may be depends on the size, so each size says it for itself.
+            fact["values"] = _values(text)
+    else:
+        fact["ok"] = False
     return fact
 
 
@@ -112,21 +122,32 @@ def _values_of(chains: Sequence[Sequence[str]], facts: Sequence[Sequence[Any]]) 
     return _values(max(known)[1]) if known else []
 
 
-def _facts(model: Any, text: str, device: str) -> dict[str, Any]:
-    fact: dict[str, Any] = {"ok": False, "error": "", "size": REAL_LIMIT}
+def _shapes(text: str) -> dict[str, Any]:
+    """Return what a text's inputs are, without making them."""
+    fact: dict[str, Any] = {"ok": False, "error": ""}
     try:
-        torch.manual_seed(0)
-        with torch.device(device), On(device), torch.no_grad():
+        with torch.device("meta"), On("meta"):
             inputs, init = _made(text)
-            fact["inputs"] = [_input(value) for value in inputs]
-            fact["init"] = [_plain(value) for value in init]
-            fact["size"] = sum(v.numel() for v in inputs if isinstance(v, torch.Tensor))
-            if model is not None:
-                fact.update(_ran(model, inputs, init))
+        fact["inputs"] = [_input(value) for value in inputs]
+        fact["init"] = [_plain(value) for value in init]
+        fact["size"] = sum(v.numel() for v in inputs if isinstance(v, torch.Tensor))
         fact["ok"] = True
     except Exception as error:  # noqa: BLE001 - untrusted text may raise anything
-        fact["error"] = f"{type(error).__name__}: {error}"[:TEXT]
+        fact["error"] = _said(error)
     return fact
+
+
+def _facts(model: Any, text: str) -> dict[str, Any]:
+    try:
+        with On("cpu") as cost, torch.no_grad():
+            inputs, init = _made(text)
+            return _ran(model, inputs, init, cost)
+    except Exception as error:  # noqa: BLE001 - likewise
+        return {"ok": False, "error": _said(error)}
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:TEXT]
 
 
 def _made(text: str) -> tuple[list[Any], list[Any]]:
@@ -137,18 +158,18 @@ def _made(text: str) -> tuple[list[Any], list[Any]]:
     return list(space["get_inputs"]()), list(made.values() if isinstance(made, dict) else made)
 
 
-def _ran(model: Any, inputs: list[Any], init: list[Any]) -> dict[str, Any]:
+def _ran(model: Any, inputs: list[Any], init: list[Any], cost: On) -> dict[str, Any]:
     instance = model(*init)
     weights = instance.state_dict().values() if isinstance(instance, torch.nn.Module) else ()
     total = sum(value.numel() for value in weights)
-    counter, volume = FlopCounterMode(display=False), Volume()
-    with counter, volume:
-        result = instance(*inputs)
+    cost.elements = cost.flops = 0
+    result = instance(*inputs)
     outputs = result if isinstance(result, tuple | list) else (result,)
     return {
+        "ok": True,
         "outputs": [_input(value) for value in outputs],
-        "flops": int(counter.get_total_flops()),
-        "elements": volume.elements,
+        "flops": cost.flops,
+        "elements": cost.elements,
         "weights": total,
         "fan_in": max((v.numel() // max(v.shape[0], 1) for v in weights if v.dim() > 1), default=1),
     }
@@ -171,7 +192,6 @@ def _plain(value: Any) -> Any:
 
 
 def _values(text: str) -> list[Any]:
-    torch.manual_seed(0)
     with On("cpu"), torch.no_grad():
         inputs, _ = _made(text)
     return [_summary(v) if isinstance(v, torch.Tensor) else None for v in inputs]

@@ -100,7 +100,8 @@ def fill_new_memory_with_nan() -> None:
 
     Not for the simulator, which itself knows which bytes nobody has written.
     """
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # The public function imports torch's compiler as well, which takes seconds.
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
 
 

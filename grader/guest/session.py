@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import artifact, program, tensors, weights
@@ -21,12 +24,17 @@ from grader.guest.protocol import Channel, Frame
 class OperatorLog(TorchDispatchMode):
     """Counts the torch operators that run below it."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counter[str]) -> None:
         super().__init__()
-        self.counts: Counter[str] = Counter()
+        self._counts = counts
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Else the first operator imports torch's compiler, which takes seconds.
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.counts[str(func)] += 1
+        self._counts[str(func)] += 1
         return func(*args, **(kwargs or {}))
 
 
@@ -56,6 +64,9 @@ class Session:
 
     def _configure(self) -> None:
         torch.set_num_threads(self._job["threads"])
+        if home := os.environ.get("CUDA_HOME"):
+            # Read by torch at import, which the warm parent has done without it.
+            cpp_extension.CUDA_HOME = home
         if self._job["role"] == "reference":
             torch.backends.cuda.matmul.allow_tf32 = False
             torch.backends.cudnn.allow_tf32 = False
@@ -161,13 +172,9 @@ class Session:
         self._channel.send("stage", stage="forward")
         torch.manual_seed(self._job["seed"])
         self._place.poison([tensor for _, tensor in given])
-        log = OperatorLog()
-        log.counts = operators
+        logged = self._options.get("log_operators")
         with torch.no_grad():
-            if self._options.get("log_operators"):
-                with log:
-                    result = model(*args)
-            else:
+            with OperatorLog(operators) if logged else nullcontext():
                 result = model(*args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)

@@ -42,7 +42,7 @@ class Nursery:
         environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
         with theirs:
             self._parent = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-B", str(program), str(theirs.fileno())],
+                [sys.executable, "-P", "-s", "-B", "-u", str(program), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
