@@ -146,6 +146,63 @@ class PythonCode:
             elif isinstance(node, ast.Name) and node.id in self.classes and node.id != MODEL:
                 yield self.classes[node.id]
 
+    @cached_property
+    def switches(self) -> Mapping[str, bool]:
+        """Names and attributes of self that are only ever bound to one constant, as true or false."""
+        values: dict[str, set[object]] = {}
+        for node in (*self.of(ast.Assign), *self.of(ast.AnnAssign), *self.of(ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            plain = isinstance(node, ast.Assign | ast.AnnAssign)
+            constant = plain and isinstance(node.value, ast.Constant)
+            value = bool(node.value.value) if constant else object()  # type: ignore[union-attr]
+            for target in targets:
+                if isinstance(target, ast.Name | ast.Attribute):
+                    values.setdefault(ast.unparse(target), set()).add(value)
+        stored = [node.id for node in self.of(ast.Name) if isinstance(node.ctx, ast.Store)]
+        parameters = {node.arg for node in self.of(ast.arg)}
+        return {
+            name: bool(next(iter(found)))
+            for name, found in values.items()
+            if len(found) == 1
+            and isinstance(next(iter(found)), bool)
+            and name not in parameters
+            and ("." in name or stored.count(name) == 1)
+        }
+
+    def live(self, function: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes of a function but for branches that a constant switches off."""
+        todo = [function]
+        while todo:
+            node = todo.pop()
+            yield node
+            if isinstance(node, ast.If | ast.IfExp):
+                decided = self._decided(node.test)
+                branches = {True: node.body, False: node.orelse}
+                for value, branch in branches.items():
+                    if decided is None or decided is value:
+                        todo += branch if isinstance(branch, list) else [branch]
+                todo.append(node.test)
+            else:
+                todo += ast.iter_child_nodes(node)
+
+    def _decided(self, test: ast.expr) -> bool | None:
+        match test:
+            case ast.Constant(value=value):
+                return bool(value)
+            case ast.Name() | ast.Attribute():
+                return self.switches.get(ast.unparse(test))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self._decided(operand)
+                return None if inner is None else not inner
+            case ast.BoolOp(op=operator, values=values):
+                decided = [self._decided(value) for value in values]
+                stops = isinstance(operator, ast.Or)
+                if stops in decided:
+                    return stops
+                return None if None in decided else not stops
+            case _:
+                return None
+
     def runs_in_forward(self, node: ast.AST) -> bool:
         """Whether a node stands in a function that a call of ModelNew runs."""
         reached = self.reached

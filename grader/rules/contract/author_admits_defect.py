@@ -41,8 +41,11 @@ MANY = 3
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Quote admissions in the prose after the code, and in the code's own comments."""
-    for line, sentence in list(_admissions(context.extraction))[:MANY]:
-        yield _prose(line, sentence)
+    by_line: dict[int, list[str]] = {}
+    for line, sentence in _admissions(context.extraction):
+        by_line.setdefault(line, []).append(sentence)
+    for line, sentences in list(by_line.items())[:MANY]:
+        yield _prose(line, sentences)
     yield from _comments(source)
 
 
@@ -62,16 +65,17 @@ def _sentences(prose: Prose) -> Iterator[tuple[int, str]]:
             yield line, sentence
 
 
-def _prose(line: int, sentence: str) -> Finding:
+def _prose(line: int, sentences: list[str]) -> Finding:
     place = Place(
-        line=line, end_line=line, sample_line=line, language="text", excerpt=sentence[:200]
+        line=line, end_line=line, sample_line=line, language="text", excerpt=sentences[0][:200]
     )
-    quote = sentence if len(sentence) <= 240 else f"{sentence[:237]}..."
+    quotes = [one if len(one) <= 200 else f"{one[:197]}..." for one in sentences[:MANY]]
+    said = " ... ".join(quotes)
     return RULE.finding(
         place,
-        f'the author says of this code: "{quote}"',
+        f'the author says of this code: "{said}"',
         confidence="possible",
-        evidence=(Evidence(kind="text", code="admission", text=quote, place=place),),
+        evidence=(Evidence(kind="text", code="admission", text=said, place=place),),
     )
 
 

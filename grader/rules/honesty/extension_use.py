@@ -56,8 +56,12 @@ def holders(source: Source, code: PythonCode) -> set[str]:
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
     """Whether an expression or statement refers to one of the names."""
-    return any(_spelled(inner) in names for inner in ast.walk(node)
-               if isinstance(inner, ast.Name | ast.Attribute))  # fmt: skip
+    return any(refers(inner, names) for inner in ast.walk(node))
+
+
+def refers(node: ast.AST, names: set[str]) -> bool:
+    """Whether a node itself is one of the names."""
+    return isinstance(node, ast.Name | ast.Attribute) and _spelled(node) in names
 
 
 def uses_operators(code: PythonCode) -> bool:

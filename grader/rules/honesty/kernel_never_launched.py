@@ -16,6 +16,7 @@ from grader.rules.honesty.extension_use import (
     computes_with_torch,
     holders,
     mentions,
+    refers,
     uses_operators,
 )
 from grader.rules.mending import delete_lines_of, fix
@@ -38,13 +39,19 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     if forward is None or uses_operators(code):
         return
     names = holders(source, code)
-    reached = [function for function in code.reached if mentions(function, names)]
     if not names:
         return
-    if not reached:
+    off = not any(refers(node, names) for function in code.reached for node in code.live(function))
+    if off:
+        written = any(mentions(function, names) for function in code.reached)
         yield RULE.finding(
             source.line_place(forward.lineno),
-            "forward never calls the extension: the kernels play no part in the result",
+            (
+                "the branch of forward that calls the extension never runs"
+                if written
+                else "forward never calls the extension"
+            )
+            + ": the kernels play no part in the result",
             severity="error",
             data={"rejects": _torch_does_it(code)},
         )
@@ -230,6 +237,9 @@ torch::Tensor f(torch::Tensor x) {
         f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x)\n",
         f"{HEAD}{SOURCE}{MODEL}        y = ext.f(x)\n        return torch.relu(x)\n",
         f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x) + 0 * ext.f(x)\n",
+        f"{HEAD}{SOURCE}class ModelNew(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.fast = False\n    def forward(self, x):\n"
+        "        if self.fast:\n            return ext.f(x)\n        return torch.relu(x)\n",
     ),
     good=(
         """
@@ -253,6 +263,8 @@ torch::Tensor f(torch::Tensor x) {
         "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
         "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n",
+        f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
+        f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n",
     ),
     detects=("text",),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and "

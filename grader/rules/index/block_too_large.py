@@ -86,7 +86,11 @@ def _clamp(case: Case) -> Iterator[Fix]:
             node = expr.node
             yield from fix(
                 "take at most 1024 threads",
-                [case.unit.edit(node.start_byte, node.end_byte, f"std::min<int>({text(node)}, 1024)")],
+                [
+                    case.unit.edit(
+                        node.start_byte, node.end_byte, f"std::min<int>({text(node)}, 1024)"
+                    )
+                ],
             )
 
 

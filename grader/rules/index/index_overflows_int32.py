@@ -65,7 +65,11 @@ def _widen(case: Case, node: Node) -> Iterator[Fix]:
             products = [left]
     edits = [case.unit.edit(first.start_byte, first.start_byte, "(long long)")]
     here = node
-    while here.parent is not None and here.type != "declaration" and not here.type.endswith("statement"):
+    while (
+        here.parent is not None
+        and here.type != "declaration"
+        and not here.type.endswith("statement")
+    ):
         here = here.parent
     kind = here.child_by_field_name("type") if here.type == "declaration" else None
     if kind is not None and text(kind) in {"int", "unsigned int", "int32_t", "unsigned"}:

@@ -64,7 +64,12 @@ def _in_cpp(case: Case, name: str):  # type: ignore[no-untyped-def]
             continue
         if part.name in HANDLED:
             return None
-        if part.name == "size" and isinstance(part.base, Name) and part.base.id == name and part.args:
+        if (
+            part.name == "size"
+            and isinstance(part.base, Name)
+            and part.base.id == name
+            and part.args
+        ):
             index = part.args[0]
             if not isinstance(index, Number):
                 return None
@@ -103,7 +108,9 @@ def _proof(context: Context) -> tuple[Evidence, ...]:
         for w in context.task.workloads
         if any(isinstance(i, TensorSpec) and len(i.shape) > 2 for i in w.inputs[:1])
     }
-    return tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.workload in other)
+    return tuple(
+        e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.workload in other
+    )
 
 
 RULE = Rule(

@@ -46,7 +46,13 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         first = found[0]
         tensor = first.region.tensor
         numel = tensor.numel if tensor is not None else None
-        if len(found) != 1 or first.loops or first.offsets is None or numel is None or not first.sure:
+        if (
+            len(found) != 1
+            or first.loops
+            or first.offsets is None
+            or numel is None
+            or not first.sure
+        ):
             continue
         threads = np.arange(case.walk.threads) * first.scale
         if not bool((first.offsets[first.mask] == threads[first.mask]).all()):
@@ -86,7 +92,11 @@ def _round_up(case: Case) -> Iterator[Fix]:
         node = expr.node
         yield from fix(
             "round the number of blocks up",
-            [case.unit.edit(node.start_byte, node.end_byte, f"(({count}) + ({block}) - 1) / ({block})")],
+            [
+                case.unit.edit(
+                    node.start_byte, node.end_byte, f"(({count}) + ({block}) - 1) / ({block})"
+                )
+            ],
         )
 
 
