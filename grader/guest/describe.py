@@ -60,9 +60,9 @@ def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
         return int(tensors[0].shape[-1]) if tensors[0].dim() else 0
     if name.startswith("conv_transpose"):
         each = tensors[1].numel() // max(tensors[1].shape[0], 1)
-        return tensors[0].numel() * each // max(result.numel(), 1)
+        return int(tensors[0].numel() * each // max(result.numel(), 1))
     if name.startswith("conv"):
-        return tensors[1].numel() // max(tensors[1].shape[0], 1)
+        return int(tensors[1].numel() // max(tensors[1].shape[0], 1))
     if name == "scaled_dot_product_attention":
         return 2 * int(tensors[1].shape[-2])
     return 0
