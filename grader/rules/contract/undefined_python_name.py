@@ -29,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     code = python_code(source)
     if code is None or _binds_unseen(code):
         return
-    bound = source.module_names | set(dir(builtins)) | MODULE_NAMES
+    bound = set(dir(builtins)) | MODULE_NAMES
     undefined = _undefined(source, bound)
     if not undefined:
         yield from _too_early(source, code)
@@ -116,7 +116,8 @@ def _undefined(source: Source, bound: set[str]) -> set[str]:
         module = table.get_type() == "module"
         for symbol in table.get_symbols():
             name = symbol.get_name()
-            if symbol.is_declared_global() and symbol.is_assigned():
+            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            if binds and (module or symbol.is_declared_global()):
                 bound = bound | {name}
             if (module or symbol.is_global()) and symbol.is_referenced():
                 read.add(name)

@@ -72,7 +72,6 @@ def _kept(
     ]
     if not stores:
         return
-    local = {name for name in values if not name.startswith("self.")}
     for node in ast.walk(function):
         if not isinstance(node, ast.Return) or node.value is None:
             continue
@@ -82,15 +81,14 @@ def _kept(
                 one == place and _before(code, store, at) for one, store in stores
             ):
                 continue
-            if place.startswith("self.") or place in _globals(function) or place not in local:
-                yield RULE.finding(
-                    source.place(at),
-                    f"{place} holds the result of an earlier call (line "
-                    f"{next(s.lineno for one, s in stores if one == place)}), and this returns it "
-                    "without computing anything",
-                    data={"rejects": True},
-                )
-                return
+            yield RULE.finding(
+                source.place(at),
+                f"{place} holds the result of an earlier call (line "
+                f"{next(store.lineno for one, store in stores if one == place)}), and this "
+                "returns it without computing anything",
+                data={"rejects": True},
+            )
+            return
 
 
 def _place(code: PythonCode, function: Function, target: ast.AST) -> str:

@@ -1,0 +1,117 @@
+"""NUM007: long sums in half precision, or in one running float."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import cases
+from grader.source.flow import flow
+from grader.source.flow.tree import Assign, Declare, Function, Loop, Name, Program, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+HALF = frozenset({"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16"})
+LONG = 16_384
+"""Terms from which one running float is worth a note."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the types of accumulators."""
+    for unit in source.cuda:
+        program = flow(unit).program
+        halves = HALF | _dispatched_halves(unit, program)
+        for function in program.functions:
+            if function.kind != "host":
+                yield from _accumulators(unit, function, halves)
+    yield from _long_sums(source, context)
+
+
+def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
+    """Return the type parameters that a dispatch also instantiates with half types."""
+    if "AND_HALF" not in unit.text and "AND2" not in unit.text and "kHalf" not in unit.text:
+        return set()
+    return {p.name for f in program.kernels for p in f.template if p.is_type}
+
+
+def _accumulators(unit: Unit, function: Function, halves: frozenset[str] | set[str]) -> Iterator[Finding]:
+    declared = {p.name: p for p in walk(function.body) if isinstance(p, Declare) and not p.dims and not p.pointer}
+    seen: set[str] = set()
+    for loop in walk(function.body):
+        if not isinstance(loop, Loop):
+            continue
+        for part in walk(loop.body):
+            if isinstance(part, Assign) and part.op == "+=" and isinstance(part.target, Name):
+                start = declared.get(part.target.id)
+                outside = start is not None and start.node.start_byte < loop.node.start_byte
+                if start is not None and outside and start.type in halves and start.name not in seen:
+                    seen.add(start.name)
+                    kind = start.node.child_by_field_name("type")
+                    yield RULE.finding(
+                        unit.place(start.node),
+                        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
+                        fixes=fix("sum in float", [unit.edit(kind.start_byte, kind.end_byte, "float")])
+                        if kind is not None else (),
+                        data={"variable": start.name},
+                    )  # fmt: skip
+
+
+def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
+    """Report, as a note, one thread that adds a whole long row into one float."""
+    for case in cases(source, context, "full"):
+        sizes = [s for r in case.walk.regions if r.tensor is not None and r.tensor.sizes for s in r.tensor.sizes]
+        longest = max(sizes, default=0)
+        for access in case.walk.accesses:
+            step = _unit_step(case.walk.accesses, access)
+            if step and longest >= LONG and access.kind == "load":
+                yield RULE.finding(
+                    case.place(access.node),
+                    f"one thread adds up to {longest} terms into one running float: typically 1e-5 of relative error, "
+                    "where a tree leaves 1e-7",
+                    severity="note", confidence="possible",
+                )  # fmt: skip
+                return
+
+
+def _unit_step(accesses: list, access) -> bool:  # type: ignore[type-arg,no-untyped-def]
+    """Whether a load moves by one element from one turn of its loop to the next."""
+    if not access.loops or access.loops[-1][1] != 1 or access.offsets is None:
+        return False
+    for other in accesses:
+        same = other.node.id == access.node.id and other.loops and other.loops[-1] == (access.loops[-1][0], 0)
+        if same and other.offsets is not None:
+            return bool(((access.offsets - other.offsets)[access.mask] == 1).all())
+    return False
+
+
+RULE = Rule(
+    code="NUM007",
+    name="low-precision-accumulation",
+    severity="warning",
+    summary="Long sums are kept in half precision or in a single running float, so small terms get lost.",
+    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; very "
+    "long ones into several partial sums that a tree joins.",
+    bad="""
+__global__ void dot(const __half* a, __half* y, int n) {
+    __half s = a[0];
+    for (int i = 1; i < n; ++i) s += a[i];
+    y[0] = s;
+}
+""",
+    good="""
+__global__ void dot(const __half* a, __half* y, int n) {
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s += __half2float(a[i]);
+    y[0] = __float2half(s);
+}
+""",
+    detects=("text",),
+    guards="A template's own type is fine while only float and double are instantiated; partial sums of "
+    "a few hundred terms are accurate.",
+    mend="Declares the accumulator as float.",
+    check=check,
+)

@@ -1,0 +1,117 @@
+"""NUM006: weights are made in another way than in the reference."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Task
+from grader.rules.numeric.references import Reference, last_name, reference_of
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+LAYERS = ("Conv", "Linear", "BatchNorm", "LayerNorm", "GroupNorm", "Embedding", "LSTM", "GRU", "RNN",
+          "Bilinear", "PReLU", "MultiheadAttention", "InstanceNorm")  # fmt: skip
+RANDOM = frozenset({"randn", "rand", "empty", "zeros", "ones", "randn_like", "full"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for parameters of its own making where the reference has a layer."""
+    reference = reference_of(source, context)
+    model = source.classes.get("ModelNew")
+    if reference is None or model is None:
+        return
+    wanted = _layers(reference.tree)
+    if not wanted or set(wanted) <= set(_layers(model)):
+        return
+    own = {name for name, _ in _parameters(model)}
+    missing = [name for name in wanted if name not in _layers(model)]
+    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    for name, node in _parameters(model):
+        random = any(
+            isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"} for n in ast.walk(node)
+        )
+        if random and missing:
+            yield RULE.finding(
+                source.place(node),
+                f"`{name}` is drawn here in another way than the reference's `{wanted[missing[0]]}` (`{missing[0]}`) draws its "
+                "weights: the same seed gives other numbers, and no state of the reference fits",
+                severity="error" if wrong else "warning", evidence=wrong[:1],
+                data={"own": sorted(own), "missing": missing},
+            )  # fmt: skip
+            return
+
+
+def _layers(tree: ast.AST) -> dict[str, str]:
+    """Return attributes that hold torch layers with parameters, with the layer's name."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if last_name(
+                made
+            ).startswith(LAYERS):
+                found[name] = last_name(made)
+    return found
+
+
+def _parameters(model: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+    for node in ast.walk(model):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value) if (
+                last_name(made) == "Parameter"
+            ):
+                yield name, value
+
+
+_REFERENCE = """
+class Model(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv = nn.Conv2d(i, o, 3)
+    def forward(self, x):
+        return self.conv(x)
+"""
+_BAD = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(o, i, 3, 3))
+    def forward(self, x):
+        return ext.conv(x, self.weight)
+"""
+_GOOD = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv = nn.Conv2d(i, o, 3)
+    def forward(self, x):
+        return ext.conv(x, self.conv.weight, self.conv.bias)
+"""
+_CONTEXT = Context(
+    task=Task(name="t", title="t", source="file", reference=_REFERENCE, workloads=())
+)
+
+RULE = Rule(
+    code="NUM006",
+    name="parameters-differ-from-reference",
+    severity="error",
+    summary="The weights are created in another way or order than in the reference, so the same seed "
+    "gives different numbers and the check fails.",
+    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies "
+    "the reference's state by name. Either way the weights must be made by the same layers under the "
+    "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
+    bad=Example(_BAD, _CONTEXT),
+    good=Example(_GOOD, _CONTEXT),
+    detects=("text", "evidence"),
+    guards="Needs the reference's text, and only counts random draws; a warning until a result differs.",
+    mend="",
+    check=check,
+)
+__all__ = ["RULE", "Reference"]

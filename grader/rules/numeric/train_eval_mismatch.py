@@ -1,0 +1,83 @@
+"""NUM005: batch norm or dropout in the other mode than the reference."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Task
+from grader.rules.numeric.references import reference_of
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for running statistics that are used whatever the mode is."""
+    reference = reference_of(source, context)
+    if reference is None or not reference.has("BatchNorm", "InstanceNorm") or ".eval()" in reference.text:
+        return
+    model = source.classes.get("ModelNew")
+    if model is None or reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text:
+        return
+    inner = list(ast.walk(model))
+    if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in inner):
+        return
+    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    for call in (n for n in inner if isinstance(n, ast.Call)):
+        for argument in call.args:
+            if isinstance(argument, ast.Attribute) and argument.attr in {"running_mean", "running_var"}:
+                yield RULE.finding(
+                    source.place(argument),
+                    "the kernel normalises with the running statistics whatever the mode; a module in training mode, as the "
+                    "reference is run, uses those of the batch (and updates the running ones)",
+                    severity="error" if wrong else "warning", evidence=wrong[:1],
+                )  # fmt: skip
+                return
+
+
+_REFERENCE = """
+class Model(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.bn = nn.BatchNorm2d(n)
+    def forward(self, x):
+        return self.bn(x)
+"""
+_BAD = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.bn = nn.BatchNorm2d(n)
+    def forward(self, x):
+        return ext.bn(x, self.bn.running_mean, self.bn.running_var)
+"""
+_CONTEXT = Context(
+    task=Task(name="t", title="t", source="file", reference=_REFERENCE, workloads=())
+)
+
+RULE = Rule(
+    code="NUM005",
+    name="train-eval-mode-mismatch",
+    severity="error",
+    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other "
+    "way round.",
+    why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the "
+    "statistics of the batch and updates the running ones.",
+    bad=Example(_BAD, _CONTEXT),
+    good=Example(
+        _BAD.replace(
+            "return ext.bn",
+            "if self.training:\n            return ext.bn_batch(x)\n        return ext.bn",
+        ),
+        _CONTEXT,
+    ),
+    detects=("text", "evidence"),
+    guards="Code that looks at `self.training` is believed; a warning until a result differs.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,154 @@
+"""NUM008: a formula overflows or loses digits where PyTorch's does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import one_line
+from grader.rules.numeric.references import reference_of
+from grader.rules.rule import Context, Rule
+from grader.source.flow import flow
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    Function,
+    Loop,
+    Name,
+    Number,
+    Select,
+    Subscript,
+    Unary,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+EXP = frozenset({"exp", "expf", "__expf"})
+LOG = frozenset({"log", "logf", "__logf"})
+MAX = frozenset({"max", "fmax", "fmaxf"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for sums of exponentials without a maximum, and for log(1 + exp(x))."""
+    for unit in source.cuda:
+        program = flow(unit).program
+        for function in program.functions:
+            if function.kind != "host":
+                yield from _exponentials(unit, function)
+                yield from _softplus(unit, function)
+                yield from _gelu(unit, function, source, context)
+    for extension in source.extensions:
+        if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
+            yield RULE.finding(
+                source.place(extension.keywords["extra_cuda_cflags"]),
+                "--use_fast_math takes approximate divisions, roots and exponentials: fine at 1e-4, not bit by bit",
+                severity="note", confidence="possible",
+            )  # fmt: skip
+
+
+def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
+    if any(isinstance(p, Call) and p.name in MAX for p in walk(function.body)):
+        return
+    for loop in walk(function.body):
+        for part in walk(loop.body) if isinstance(loop, Loop) else ():
+            if isinstance(part, Assign) and part.op == "+=":
+                call = part.value
+                if isinstance(call, Call) and call.name in EXP and _raw(function, call.args):
+                    yield RULE.finding(
+                        unit.place(part.node),
+                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an input of 89 on it is infinity, and "
+                        "the result NaN; subtract the row's maximum first",
+                    )
+                    return
+
+
+def _raw(function: Function, args: tuple[Expr, ...]) -> bool:
+    """Whether an exponential is taken of a value as it was loaded."""
+    for arg in args:
+        if any(isinstance(p, Binary | Unary) and p.op == "-" for p in walk(arg) if not _in_index(arg, p)):
+            return False
+        if isinstance(arg, Name):
+            for part in walk(function.body):
+                if isinstance(part, Declare) and part.name == arg.id and part.init is not None:
+                    return isinstance(part.init, Subscript)
+            return False
+        if not isinstance(arg, Subscript):
+            return False
+    return True
+
+
+def _in_index(arg: Expr, part: Expr | object) -> bool:
+    return isinstance(arg, Subscript) and any(p is part for p in walk(arg.index))
+
+
+def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
+    for part in walk(function.body):
+        if not isinstance(part, Call) or part.name not in LOG or len(part.args) != 1:
+            continue
+        inner = part.args[0]
+        if isinstance(inner, Binary) and inner.op == "+":
+            sides = (inner.left, inner.right)
+            one = any(isinstance(s, Number) and s.value == 1 for s in sides)
+            grows = [s for s in sides if isinstance(s, Call) and s.name in EXP]
+            calm = any(_calm(a) for s in grows for a in s.args)
+            tested = any(isinstance(p, Select) for p in walk(function.body)) or b">" in (function.node.text or b"")
+            if one and grows and not calm and not tested:
+                yield RULE.finding(
+                    unit.place(part.node),
+                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is x there, and log1p is exact for "
+                    "small ones",
+                )
+
+
+def _calm(arg: Expr) -> bool:
+    """Whether an exponent can't be large: -|x|, or a difference."""
+    return isinstance(arg, Unary | Binary)
+
+
+def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> Iterator[Finding]:
+    reference = reference_of(source, context)
+    if reference is None or not reference.has("GELU", "gelu") or "tanh" in reference.text:
+        return
+    for part in walk(function.body):
+        if isinstance(part, Number) and abs(float(part.value) - 0.044715) < 1e-6:
+            yield RULE.finding(
+                unit.place(part.node),
+                "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
+            )
+            return
+
+
+RULE = Rule(
+    code="NUM008",
+    name="unstable-or-inexact-formula",
+    severity="warning",
+    summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",
+    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large "
+    "x. An approximation that the reference does not use differs from it by more than rounding.",
+    bad="""
+__global__ void softmax(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s += expf(x[i]);
+    for (int i = 0; i < n; ++i) y[i] = expf(x[i]) / s;
+}
+""",
+    good="""
+__global__ void softmax(const float* x, float* y, int n) {
+    float m = -INFINITY, s = 0.0f;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+    for (int i = 0; i < n; ++i) s += expf(x[i] - m);
+    for (int i = 0; i < n; ++i) y[i] = expf(x[i] - m) / s;
+}
+""",
+    detects=("text",),
+    guards="Only exponentials of values as they were loaded, in functions that take no maximum. Fast math "
+    "is a note.",
+    mend="",
+    check=check,
+)
