@@ -161,6 +161,7 @@ def _config(
 def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
     """Fill a folder beside the final one, then move it there in one step."""
     scratch = Path(tempfile.mkdtemp(prefix="making-", dir=folder.parent))
+    scratch.chmod(0o755)  # guests of another user read it
     try:
         progress("reading torch's headers")
         _harvest(toolchain, scratch)

@@ -75,8 +75,11 @@ class Simulator(Placement):
         return self._face.to_host(tensor)
 
     def module(self, model: Any) -> Any:
-        with self._face._unlogged():
+        with self._face.unlogged():
             return model.cuda() if isinstance(model, torch.nn.Module) else model
+
+    def poison(self, inputs: Sequence[torch.Tensor]) -> None:  # noqa: ARG002 - all new memory is
+        self._face.begin()
 
     def check_outputs(self, outputs: Sequence[Any]) -> None:
         self._face.check_outputs(list(outputs))

@@ -137,14 +137,15 @@ class _Reader:
             shape = entry.get("shape")
             dims = [_int(dim) for dim in shape[:16]] if isinstance(shape, list) else []
             if 0 < missing <= size:
-                result = f"the result of shape {tuple(dims)}"
+                position = _int(entry.get("output"))
+                result = f"result {position + 1}, of shape {tuple(dims)},"
                 part = f"{missing} of the {size} bytes of {result} were"
                 yield Evidence(
                     kind="simulator",
                     code="unwritten-output",
                     text=f"{part if missing < size else f'{result.capitalize()} was'} never written.",
                     workload=self._workload,
-                    data={"shape": list(dims), "bytes": missing, "of": size},
+                    data={"output": position, "shape": list(dims), "bytes": missing, "of": size},
                 )
 
     def lines(self, core: dict[str, JsonValue]) -> Iterator[LineCount]:

@@ -9,8 +9,9 @@ namespace kgsim {
 
 int registers_of(const HostKernel& kernel) {
     const auto& known = runtime().registers;
-    const auto found = known.find(kernel.name);
-    return found == known.end() ? 0 : found->second;
+    for (const auto& name : {kernel.name, kernel.readable})
+        if (const auto found = known.find(name); found != known.end()) return found->second;
+    return 0;
 }
 
 int block_registers(int registers, int threads) {

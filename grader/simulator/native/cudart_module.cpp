@@ -59,6 +59,14 @@ ProgramRef load(const void* data, std::string* error) {
     return load_program(data, size, error);
 }
 
+std::string demangled(const std::string& name) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    const std::string found = text != nullptr ? text : name;
+    std::free(text);
+    return found;
+}
+
 void register_variable(Module& module, void* shadow, const char* name, size_t size) {
     if (!module.program) return;
     const auto wanted = canonical(name);
@@ -99,12 +107,8 @@ std::string canonical(const std::string& mangled) {
 
 std::map<std::string, std::string> demangled_names() {
     std::map<std::string, std::string> names;
-    for (const auto& [stub, kernel] : registry().kernels) {
-        int status = 0;
-        char* text = abi::__cxa_demangle(kernel.name.c_str(), nullptr, nullptr, &status);
-        if (text != nullptr && names.size() < 500) names[kernel.name] = std::string(text).substr(0, 500);
-        std::free(text);
-    }
+    for (const auto& [stub, kernel] : registry().kernels)
+        if (names.size() < 500) names[kernel.name] = kernel.readable.substr(0, 500);
     return names;
 }
 
@@ -158,6 +162,7 @@ KG_API void __cudaRegisterFunction(void** handle, const char* stub, char* device
             if (info.name == kernel.shown || canonical(info.name) == wanted) {
                 kernel.name = info.name;
                 kernel.info = info;
+                kernel.readable = demangled(info.name);
             }
     }
     std::lock_guard lock(runtime().mutex);

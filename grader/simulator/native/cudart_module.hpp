@@ -13,6 +13,7 @@ struct HostKernel {
     ProgramRef program;  // null: the binary that registered it is not one of ours
     std::string name;    // as PTX has it; empty: the program has no such kernel
     std::string shown;   // as the host registered it
+    std::string readable;  // demangled, as compilers' logs name it
     KernelInfo info;
     int dynamic_shared_limit = 0;  // what cudaFuncSetAttribute allowed beyond the default
     int carveout = -1;
