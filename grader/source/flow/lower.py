@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any
 
 import tree_sitter
 import tree_sitter_cuda
@@ -385,9 +387,10 @@ class _Lowering:
         items: list[Expr] = []
         for child in params.named_children if params is not None else ():
             word = text_of(child)
-            if child.type != "parameter_declaration" or not word.isidentifier():
+            known = Name(child, word) if word.isidentifier() else _expression(word)
+            if child.type != "parameter_declaration" or known is None:
                 return Opaque(node, "function declarator")
-            items.append(Name(child, word))
+            items.append(_placed(known, child))
         single = len(items) == 1 and clean_type(kind) != "dim3"
         init: Expr = items[0] if single else Items(target, tuple(items))
         return Declare(node, name, clean_type(kind), (), init, const="const" in words)
@@ -551,6 +554,18 @@ def _top_level(
             yield from _top_level(child, None, depth + 1)
         else:
             yield child, template
+
+
+def _placed(expr: Expr, node: Node) -> Expr:
+    """Return an expression that was parsed apart, with all its parts at a node of this text."""
+    changes: dict[str, Any] = {"node": node}
+    for slot in fields(expr):
+        part = getattr(expr, slot.name)
+        if isinstance(part, Expr):
+            changes[slot.name] = _placed(part, node)
+        elif isinstance(part, tuple):
+            changes[slot.name] = tuple(_placed(p, node) if isinstance(p, Expr) else p for p in part)
+    return replace(expr, **changes)
 
 
 @functools.lru_cache(maxsize=512)
