@@ -1,0 +1,199 @@
+"""What compilers say is understood in their dialects, and explains one cause by one finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Finding
+from grader.rules import Context, review_text
+from grader.rules.build.messages import explain
+from grader.rules.examples import as_submission
+from grader.source import Source, parse
+
+# as printed by nvcc 13.0, clang 21 (zig) and g++ for one and the same mistake
+DIALECTS = {
+    "no-member": (
+        'namespace "at::cuda" has no member "getCurrentCUDAStream"',
+        "no member named 'getCurrentCUDAStream' in namespace 'at::cuda'",
+        "‘getCurrentCUDAStream’ is not a member of ‘at::cuda’",
+        'class "at::Tensor" has no member "nothing"',
+        "no member named 'nothing' in 'at::Tensor'",
+        "‘struct at::Tensor’ has no member named ‘nothing’",
+    ),
+    "undefined-identifier": (
+        'identifier "undefined_name" is undefined',
+        "use of undeclared identifier 'undefined_name'",
+        "‘undefined_name’ was not declared in this scope",
+        "unknown type name 'Type'",
+        "‘Type’ was not declared in this scope; did you mean ‘typeof’?",
+    ),
+    "no-overload": (
+        'no instance of overloaded function "std::min" matches the argument list',
+        "no matching function for call to 'min'",
+        "no matching function for call to ‘min(long int, int)’",
+    ),
+    "no-operator": (
+        'no operator "*" matches these operands',
+        "invalid operands to binary expression ('S' and 'S')",
+        "no match for ‘operator*’ (operand types are ‘S’ and ‘S’)",
+    ),
+    "no-conversion": (
+        'a value of type "int" cannot be used to initialize an entity of type "float *"',
+        "cannot initialize a variable of type 'float *' with an lvalue of type 'int'",
+        "invalid conversion from ‘int’ to ‘float*’ [-fpermissive]",
+        'no suitable conversion function from "const at::DeprecatedTypeProperties" to '
+        '"c10::ScalarType" exists',
+    ),
+    "redefinition": (
+        '"a" has already been declared in the current scope',
+        "redefinition of 'a'",
+        'function "g" has already been defined (previous definition at line 7)',
+        "redefinition of ‘int g(at::Tensor, int, int)’",
+        "multiple definition of `PyInit_l2_norm'",
+    ),
+    "modify-constant": (
+        "expression must be a modifiable lvalue",
+        "cannot assign to variable 'c' with const-qualified type 'const int'",
+        "assignment of read-only variable ‘c’",
+    ),
+    "missing-header": (
+        'cannot open source file "nothere.h"',
+        "'nothere.h' file not found",
+        "fatal error: nothere.h: No such file or directory",
+    ),
+    "syntax": ('expected a ";"', "expected ';' after expression", "expected ‘;’ before ‘}’ token"),
+    "ambiguous-call": (
+        'more than one instance of overloaded function "min" matches the argument list:',
+        "call to 'min' is ambiguous",
+        "call of overloaded ‘min(long int, int)’ is ambiguous",
+    ),
+    "argument-count": (
+        "too many arguments in function call",
+        "too many arguments to function call, expected 1, have 2",
+    ),
+    "not-constant": ("expression must have a constant value",),
+    "incompatible-declaration": ('declaration is incompatible with previous "s"',),
+    "shared-memory": (
+        "ptxas error   : Entry function '_Z1kIdEvPKT_PS0_i' uses too much shared data "
+        "(0x40000 bytes, 0xc000 max)",
+    ),
+    "undefined-symbol": (
+        "undefined symbol: _Z5scaleN2at6TensorEf",
+        "undefined reference to `scale(at::Tensor, float)'",
+    ),
+    "python-attribute": ("module 'e' has no attribute 'forward'",),
+    "python-argument": (
+        "load_inline() got an unexpected keyword argument 'cuda_headers'",
+        "Model.__init__() missing 1 required positional argument: 'num_features'",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [(kind, text) for kind, texts in DIALECTS.items() for text in texts]
+)
+def test_messages_of_every_dialect(kind: str, text: str) -> None:
+    meaning = explain(text)
+    assert meaning is not None
+    assert meaning.kind == kind
+    assert "{" not in meaning.sentence
+
+
+def test_unknown_words_are_left_alone() -> None:
+    assert explain("an entirely new complaint") is None
+
+
+def error(source: Source, text: str, needle: str, kind: str = "compiler") -> Evidence:
+    """Return an error as the build would report it, at the line that holds some text."""
+    line = next(i for i, one in enumerate(source.lines, 1) if needle in one)
+    return Evidence(kind=kind, code="error", text=text, place=source.line_place(line))  # type: ignore[arg-type]
+
+
+def build(source: Source, *evidence: Evidence) -> tuple[Finding, ...]:
+    return review_text(source, Context(evidence=evidence), select=("EXT", "BLD", "CHT"))
+
+
+STREAM = as_submission("""
+#include <torch/extension.h>
+__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
+    return x;
+}
+""")
+
+
+def test_a_rule_that_explains_the_error_takes_it_over() -> None:
+    source = parse(STREAM)
+    said = error(source, DIALECTS["no-member"][0], "getCurrentCUDAStream")
+    again = error(source, DIALECTS["no-member"][1], "getCurrentCUDAStream")
+    findings = build(source, said, again)
+    assert [(one.rule, one.confidence) for one in findings] == [("BLD001", "proven")]
+    assert said in findings[0].evidence
+    assert findings[0].also == ("BLD015",)
+
+
+def test_what_no_rule_explains_is_said_in_words() -> None:
+    source = parse(STREAM.replace("at::cuda::getCurrentCUDAStream()", "my_stream(x)"))
+    first = error(source, 'identifier "my_stream" is undefined', "my_stream")
+    rest = error(source, 'expected a ";"', "return x")
+    findings = build(source, first, rest)
+    assert [one.rule for one in findings] == ["BLD015"]
+    assert "the name `my_stream` is not defined" in findings[0].message
+    assert findings[0].place is not None
+    assert "my_stream" in findings[0].place.excerpt
+    assert len(findings[0].evidence) == 2
+
+
+def test_two_causes_are_two_findings() -> None:
+    source = parse(
+        STREAM.replace("at::cuda::getCurrentCUDAStream()", "my_stream(x)").replace(
+            "p[threadIdx.x] = 1.0f", "p[threadIdx.x] = other(1.0f)"
+        )
+    )
+    findings = build(
+        source,
+        error(source, 'identifier "other" is undefined', "other(1.0f)"),
+        error(source, 'identifier "my_stream" is undefined', "my_stream"),
+    )
+    assert [one.rule for one in findings] == ["BLD015", "BLD015"]
+
+
+def test_python_speaks_only_where_the_compilers_were_content() -> None:
+    source = parse(STREAM)
+    said = error(source, DIALECTS["no-member"][0], "getCurrentCUDAStream")
+    python = Evidence(kind="python", code="RuntimeError", text="Error building extension 'e'")
+    assert [one.rule for one in build(source, said, python)] == ["BLD001"]
+
+
+def test_the_loader_proves_a_wrong_prototype() -> None:
+    code = as_submission("torch::Tensor scale(torch::Tensor x, double a) {\n    return x;\n}")
+    source = parse(
+        code.replace("scale(torch::Tensor x, double a);", "scale(torch::Tensor x, float a);")
+    )
+    said = Evidence(kind="link", code="error", text=DIALECTS["undefined-symbol"][0])
+    findings = [one for one in build(source, said) if one.rule.startswith("BLD")]
+    assert [(one.rule, one.confidence) for one in findings] == [("BLD006", "proven")]
+
+
+def test_ptxas_proves_the_shared_array() -> None:
+    code = as_submission("""
+__global__ void k(float* y) {
+    __shared__ float rows[20000];
+    rows[threadIdx.x] = 1.0f;
+    y[threadIdx.x] = rows[threadIdx.x];
+}
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 256>>>(x.data_ptr<float>());
+    return x;
+}
+""")
+    said = Evidence(
+        kind="ptxas",
+        code="error",
+        text="Entry function '_Z1kPf' uses too much shared data (0x13880 bytes, 0xc000 max)",
+    )
+    findings = [one for one in build(parse(code), said) if one.rule.startswith("BLD")]
+    assert [(one.rule, one.confidence) for one in findings] == [("BLD009", "proven")]
+    labels = [fix.label for fix in findings[0].fixes]
+    assert labels[0] == "give rows one element for each of the 256 threads"
