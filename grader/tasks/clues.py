@@ -16,6 +16,7 @@ _CAMEL = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9]+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
+_CPP_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NUMBERED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d{1,9})\b(?!\s*[.*])")
 _DOCSTRING_LIMIT = 20_000
 
@@ -27,13 +28,17 @@ class Clues:
     names: str
     """Names of kernels, C++ functions, extensions and the variables they are bound to."""
     comments: str
-    """Comments and docstrings of the code."""
+    """Comments of the code."""
+    documented: str
+    """Docstrings of the code: ModelNew's is often the reference's own."""
     before: str
     """What was said before the code: the prompt, or the plan."""
     after: str
     """What was said after the code."""
     formulas: str
     """Prompt, plan and Python code without white space, case kept."""
+    body: str
+    """CUDA code without white space and comments."""
     constructor: tuple[str, ...] | None
     """Parameters of ModelNew's constructor without `self`; None where there is no such class."""
     required: int
@@ -66,9 +71,11 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
     return Clues(
         names=words_of(" . ".join(_names(source))),
         comments=words_of("\n".join(_comments(source))),
+        documented=words_of("\n".join(_docstrings(source))),
         before=words_of(before),
         after=words_of("\n".join(_prose(extraction, before=False))),
         formulas=re.sub(r"\s+", "", before + "\n" + _python_only(source)),
+        body=_body(source),
         constructor=_constructor(source, constructor),
         required=_required(constructor),
         forward=_forward(source.method(ENTRY_CLASS, "forward")),
@@ -94,9 +101,17 @@ def _comments(source: Source) -> Iterator[str]:
     for unit in source.units:
         yield from _COMMENT.findall(unit.text)
     yield from (match for line in source.lines for match in re.findall(r"#[^\n]*", line))
+
+
+def _docstrings(source: Source) -> Iterator[str]:
     for node in source.nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             yield (ast.get_docstring(node) or "")[:_DOCSTRING_LIMIT]
+
+
+def _body(source: Source) -> str:
+    text = "\n".join(unit.text for unit in source.cuda)
+    return re.sub(r"\s+", "", _CPP_COMMENT.sub("", text))
 
 
 def _python_only(source: Source) -> str:

@@ -25,6 +25,14 @@ class Entry:
     """How the reference may be written in Python."""
     against: tuple[str, ...] = ()
     """Words that speak for a look-alike instead."""
+    usual: tuple[str, ...] = ()
+    """Names of the usual case, for a special one: they count once `words` stand anywhere."""
+    inside: tuple[str, ...] = ()
+    """What its CUDA code is likely to hold; over the code without white space and comments."""
+    outside: tuple[str, ...] = ()
+    """What its CUDA code is not likely to hold; likewise."""
+    prior: float = 0.0
+    """Below 0 for what must be named to be believed: a special case of a more usual task."""
     problems: tuple[int, ...] = ()
     """Numbers in KernelBench's level 1 that this task stands for."""
     vocabulary: frozenset[str] = field(default_factory=frozenset)

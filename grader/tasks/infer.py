@@ -21,6 +21,8 @@ NONE_OF_THESE = 4.0
 """Score of the case that no built-in task was asked for."""
 ENOUGH = 0.6
 """Confidence from which a task is used; below it the verdict is `no_task`."""
+ALONE = 2.0
+"""For code that names this operation and no other one."""
 OTHER_OPERATIONS = frozenset(
     {
         "add",
@@ -33,9 +35,6 @@ OTHER_OPERATIONS = frozenset(
         "divide",
         "dropout",
         "embedding",
-        "fuse",
-        "fused",
-        "fusion",
         "gather",
         "geglu",
         "gru",
@@ -117,14 +116,30 @@ def _guess(entry: Entry, clues: Clues) -> Guess:
     because: list[str] = []
     score = _named(entry, clues, because) + _written(entry, clues, because)
     if score > 0:
-        score += _signature(entry, clues, because)
-        score -= _against(entry, clues) + _foreign(entry, clues)
+        foreign = _foreign(entry, clues)
+        alone = ALONE if not foreign and share(entry.words + entry.usual, clues.names) else 0.0
+        score += entry.prior + alone + _signature(entry, clues, because) + _inner(entry, clues)
+        score -= _against(entry, clues) + foreign
     return Guess(entry, score, tuple(because))
 
 
+def _inner(entry: Entry, clues: Clues) -> float:
+    """Return what the CUDA code itself says; a wrong program may say something wrong."""
+    if not clues.body:
+        return 0.0
+    found = any(re.search(pattern, clues.body) for pattern in entry.inside)
+    other = any(re.search(pattern, clues.body) for pattern in entry.outside)
+    return (
+        1.5 * (found if entry.inside else 0)
+        - 1.5 * (not found if entry.inside else 0)
+        - 2.0 * other
+    )
+
+
 WHERE: Mapping[str, tuple[float, float, str]] = {
-    "names": (4.0, 2.0, "its kernels and extension are named so"),
+    "names": (4.0, 3.0, "its kernels and extension are named so"),
     "before": (3.5, 1.25, "the text before the code says so"),
+    "documented": (2.0, 1.0, "docstrings say so"),
     "comments": (1.5, 0.5, "comments say so"),
     "after": (1.0, 0.25, "the text after the code says so"),
 }
@@ -132,13 +147,12 @@ WHERE: Mapping[str, tuple[float, float, str]] = {
 
 
 def _named(entry: Entry, clues: Clues, because: list[str]) -> float:
-    score = 0.0
-    for where, (weight, _, text) in WHERE.items():
-        found = share(entry.words, getattr(clues, where))
-        score += weight * found
-        if found:
-            because.append(text)
-    return score
+    found = {where: share(entry.words, getattr(clues, where)) for where in WHERE}
+    if entry.usual and any(found.values()):
+        for where in ("names", "before", "documented"):
+            found[where] = max(found[where], share(entry.usual, getattr(clues, where)))
+    because += [WHERE[where][2] for where, value in found.items() if value]
+    return sum(WHERE[where][0] * value for where, value in found.items())
 
 
 def _written(entry: Entry, clues: Clues, because: list[str]) -> float:
@@ -153,7 +167,7 @@ def _written(entry: Entry, clues: Clues, because: list[str]) -> float:
 def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
     score = 0.0
     if clues.forward is not None:
-        score += 0.5 if len(clues.forward) == len(entry.forward) else -4.0
+        score += 0.5 if len(clues.forward) == len(entry.forward) else -3.0
     if clues.constructor is None:
         return score
     wanted, given = set(entry.constructor), set(clues.constructor)
@@ -189,7 +203,7 @@ def _foreign(entry: Entry, clues: Clues) -> float:
     modules = {name for name in clues.modules if name not in entry.task.reference}
     calls = {name for name in clues.calls & _lexicon() if name not in entry.vocabulary}
     other = modules - {"Module", "Parameter", "ModuleList", "Sequential", "Identity"}
-    return 1.0 * min(len(named), 4) + 3.0 * min(len(other), 2) + 1.5 * min(len(calls), 2)
+    return 2.0 * min(len(named), 3) + 3.0 * min(len(other), 2) + 1.5 * min(len(calls), 2)
 
 
 COMMON_WORDS = frozenset(
@@ -210,6 +224,7 @@ COMMON_WORDS = frozenset(
         "exp",
         "first",
         "forward",
+        "fused",
         "inclusive",
         "index",
         "k",

@@ -75,7 +75,7 @@ def bench(task: Task, workload: Workload, seed: int = SEED) -> Bench:
 
 def construct(task: Task, workload: Workload, seed: int) -> torch.nn.Module:
     space: dict[str, Any] = {}
-    exec(task.reference, space)  # noqa: S102 - our own text
+    exec(task.reference, space)
     torch.manual_seed(seed)
     model = space["Model"](*workload.init)
     if workload.weights == "drawn":

@@ -52,10 +52,14 @@ ENTRY = Entry(
         prompt="Apply average pooling 1d.",
     ),
     problems=(44,),
-    words=(r"avg\w* ?pool\w* ?1 ?d", r"1 ?d avg\w* ?pool\w*", r"avg\w* ?pool\w*"),
+    words=(
+        r"(avg|average)\w* ?pool\w* ?1 ?d",
+        r"1 ?d (avg|average)\w* ?pool\w*",
+        r"(avg|average)\w* ?pool\w*",
+    ),
     formulas=(r"nn\.AvgPool1d\(", r"F\.avg_pool1d\("),
     against=(
-        r"pool\w* ?[23] ?d",
+        r"\w*pool\w* ?[23] ?d",
         r"[23] ?d [a-z]+ ?pool\w*",
         r"max ?pool\w*",
         r"adaptive",

@@ -55,10 +55,14 @@ ENTRY = Entry(
         prompt="Apply average pooling 2d.",
     ),
     problems=(45,),
-    words=(r"avg\w* ?pool\w* ?2 ?d", r"2 ?d avg\w* ?pool\w*", r"avg\w* ?pool\w*"),
+    words=(
+        r"(avg|average)\w* ?pool\w* ?2 ?d",
+        r"2 ?d (avg|average)\w* ?pool\w*",
+        r"(avg|average)\w* ?pool\w*",
+    ),
     formulas=(r"nn\.AvgPool2d\(", r"F\.avg_pool2d\("),
     against=(
-        r"pool\w* ?[13] ?d",
+        r"\w*pool\w* ?[13] ?d",
         r"[13] ?d [a-z]+ ?pool\w*",
         r"max ?pool\w*",
         r"adaptive",

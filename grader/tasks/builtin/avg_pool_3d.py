@@ -55,10 +55,14 @@ ENTRY = Entry(
         prompt="Apply average pooling 3d.",
     ),
     problems=(46,),
-    words=(r"avg\w* ?pool\w* ?3 ?d", r"3 ?d avg\w* ?pool\w*", r"avg\w* ?pool\w*"),
+    words=(
+        r"(avg|average)\w* ?pool\w* ?3 ?d",
+        r"3 ?d (avg|average)\w* ?pool\w*",
+        r"(avg|average)\w* ?pool\w*",
+    ),
     formulas=(r"nn\.AvgPool3d\(", r"F\.avg_pool3d\("),
     against=(
-        r"pool\w* ?[12] ?d",
+        r"\w*pool\w* ?[12] ?d",
         r"[12] ?d [a-z]+ ?pool\w*",
         r"max ?pool\w*",
         r"adaptive",

@@ -54,7 +54,13 @@ ENTRY = Entry(
     problems=(33,),
     words=(r"batch ?norm\w*( 2 ?d)?", r"batch normali[sz]\w+", r"bn"),
     formulas=(r"nn\.BatchNorm2d\(", r"F\.batch_norm\("),
-    against=(r"layer ?norm\w*", r"group ?norm\w*", r"instance ?norm\w*"),
+    against=(
+        r"layer ?norm\w*",
+        r"group ?norm\w*",
+        r"instance ?norm\w*",
+        r"inference( mode)?",
+        r"eval(uation)?( mode)?",
+    ),
     vocabulary=frozenset(
         {
             "batch",

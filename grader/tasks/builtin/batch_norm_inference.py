@@ -51,10 +51,11 @@ ENTRY = Entry(
         reduction_length="1",
         prompt="Apply batch norm in inference mode (running statistics) to a 4-D tensor.",
     ),
+    prior=-1.5,
     problems=(),
     words=(
-        r"batch ?norm\w*( 2 ?d)?( in)? (inference|eval)\w*",
-        r"(inference|eval)\w*( mode)?( for)? batch ?norm\w*",
+        r"batch ?norm\w*( 2 ?d)?( in| for)? (inference|eval\w*)",
+        r"(inference|eval\w*)( mode)?( for| of)? batch ?norm\w*",
         r"batch ?norm\w*( 2 ?d)?",
     ),
     formulas=(r"\.eval\(\)", r"training=False"),

@@ -64,8 +64,10 @@ ENTRY = Entry(
         reduction_length="d1*3",
         prompt="Apply a 1d convolution, dilated and strided.",
     ),
+    prior=-1.5,
     problems=(76,),
-    words=(r"conv\w* ?1 ?d", r"1 ?d conv\w*", r"convolution", r"dilated( strided)? conv\w*"),
+    words=(r"dilated( strided)? conv\w*",),
+    usual=(r"conv\w* ?1 ?d", r"conv\w*"),
     formulas=(r"nn\.Conv1d\(", r"F\.conv1d\("),
     against=(
         r"conv\w* ?[23] ?d",

@@ -55,8 +55,13 @@ ENTRY = Entry(
         reduction_length="363",
         prompt="Apply a 2d convolution of AlexNet (11 x 11, stride 4).",
     ),
+    prior=-1.5,
     problems=(50,),
-    words=(r"alex ?net", r"conv\w* ?2 ?d", r"conv1"),
+    words=(
+        r"alex ?net",
+        r"conv1",
+    ),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(
         r"nn\.Conv2d\(in_channels=3,out_channels=96,kernel_size=11,stride=4,padding=2",
         r"nn\.Conv2d\(3,96",

@@ -77,11 +77,13 @@ ENTRY = Entry(
         reduction_length="d1*35",
         prompt="Apply a 2d convolution with an asymmetric kernel.",
     ),
+    prior=-1.5,
     problems=(
         56,
         62,
     ),
-    words=(r"conv\w* ?2 ?d", r"2 ?d conv\w*", r"convolution", r"asymmetric( input)?( kernel)?"),
+    words=(r"asymmetric( input)?( kernel)?",),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
     against=(
         r"conv\w* ?[13] ?d",

@@ -70,11 +70,13 @@ ENTRY = Entry(
         reduction_length="9",
         prompt="Apply a depthwise 2d convolution.",
     ),
+    prior=-1.5,
     problems=(
         82,
         84,
     ),
-    words=(r"conv\w* ?2 ?d", r"2 ?d conv\w*", r"convolution", r"depth ?wise( conv\w*)?( 2 ?d)?"),
+    words=(r"depth ?wise( conv\w*)?( 2 ?d)?",),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
     against=(
         r"conv\w* ?[13] ?d",

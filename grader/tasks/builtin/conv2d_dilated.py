@@ -75,8 +75,13 @@ ENTRY = Entry(
         reduction_length="d1*45",
         prompt="Apply a 2d convolution, dilated and padded.",
     ),
+    prior=-1.5,
     problems=(80,),
-    words=(r"dilated conv\w*", r"conv\w* ?2 ?d", r"2 ?d conv\w*", r"dilat\w+"),
+    words=(
+        r"dilated conv\w*",
+        r"dilat\w+",
+    ),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
     against=(
         r"conv\w* ?[13] ?d",

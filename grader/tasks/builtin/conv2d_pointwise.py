@@ -56,14 +56,13 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Apply a pointwise 2d convolution.",
     ),
+    prior=-1.5,
     problems=(87,),
     words=(
-        r"conv\w* ?2 ?d",
-        r"2 ?d conv\w*",
-        r"convolution",
         r"point ?wise( conv\w*)?( 2 ?d)?",
         r"1 ?x ?1 conv\w*",
     ),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(r"nn\.Conv2d\(", r"F\.conv2d\("),
     against=(
         r"conv\w* ?[13] ?d",

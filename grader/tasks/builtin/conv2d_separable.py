@@ -72,8 +72,13 @@ ENTRY = Entry(
         reduction_length="d1*9",
         prompt="Apply a depthwise separable 2d convolution.",
     ),
+    prior=-1.5,
     problems=(86,),
-    words=(r"separable( conv\w*)?( 2 ?d)?", r"depth ?wise separable"),
+    words=(
+        r"separable( conv\w*)?( 2 ?d)?",
+        r"depth ?wise separable",
+    ),
+    usual=(r"conv\w* ?2 ?d", r"conv\w*"),
     formulas=(r"self\.pointwise\(self\.depthwise\(x\)\)",),
     against=(r"relu",),
     vocabulary=frozenset(

@@ -60,6 +60,7 @@ ENTRY = Entry(
         r"exclusive scan",
         r"exclusive prefix",
     ),
+    usual=(r"cum ?sum", r"cumulative sum", r"prefix sum", r"scan"),
     formulas=(r"torch\.cat\(\(torch\.zeros_like\(x\.select\(self\.dim,0\)",),
     against=(r"reverse", r"masked?"),
     vocabulary=frozenset({"cumsum", "scan", "prefix", "sum", "cumulative", "exclusive"}),

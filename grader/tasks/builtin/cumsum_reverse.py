@@ -58,6 +58,7 @@ ENTRY = Entry(
         r"suffix sum",
         r"reverse scan",
     ),
+    usual=(r"cum ?sum", r"cumulative sum", r"prefix sum", r"scan"),
     formulas=(r"torch\.cumsum\(x\.flip\(self\.dim\)", r"\.flip\("),
     against=(r"exclusive", r"masked?"),
     vocabulary=frozenset({"cumsum", "scan", "prefix", "suffix", "sum", "cumulative", "reverse"}),

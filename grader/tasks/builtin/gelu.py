@@ -26,6 +26,8 @@ ENTRY = Entry(
         parameters={"op": "gelu"},
         prompt="Apply GELU (exact, by erf) to a tensor.",
     ),
+    inside=(r"erff?\(", r"normcdff?\("),
+    outside=(r"0?\.0447",),
     problems=(26,),
     words=(r"gelu", r"gaussian error linear"),
     formulas=(r"(torch\.nn\.functional|F)\.gelu\(x\)", r"nn\.GELU\(\)"),

@@ -28,6 +28,9 @@ ENTRY = Entry(
         parameters={"op": "gelu-tanh"},
         prompt="Apply GELU by the tanh approximation to a tensor.",
     ),
+    inside=(r"0?\.0447",),
+    outside=(r"erff?\(",),
+    prior=-0.5,
     problems=(88,),
     words=(
         r"new ?gelu",
@@ -35,8 +38,8 @@ ENTRY = Entry(
         r"gelu tanh",
         r"tanh gelu",
         r"gelu approx\w*",
-        r"gelu",
     ),
+    usual=(r"gelu",),
     formulas=(
         r"0\.5\*x\*\(1\.0\+torch\.tanh\(math\.sqrt\(2\.0/math\.pi\)\*\(x\+0\.044715",
         r"approximate=.tanh",

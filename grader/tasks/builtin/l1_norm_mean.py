@@ -31,9 +31,16 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Divide each row of a matrix by the mean of its absolute values.",
     ),
+    inside=(
+        r"mean",
+        r"/=?\(?(static_cast<float>\(|\(float\))?(dim|D|n|N|(num_)?cols|C|(row_)?size)\b",
+        r"/=?\(?(static_cast<float>\(|\(float\))?(features?(_size)?|dim_size)\b",
+    ),
     problems=(38,),
     words=(
-        r"l1 ?norm\w*",
+        r"l1 norm\w* mean",
+        r"mean l1 norm\w*",
+        r"l1 ?norm\w*( \w+)?",
         r"mean absolute",
         r"abs(olute)? mean",
         r"mean of (the )?absolute",

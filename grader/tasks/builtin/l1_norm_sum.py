@@ -31,7 +31,13 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Divide each row of a matrix by the sum of its absolute values.",
     ),
-    words=(r"l1 ?norm\w*", r"sum of (the )?absolute", r"abs(olute)? sum", r"l1 sum"),
+    words=(
+        r"l1 norm\w* sum",
+        r"l1 ?norm\w*( \w+)?",
+        r"sum of (the )?absolute",
+        r"abs(olute)? sum",
+        r"l1 sum",
+    ),
     formulas=(
         r"torch\.sum\(torch\.abs\(x\),dim=1,keepdim=True\)",
         r"x\.abs\(\)\.sum\(",
@@ -45,6 +51,11 @@ ENTRY = Entry(
         r"abs(olute)? mean",
         r"smooth l1",
         r"l2 norm\w*",
+    ),
+    outside=(
+        r"mean",
+        r"/=?\(?(static_cast<float>\(|\(float\))?(dim|D|n|N|(num_)?cols|C|(row_)?size)\b",
+        r"/=?\(?(static_cast<float>\(|\(float\))?(features?(_size)?|dim_size)\b",
     ),
     vocabulary=frozenset({"l1", "norm", "abs", "row", "reduce", "sum"}),
 )

@@ -42,6 +42,7 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Apply log-softmax along dim 1 of a matrix.",
     ),
+    inside=(r"logf?\(", r"log1pf?\("),
     problems=(24,),
     words=(r"log ?softmax",),
     formulas=(r"(torch|F)\.log_softmax\(x", r"nn\.LogSoftmax\("),

@@ -41,6 +41,7 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply two matrices of any sizes that fit.",
     ),
+    inside=(r"int\w*[MK]\b", r"int\w*[mk]\b", r"A\.size\(0\).*A\.size\(1\)"),
     problems=(
         2,
         6,

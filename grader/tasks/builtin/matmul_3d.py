@@ -38,8 +38,13 @@ ENTRY = Entry(
         reduction_length="d2",
         prompt="Multiply a 3-D tensor by a matrix along its last dim.",
     ),
+    prior=-1.5,
     problems=(10,),
-    words=(r"3 ?d tensor", r"tensor matrix multiplication", r"3 ?d mat ?mul"),
+    words=(
+        r"3 ?d tensor",
+        r"3 ?d mat ?mul",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A,B\)",),
     against=(r"4 ?d", r"batched", r"einsum"),
     vocabulary=frozenset(

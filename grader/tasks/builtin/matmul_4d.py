@@ -37,8 +37,14 @@ ENTRY = Entry(
         reduction_length="d3",
         prompt="Multiply a 4-D tensor by a matrix along its last dim.",
     ),
+    prior=-1.5,
     problems=(11,),
-    words=(r"4 ?d tensor", r"4 ?d mat ?mul", r"einsum", r"tensor matrix multiplication"),
+    words=(
+        r"4 ?d tensor",
+        r"4 ?d mat ?mul",
+        r"einsum",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"bijl,lk->bijk",),
     against=(r"3 ?d tensor",),
     vocabulary=frozenset(

@@ -38,8 +38,14 @@ ENTRY = Entry(
         reduction_length="d2",
         prompt="Multiply two batches of matrices.",
     ),
+    prior=-0.75,
     problems=(3,),
-    words=(r"batched mat\w*( multiplication| mul)?", r"batch mat ?mul", r"bmm"),
+    words=(
+        r"batched mat\w*( multiplication| mul)?",
+        r"batch mat ?mul",
+        r"bmm",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.bmm\(",),
     against=(r"attention", r"transpose[ds]?"),
     vocabulary=frozenset(

@@ -39,8 +39,13 @@ ENTRY = Entry(
         reduction_length="1",
         prompt="Multiply a diagonal matrix, given by its diagonal, by a matrix.",
     ),
+    prior=-0.75,
     problems=(12,),
-    words=(r"diag\w*( matri\w+)?( mat ?mul| multiplication)?", r"diagonal"),
+    words=(
+        r"diag\w*( matri\w+)?( mat ?mul| multiplication)?",
+        r"diagonal",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.diag\(A\)@B",),
     against=(r"triangular", r"mask"),
     vocabulary=frozenset(

@@ -60,8 +60,13 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply two lower triangular matrices.",
     ),
+    prior=-1.5,
     problems=(15,),
-    words=(r"lower triang\w+", r"tril"),
+    words=(
+        r"lower triang\w+( mat ?mul)?",
+        r"tril( mat ?mul)?",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.tril\(torch\.matmul\(A,B\)\)",),
     against=(r"upper triang\w+",),
     vocabulary=frozenset(

@@ -38,6 +38,8 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply two square matrices.",
     ),
+    prior=-0.75,
+    outside=(r"int\w*[MK]\b", r"int\w*[mk]\b", r"A\.size\(0\).*A\.size\(1\)"),
     problems=(1,),
     words=(r"square matri\w+", r"matrix multiplication", r"mat ?mul", r"gemm"),
     formulas=(r"torch\.matmul\(A,B\)",),

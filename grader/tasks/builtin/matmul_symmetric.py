@@ -68,8 +68,13 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply two symmetric matrices.",
     ),
+    prior=-1.5,
     problems=(13,),
-    words=(r"symmetric( matri\w+)?",),
+    words=(
+        r"symmetric( matri\w+| mat ?mul)?",
+        r"symm( mat ?mul)?",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A,B\)",),
     against=(r"triangular", r"asymmetric"),
     vocabulary=frozenset(

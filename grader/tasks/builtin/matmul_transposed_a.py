@@ -39,8 +39,14 @@ ENTRY = Entry(
         reduction_length="d0",
         prompt="Multiply the transpose of a matrix by a matrix.",
     ),
+    prior=-1.5,
     problems=(16,),
-    words=(r"transposed? a", r"a transposed?", r"a t b", r"matmul"),
+    words=(
+        r"transposed? a",
+        r"a transposed?",
+        r"a t b",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A\.T,B\)", r"A\.T@B"),
     against=(r"transposed? (b|both)", r"both"),
     vocabulary=frozenset(

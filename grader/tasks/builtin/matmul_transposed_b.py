@@ -39,8 +39,14 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply a matrix by the transpose of a matrix.",
     ),
+    prior=-1.5,
     problems=(17,),
-    words=(r"transposed? b", r"b transposed?", r"a b t", r"matmul"),
+    words=(
+        r"transposed? b",
+        r"b transposed?",
+        r"a b t",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A,B\.T\)", r"A@B\.T"),
     against=(r"transposed? (a|both)", r"both"),
     vocabulary=frozenset(

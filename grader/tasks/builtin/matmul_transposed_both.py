@@ -39,8 +39,13 @@ ENTRY = Entry(
         reduction_length="d0",
         prompt="Multiply the transposes of two matrices.",
     ),
+    prior=-1.5,
     problems=(18,),
-    words=(r"transposed? both", r"both transposed?", r"matmul"),
+    words=(
+        r"transposed? both",
+        r"both transposed?",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A\.T,B\.T\)", r"A\.T@B\.T"),
     against=(r"conv\w*",),
     vocabulary=frozenset(

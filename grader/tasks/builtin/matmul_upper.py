@@ -60,8 +60,13 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply two upper triangular matrices.",
     ),
+    prior=-1.5,
     problems=(14,),
-    words=(r"upper triang\w+", r"triu"),
+    words=(
+        r"upper triang\w+( mat ?mul)?",
+        r"triu( mat ?mul)?",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.triu\(torch\.matmul\(A,B\)\)",),
     against=(r"lower triang\w+",),
     vocabulary=frozenset(

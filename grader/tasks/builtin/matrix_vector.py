@@ -39,8 +39,14 @@ ENTRY = Entry(
         reduction_length="d1",
         prompt="Multiply a matrix by a column vector.",
     ),
+    prior=-0.75,
     problems=(4,),
-    words=(r"matrix vector( multiplication| product)?", r"mat ?vec( mul)?", r"gemv"),
+    words=(
+        r"matrix vector( multiplication| product)?",
+        r"mat ?vec( mul)?",
+        r"gemv",
+    ),
+    usual=(r"mat ?mul", r"gemm", r"matrix mul\w*"),
     formulas=(r"torch\.matmul\(A,B\)", r"torch\.mv\("),
     against=(r"batched", r"square"),
     vocabulary=frozenset(

@@ -62,7 +62,7 @@ ENTRY = Entry(
     words=(r"max\w* ?pool\w* ?1 ?d", r"1 ?d max\w* ?pool\w*", r"max\w* ?pool\w*"),
     formulas=(r"nn\.MaxPool1d\(", r"F\.max_pool1d\("),
     against=(
-        r"pool\w* ?[23] ?d",
+        r"\w*pool\w* ?[23] ?d",
         r"[23] ?d [a-z]+ ?pool\w*",
         r"avg|average ?pool\w*",
         r"adaptive",

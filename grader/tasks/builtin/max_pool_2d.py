@@ -55,7 +55,7 @@ ENTRY = Entry(
     words=(r"max\w* ?pool\w* ?2 ?d", r"2 ?d max\w* ?pool\w*", r"max\w* ?pool\w*"),
     formulas=(r"nn\.MaxPool2d\(", r"F\.max_pool2d\("),
     against=(
-        r"pool\w* ?[13] ?d",
+        r"\w*pool\w* ?[13] ?d",
         r"[13] ?d [a-z]+ ?pool\w*",
         r"avg|average ?pool\w*",
         r"adaptive",

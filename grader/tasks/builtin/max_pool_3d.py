@@ -68,7 +68,7 @@ ENTRY = Entry(
     words=(r"max\w* ?pool\w* ?3 ?d", r"3 ?d max\w* ?pool\w*", r"max\w* ?pool\w*"),
     formulas=(r"nn\.MaxPool3d\(", r"F\.max_pool3d\("),
     against=(
-        r"pool\w* ?[12] ?d",
+        r"\w*pool\w* ?[12] ?d",
         r"[12] ?d [a-z]+ ?pool\w*",
         r"avg|average ?pool\w*",
         r"adaptive",

@@ -1,0 +1,123 @@
+"""From the surest source to the least sure one."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.errors import UsageError
+from grader.ingest import extract
+from grader.records import Extraction, KernelBenchId, Sample, Submission
+from grader.tasks import builtin_tasks, choose
+from grader.tasks.sizes import fitted
+
+PROBLEM = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+def get_inputs():
+    return [torch.rand(4, 4)]
+
+def get_init_inputs():
+    return []
+"""
+CODE = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+src = """__global__ void l2_norm_kernel(const float* x, float* y, int n) {}"""
+l2_norm = load_inline(name="l2_norm", cpp_sources="", cuda_sources=src, functions=["l2_norm_cuda"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return l2_norm.l2_norm_cuda(x)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1" / "39_L2Norm_.py").write_text(PROBLEM)
+    (tmp_path / "level1" / "7_Broken.py").write_text("def (")
+    return tmp_path
+
+
+def chosen(*, task=None, tasks_dir=None, reference=None, code=CODE, **more):
+    sample = Sample(id="s", origin="s", format="python", text=code, **more)
+    submission = Submission(sample="s", code=code, line_map=(), how="")
+    extraction = Extraction(submission=submission, reference=reference)
+    return choose(sample, extraction, task=task, tasks_dir=tasks_dir)
+
+
+def test_an_option_beats_all(folder):
+    found = chosen(task="relu", tasks_dir=folder, task_hint="softmax", reference=PROBLEM)
+    assert (found.how, found.task.name) == ("option", "relu")
+    found = chosen(task="39_L2Norm_", tasks_dir=folder)
+    assert found.task.source == "kernelbench"
+    assert found.task.reference == PROBLEM
+    found = chosen(task=str(folder / "level1" / "39_L2Norm_.py"))
+    assert found.task.reference == PROBLEM
+
+
+def test_an_unknown_option_names_the_nearest():
+    with pytest.raises(UsageError, match="softmax"):
+        chosen(task="softmaxx")
+    with pytest.raises(UsageError):
+        chosen(task="../../etc/passwd")
+
+
+def test_a_hint_is_next(folder):
+    found = chosen(task_hint="softmax", tasks_dir=folder, reference=PROBLEM)
+    assert (found.how, found.task.name) == ("side-file", "softmax")
+    assert chosen(task_hint="L2Norm", code="x").task.name == "l2-norm"
+    assert chosen(task_hint="level1/39_L2Norm_.py", code="x").task.name == "l2-norm"
+    # A hint that names nothing is no error: the next source decides.
+    assert chosen(task_hint="nothing of the kind").how == "inferred"
+
+
+def test_kernelbench_names(folder):
+    ident = KernelBenchId(level=1, problem=39, sample=0)
+    found = chosen(kernelbench=ident, tasks_dir=folder, reference=PROBLEM)
+    assert (found.how, found.task.reference) == ("kernelbench", PROBLEM)
+    assert found.task.workloads == ()
+    found = chosen(kernelbench=ident)
+    assert (found.how, found.task.name) == ("kernelbench", "l2-norm")
+    broken = KernelBenchId(level=1, problem=7, sample=0)
+    assert chosen(kernelbench=broken, tasks_dir=folder).task.name == "matmul"
+    unknown = KernelBenchId(level=2, problem=7, sample=0)
+    assert chosen(kernelbench=unknown, tasks_dir=folder, code="x = 1").task is None
+
+
+def test_a_reference_in_the_prompt():
+    found = chosen(reference=PROBLEM)
+    assert (found.how, found.task.source) == ("embedded", "embedded")
+    assert chosen(reference="class Model: pass").how == "inferred"
+    assert chosen(reference="not python at all (").how == "inferred"
+
+
+def test_inference_and_none():
+    found = chosen()
+    assert (found.how, found.task.name) == ("inferred", "l2-norm")
+    assert 0.6 < found.confidence < 1
+    none = chosen(code="print('hello')")
+    assert (none.how, none.task) == ("none", None)
+    assert none.reason
+
+
+def test_nothing_raises_on_an_empty_sample():
+    sample = Sample(id="s", origin="s", format="transcript", text="")
+    assert choose(sample, extract(sample), task=None, tasks_dir=None).task is None
+
+
+def test_sizes_of_the_text_decide_what_is_nominal():
+    task = builtin_tasks()["l2-norm"]
+    fit = fitted(task, {16384, 64})
+    for workload in fit.workloads:
+        if workload.role in {"nominal", "stress"}:
+            assert all(n % 32 == 0 or n < 32 for n in workload.inputs[0].shape[1:])
+    general = {w.inputs[0].shape for w in fit.workloads if w.role == "general"}
+    assert (3, 65535) in general
+    assert len({w.name for w in fit.workloads}) == len(fit.workloads)
+    assert fitted(task, {32768, 65535}) is task
+    assert fitted(task, ()) is task

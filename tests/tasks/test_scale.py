@@ -1,0 +1,84 @@
+"""Variants of a problem: smaller numbers of the same kind, equal ones staying equal."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.tasks.scale import chains, divided
+
+TEXT = """
+batch_size = 112
+features, groups = 64, 8
+dim1 = 512
+M = 1024 * 2
+inner = 777  # the inner size
+
+class Model:
+    width = 4096
+
+def get_inputs():
+    return [rand(batch_size, features, dim1, 512, 4096)]
+
+def get_init_inputs():
+    return [features, groups, [features, dim1]]
+"""
+
+
+def constants(text: str) -> dict[str, int]:
+    space: dict[str, int] = {}
+    body = [n for n in ast.parse(text).body if isinstance(n, ast.Assign)]
+    exec(compile(ast.Module(body, []), "x", "exec"), space)
+    return {k: v for k, v in space.items() if isinstance(v, int)}
+
+
+def test_every_variant_is_python_and_leaves_the_model_alone():
+    found = chains(TEXT)
+    assert {chain.kind for chain in found} == {"spatial", "all", "odd"}
+    for chain in found:
+        assert len({variant.text for variant in chain.variants}) == len(chain.variants)
+        for variant in chain.variants:
+            ast.parse(variant.text)
+            assert "width = 4096" in variant.text
+            assert constants(variant.text)["groups"] == 8
+
+
+def test_spatial_variants_keep_features():
+    for chain in chains(TEXT):
+        if chain.kind == "spatial":
+            found = [constants(variant.text) for variant in chain.variants]
+            assert {c["features"] for c in found} == {64}
+            assert found[0]["dim1"] < found[-1]["dim1"]
+
+
+def test_the_kind_of_a_number_is_kept():
+    for chain in chains(TEXT):
+        for variant in chain.variants:
+            found = constants(variant.text)
+            if chain.kind == "odd":
+                assert found["dim1"] % 2 == 1
+            else:
+                assert found["dim1"] & (found["dim1"] - 1) == 0
+                assert found["inner"] % 2 == 1
+
+
+def test_no_python_no_variants():
+    assert chains("def (") == ()
+    assert chains("\0") == ()
+
+
+@given(value=st.integers(0, 2**31), factor=st.sampled_from([1, 2, 8, 1024]), floor=st.just(32))
+def test_divided(value, factor, floor):
+    smaller = divided(value, factor, floor)
+    assert smaller <= max(value, floor)
+    if value > floor:
+        assert smaller >= floor
+        assert (smaller & (smaller - 1) == 0) == (value & (value - 1) == 0) or factor > 1
+
+
+@pytest.mark.parametrize(("value", "smaller"), [(65535, 8191), (65536, 8192), (393216, 49152)])
+def test_divided_by_eight(value, smaller):
+    assert divided(value, 8, 32) == smaller
