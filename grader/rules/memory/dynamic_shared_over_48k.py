@@ -27,7 +27,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the bytes of each launch, with the kernel's fixed arrays."""
     seen: set[str] = set()
     proof = tuple(e for e in observed(context, "launch") if "shared" in e.text)
-    for case in cases(source, context, "main", "odd", "long"):
+    asked = any(len(case.walk.launch.call.config) > 2 for case in cases(source, context))
+    for case in cases(source, context, "main", "odd", "long") if asked else ():
         if case.kernel in seen:
             continue
         total = (case.walk.launch.shared or 0) + _static(case)

@@ -43,6 +43,8 @@ def text_findings(source: Source, context: Context) -> dict[str, Finding]:
     for case in cases(source, context):
         if case.kernel in found or case.walk.stopped:
             continue
+        if not case.sizes.real and not any(_linear(case.walk, a) for a in case.walk.accesses):
+            continue
         last = case.flow.last_block(case.walk) or case.walk
         for access in last.accesses:
             over = _overrun(case, last, access)

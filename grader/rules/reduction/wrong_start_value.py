@@ -45,19 +45,22 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
+                folds = _folds(function)
                 for part in walk(function.body):
                     if isinstance(part, Declare) and not part.dims and not part.shared:
-                        yield from _accumulator(unit, function, part)
+                        yield from _accumulator(unit, function, part, folds)
 
 
-def _accumulator(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
+def _accumulator(
+    unit: Unit, function: Function, start: Declare, folds: dict[str, list[tuple[str, Expr]]]
+) -> Iterator[Finding]:
     if start.pointer or start.reference:
         return
     if start.init is None:
         yield from _unset(unit, function, start)
         return
     value = _plain(start.init)
-    for fold, node in _folds(function, start.name):
+    for fold, node in folds.get(start.name, ()):
         wrong = _wrong(fold, value, node)
         if wrong is not None:
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
@@ -123,22 +126,32 @@ def _same(one: Expr, other: Expr) -> bool:
     )
 
 
-def _folds(function: Function, name: str) -> Iterator[tuple[str, Expr]]:
-    """Yield how a variable is folded in loops, and with what."""
+def _folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
+    """Return how variables are folded in loops that they outlive, and with what."""
+    out: dict[str, list[tuple[str, Expr]]] = {}
     for loop in walk(function.body):
         if not isinstance(loop, Loop):
             continue
-        declared = {p.name for p in walk(loop.body) if isinstance(p, Declare)}
-        if name in declared:
-            continue
-        for part in walk(loop.body):
-            found = _fold(part, name)
+        parts = list(walk(loop.body))
+        declared = {p.name for p in parts if isinstance(p, Declare)}
+        for part in parts:
+            name = _folded_name(part)
+            found = _fold(part, name) if name and name not in declared else None
             if found is not None:
-                yield found
+                out.setdefault(name, []).append(found)
+    return out
+
+
+def _folded_name(part: Expr | Stmt) -> str:
+    if isinstance(part, Assign) and isinstance(part.target, Name):
+        return part.target.id
+    if isinstance(part, If) and isinstance(part.test, Binary) and isinstance(part.test.right, Name):
+        return part.test.right.id
+    return ""
 
 
 def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
-    if isinstance(part, Assign) and isinstance(part.target, Name) and part.target.id == name:
+    if isinstance(part, Assign):
         value = part.value
         if part.op == "*=":
             return "product", value

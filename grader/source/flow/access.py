@@ -11,7 +11,7 @@ from grader.source.flow import memory
 from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
-from grader.source.flow.values import Pointer, Value, binary, join, type_letter, unknown
+from grader.source.flow.values import SIZES, Pointer, Value, binary, join, type_letter, unknown
 
 
 class Accesses(Loops):
@@ -132,6 +132,7 @@ class Accesses(Loops):
             return None
         offsets = np.broadcast_to(np.asarray(pointer.offset), (self.threads,))[self.mask]
         threads = self.ids[self.mask]
+        self._note_banks(offsets, threads, region, node)
         inside = (offsets >= 0) & (offsets < region.shadow.cells)
         if not inside.all():
             if self.doubt == 0 and not region.escaped:
@@ -140,6 +141,17 @@ class Accesses(Loops):
                           thread=int(threads[~inside][0]), count=len(bad), data={"access": kind})  # fmt: skip
             offsets, threads = offsets[inside], threads[inside]
         return offsets, threads
+
+    def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
+        """Note an access in which the first warp asks one bank for several words, once a place."""
+        if ("banks", node.id) in self.seen or region.space != "shared":
+            return
+        self.seen.add(("banks", node.id))
+        warp = offsets[(threads >> 5) == (int(threads[0]) >> 5)] if len(threads) else offsets
+        words = np.unique(warp * max(SIZES.get(region.type, 4), 4) // 4)
+        degree = int(np.bincount(words % 32).max()) if len(words) and words[0] >= 0 else 1
+        if degree >= 4 and SIZES.get(region.type, 4) == 4:
+            self.emit("bank-conflict", node, region=region, count=degree)
 
     def _load_shared(self, pointer: Pointer, node: Node) -> Value:
         region = pointer.region

@@ -11,7 +11,7 @@ from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.tree import Function, Program
-from grader.source.flow.values import Pointer, Value, type_letter
+from grader.source.flow.values import SIZES, Pointer, Value, type_letter
 
 MOST_THREADS = 1024
 
@@ -67,7 +67,7 @@ def _pointer(
     region = copies.get(id(old)) if old is not None else None
     if region is None:
         tensor = old.tensor if old is not None else None
-        known = type_letter(kind) != "?"
+        known = type_letter(kind) != "?" or kind in SIZES
         region = Region(name, "global", kind if known or old is None else old.type, tensor=tensor)
         machine.walk.regions.append(region)
         if old is not None:

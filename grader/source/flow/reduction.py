@@ -131,6 +131,8 @@ def _loss(walk: Walk, store: Access, groups: Groups) -> Loss | None:
     missing = np.flatnonzero(want[worst] & ~have[thread])
     if _is_scan(have[storing], storing):
         return None
+    if not int(have[storing].sum(axis=1).max()) > 1:
+        return None
     kind = _kind(have[storing], storing, want, lacking)
     counts = have[storing].sum(axis=1)
     before = [x for x in walk.exchanges if x[0] < store.order]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 Node = Any
@@ -313,10 +314,17 @@ class Program:
         return tuple(f for f in self.functions if f.kind == "global")
 
 
+@cache
+def _slots(kind: type[Expr] | type[Stmt]) -> tuple[str, ...]:
+    """Return the fields of a class that may hold parts."""
+    plain = {"node", "name", "type", "op", "id", "qualified", "template", "value_type", "kind", "reason"}
+    return tuple(slot.name for slot in fields(kind) if slot.name not in plain)
+
+
 def children(item: Expr | Stmt) -> Iterator[Expr | Stmt]:
     """Yield the direct parts of a node, in source order."""
-    for slot in fields(item):
-        value = getattr(item, slot.name)
+    for name in _slots(type(item)):
+        value = getattr(item, name)
         if isinstance(value, Expr | Stmt):
             yield value
         elif isinstance(value, tuple):

@@ -1,0 +1,69 @@
+"""PRF009: very many threads add to the same address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import cases
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for atomics on one address by more than one lane of a warp."""
+    seen: set[int] = set()
+    for case in cases(source, context):
+        for access in case.walk.accesses:
+            if access.kind != "atomic" or not access.uniform or access.node.id in seen:
+                continue
+            active = int(access.mask.sum())
+            if access.sure and active > (case.walk.threads + 31) // 32:
+                seen.add(access.node.id)
+                yield RULE.finding(
+                    case.place(access.node),
+                    f"{active} threads of each block add to one and the same element of `{access.region.name}`, one after "
+                    "another; a sum over the block first would leave one atomic",
+                    data={"kernel": case.kernel},
+                )
+
+
+RULE = Rule(
+    code="PRF009",
+    name="atomic-contention",
+    severity="warning",
+    summary="Very many threads add to the same address; they queue up and the kernel becomes serial.",
+    why="Atomics on one address are done one after another. Sum inside the block first, then let "
+    "one thread add the block's sum: a 256th of the atomics.",
+    bad="""
+__global__ void total(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(s, x[i]);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto s = torch::zeros({1}, x.options());
+    total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
+    return s;
+}
+""",
+    good="""
+__global__ void total(const float* x, float* s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = i < n ? x[i] : 0.0f;
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x % 32 == 0) atomicAdd(s, v);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto s = torch::zeros({1}, x.options());
+    total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
+    return s;
+}
+""",
+    detects=("text",),
+    guards="One atomic a warp or a block, and targets that are spread, are fine.",
+    mend="",
+    check=check,
+)

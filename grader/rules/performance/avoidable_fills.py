@@ -1,0 +1,94 @@
+"""PRF011: a buffer is filled with zeros that are overwritten anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import text
+from grader.rules.mending import fix
+from grader.rules.memory.hosts import global_regions
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Region, Tensor
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for zeros that one plain store for each element replaces."""
+    seen: set[int] = set()
+    for case in cases(source, context):
+        for region in global_regions(case):
+            tensor = region.tensor
+            if tensor is None or tensor.origin != "zeros" or tensor.node.id in seen or not _complete(case, region):
+                continue
+            seen.add(tensor.node.id)
+            yield RULE.finding(
+                case.place(tensor.node),
+                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every element of it: one write of the "
+                "whole buffer for nothing",
+                fixes=_fixes(case, tensor), data={"kernel": case.kernel},
+            )  # fmt: skip
+
+
+def _complete(case: Case, region: Region) -> bool:
+    if region.loads or region.atomics or case.walk.stopped:
+        return False
+    for access in case.walk.accesses:
+        if access.kind == "store" and access.region is region and access.offsets is not None and access.sure:
+            linear = np.arange(case.walk.threads)
+            return bool((access.offsets[access.mask] == linear[access.mask]).all()) and bool(access.mask.all())
+    return False
+
+
+def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
+    function = tensor.node.child_by_field_name("function")
+    name = text(function)
+    if function is not None and "zeros" in name:
+        yield from fix(
+            "do not fill it first",
+            [case.unit.edit(function.start_byte, function.end_byte, name.replace("zeros", "empty"))],
+        )
+
+
+RULE = Rule(
+    code="PRF011",
+    name="avoidable-temporaries-or-fills",
+    severity="note",
+    summary="Extra full-size buffers are filled with zeros although the kernel overwrites them "
+    "anyway.",
+    why="torch::zeros writes the whole buffer once before the kernel writes it again. "
+    "torch::empty does not.",
+    bad="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::zeros_like(x);
+    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text",),
+    guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "
+    "are needed; only stores at the thread's number in the grid count as complete.",
+    mend="Makes the buffer without filling it.",
+    check=check,
+)

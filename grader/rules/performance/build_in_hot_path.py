@@ -1,0 +1,67 @@
+"""PRF012: the extension is built when the model is made or called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import ast
+
+from grader.records import Finding
+from grader.rules.python_code import python_code
+from grader.rules.rule import Context, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for load_inline in what forward runs, and in constructors."""
+    code = python_code(source)
+    if code is None:
+        return
+    for extension in source.extensions:
+        node = extension.node
+        function = code.function_of(node)
+        if function is None or any(isinstance(n, ast.If | ast.Try) for n in code.ancestors(node)):
+            continue
+        if function in code.reached:
+            yield RULE.finding(
+                source.place(node), "the extension is built, or at least looked up, on every call of forward"
+            )
+        elif function.name == "__init__":
+            yield RULE.finding(
+                source.place(node), "the extension is built when a model is made, not once at import", severity="note"
+            )
+
+
+RULE = Rule(
+    code="PRF012",
+    name="build-in-hot-path",
+    severity="warning",
+    summary="The extension is compiled or looked up again when the model is created or called, "
+    "instead of once at import.",
+    why="load_inline hashes the sources, takes a lock and may compile, every time it is called. "
+    "At module level it does that once.",
+    bad="""
+import torch
+from torch.utils.cpp_extension import load_inline
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="", functions=["f"])
+        return ext.f(x)
+""",
+    good="""
+import torch
+from torch.utils.cpp_extension import load_inline
+ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="", functions=["f"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return ext.f(x)
+""",
+    detects=("text",),
+    guards="In the constructor it is a note. A test that the extension isn't there yet makes it a "
+    "lazy build, which is fine.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,121 @@
+"""PRF005: very many small blocks, or one block for everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.index.grid_dimension_over_limit import _where as grid_place
+from grader.rules.memory.hosts import resolve
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow.tree import Number
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+MANY = 100_000
+"""Blocks beyond which their start-up counts."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the number of blocks, their size, and what a thread of them does."""
+    seen: set[str] = set()
+    for case in cases(source, context, "full", "main"):
+        if case.kernel in seen or case.walk.stopped:
+            continue
+        message = _tiny(case) or (_single(source, context, case) if _one_block(case) else "")
+        if message:
+            seen.add(case.kernel)
+            yield RULE.finding(case.place(grid_place(case)), message, data={"kernel": case.kernel})
+
+
+def _blocks(case: Case) -> int:
+    x, y, z = case.walk.launch.grid
+    return (x or 1) * (y or 1) * (z or 1)
+
+
+def _tiny(case: Case) -> str:
+    """Say that a block of barriers works on a handful of elements."""
+    loads = [a for a in case.walk.accesses if a.kind == "load" and not a.uniform]
+    turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
+    spread = sum(1 for n in case.walk.launch.grid if n is None or n > 1) == 3
+    few = case.walk.threads <= 64 and turns <= 1 if case.sizes.real else spread
+    if not loads or case.walk.barriers < 2 or not few:
+        return ""
+    if case.sizes.real and _blocks(case) < MANY:
+        return ""
+    count = f"{_blocks(case)} blocks" if case.sizes.real else "one block for each position of three axes"
+    return (
+        f"the launch makes {count} of at most {case.walk.threads} threads, each with {case.walk.barriers} barriers for "
+        "about one element a thread: starting and waiting cost more than the work"
+    )
+
+
+def _one_block(case: Case) -> bool:
+    grid = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    return isinstance(grid, Number) and grid.value == 1
+
+
+def _single(source: Source, context: Context, case: Case) -> str:
+    """Say that one block walks over everything."""
+    every = cases(source, context, "long")
+    long = next((c for c in every if c.kernel == case.kernel), None)
+    if long is None:
+        return ""
+    sizes = [r.tensor.numel or 0 for r in long.walk.regions if r.tensor is not None and r.loads]
+    if max(sizes, default=0) < MANY or not any(a.loops for a in long.walk.accesses):
+        return ""
+    return (
+        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor "
+        "works and the others wait"
+    )
+
+
+RULE = Rule(
+    code="PRF005",
+    name="many-tiny-blocks",
+    severity="warning",
+    summary="Millions of small blocks with little work each: start-up and barriers cost more than the"
+    " arithmetic; or a single block for all of the data.",
+    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes "
+    "all of it wait. Give each block more to do (several rows, one a warp), or drop the "
+    "block-wide cooperation. The opposite, one block for a large input, uses one "
+    "multiprocessor of more than a hundred.",
+    bad="""
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    float v = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 256) v += x[i];
+    s[threadIdx.x] = v;
+    __syncthreads();
+    for (int k = 128; k > 0; k >>= 1) {
+        if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) y[0] = s[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text",),
+    guards="One block a row with long rows is good, and so are elementwise kernels without barriers."
+    " A second, small launch over a few partial results may have one block.",
+    mend="",
+    check=check,
+)

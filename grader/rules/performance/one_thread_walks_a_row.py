@@ -1,0 +1,81 @@
+"""PRF001: each thread reads a whole row by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.performance.traffic import counted, reaches
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import cases
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for loads that move by one element a turn, and far from lane to lane."""
+    seen: set[str] = set()
+    for case in cases(source, context):
+        far = [r for r in reaches(case) if r.access.kind == "load" and abs(r.turn) == 1 and r.stride > 8]
+        if not far or case.kernel in seen:
+            continue
+        seen.add(case.kernel)
+        first = far[0]
+        line = case.line(first.access.node)
+        others = sorted({case.line(r.access.node) for r in far} - {line})
+        more = f" (also on line {', '.join(str(n) for n in others)})" if others else ""
+        proof = counted(context, line)
+        yield RULE.finding(
+            case.place(first.access.node),
+            f"each thread walks a row of its own: neighbouring lanes are {first.stride} elements apart on line {line}{more}, so "
+            f"a warp's load touches {first.sectors} packets of 32 bytes, {first.ideal} would do",
+            confidence="proven" if proof else "likely", evidence=proof,
+            data={"kernel": case.kernel, "stride": first.stride, "sectors": first.sectors, "lines": [line, *others]},
+        )  # fmt: skip
+
+
+RULE = Rule(
+    code="PRF001",
+    name="one-thread-walks-a-row",
+    severity="warning",
+    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart addresses "
+    "and the memory bus is mostly wasted.",
+    why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of "
+    "the 32 lanes needs a packet of its own and uses 4 bytes of it. Let a block (or a warp) "
+    "share the row: thread t takes elements t, t + blockDim.x, and so on.",
+    bad="""
+__global__ void sums(const float* x, float* y, int rows, int dim) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float s = 0.0f;
+    for (int i = 0; i < dim; ++i) s += x[r * dim + i];
+    y[r] = s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    sums<<<(x.size(0) + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+    return y;
+}
+""",
+    good="""
+__global__ void sums(const float* x, float* y, int rows, int n) {
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= n) return;
+    float s = 0.0f;
+    for (int i = 0; i < rows; ++i) s += x[i * n + p];
+    y[p] = s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    sums<<<(x.size(1) + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Rows of at most 8 elements, and column-major layouts, are fine. Addresses that can not "
+    "be followed are left to the simulator's counts.",
+    mend="",
+    check=check,
+)

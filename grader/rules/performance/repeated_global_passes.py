@@ -1,0 +1,83 @@
+"""PRF004: the same data is read from global memory twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Access
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for loads at the same addresses in two loops."""
+    seen: set[str] = set()
+    for case in cases(source, context):
+        pair = _pair(case)
+        if pair is not None and case.kernel not in seen:
+            seen.add(case.kernel)
+            first, second = pair
+            yield RULE.finding(
+                case.place(second.node),
+                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all of it, after line "
+                f"{case.line(first.node)}: one pass over global memory more than needed",
+                confidence="possible", data={"kernel": case.kernel},
+            )  # fmt: skip
+
+
+def _pair(case: Case) -> tuple[Access, Access] | None:
+    """Return two loads at the same addresses in different loops."""
+    first: dict[str, list[Access]] = {}
+    for access in case.walk.accesses:
+        if access.kind != "load" or not access.loops or access.loops[-1][1] != 0 or access.offsets is None:
+            continue
+        for other in first.setdefault(access.region.name, []):
+            same = other.offsets is not None and bool((other.offsets == access.offsets).all())
+            if same and other.loops[-1][0] != access.loops[-1][0] and not access.uniform:
+                return other, access
+        first[access.region.name].append(access)
+    return None
+
+
+RULE = Rule(
+    code="PRF004",
+    name="repeated-global-passes",
+    severity="note",
+    summary="The same data is read from global memory several times although it could be kept in "
+    "registers or shared memory.",
+    why="Every pass over data that no longer is in the cache costs the time of the first one. "
+    "Keep what a thread has read in registers (a small array, unrolled) or in shared memory, "
+    "where it fits.",
+    bad="""
+__global__ void norm(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    norm<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void norm(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    norm<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    detects=("text",),
+    guards="A second pass over rows that are still in the cache costs little, and very long rows "
+    "leave no choice: a note.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,94 @@
+"""PRF008: threads of a warp hit the same bank of shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding, Fix
+from grader.rules.cuda_code import descendants, text
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import Case, cases
+from grader.source.flow import Region
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the banks that the first warp's accesses fall in."""
+    seen: set[tuple[str, str]] = set()
+    for case in cases(source, context):
+        for event in case.events("bank-conflict"):
+            region = event.region
+            if region is None or (case.kernel, region.name) in seen:
+                continue
+            seen.add((case.kernel, region.name))
+            yield RULE.finding(
+                case.place(event.node),
+                f"the lanes of a warp ask one bank of `{region.name}` for {event.count} different words on line "
+                f"{case.line(event.node)}: the access takes {event.count} turns",
+                fixes=_pad(case, region), data={"kernel": case.kernel, "turns": event.count},
+            )  # fmt: skip
+
+
+def _pad(case: Case, region: Region) -> Iterator[Fix]:
+    """Make each row of a two-dimensional array one element longer."""
+    if len(region.dims) != 2:
+        return
+    for declarator in descendants(region.node, "array_declarator"):
+        size = declarator.child_by_field_name("size")
+        inner = declarator.child_by_field_name("declarator")
+        if size is not None and inner is not None and text(inner).startswith(region.name):
+            if inner.type == "array_declarator":
+                yield from fix(
+                    "pad each row by one element",
+                    [case.unit.edit(size.start_byte, size.end_byte, f"{text(size)} + 1")],
+                )
+                return
+
+
+RULE = Rule(
+    code="PRF008",
+    name="shared-bank-conflict",
+    severity="note",
+    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one "
+    "after another.",
+    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait "
+    "for each other: a column of a 32 wide tile takes 32 turns. One more element in each row "
+    "spreads the column over all banks.",
+    bad="""
+__global__ void turn(const float* x, float* y) {
+    __shared__ float t[32][32];
+    t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 block(32, 32);
+    turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    good="""
+__global__ void turn(const float* x, float* y) {
+    __shared__ float t[32][33];
+    t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 block(32, 32);
+    turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""",
+    detects=("text",),
+    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth "
+    "a word.",
+    mend="Pads the last dimension by one.",
+    check=check,
+)

@@ -1,0 +1,81 @@
+"""PRF002: neighbouring threads read far-apart addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.performance.traffic import counted, reaches
+from grader.rules.rule import Context, Rule
+from grader.rules.walks import cases
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for accesses that take four times the packets that they need, or more."""
+    seen: set[str] = set()
+    for case in cases(source, context):
+        far = [r for r in reaches(case) if r.sectors >= 4 * r.ideal and abs(r.turn) != 1 and r.stride > 8]
+        if not far or case.kernel in seen:
+            continue
+        seen.add(case.kernel)
+        first = far[0]
+        line = case.line(first.access.node)
+        others = sorted({case.line(r.access.node) for r in far} - {line})
+        more = f" (and on line {', '.join(str(n) for n in others)})" if others else ""
+        proof = counted(context, line)
+        yield RULE.finding(
+            case.place(first.access.node),
+            f"neighbouring threads are {first.stride} elements apart in `{first.access.region.name}` on line {line}{more}: a warp "
+            f"touches {first.sectors} packets of 32 bytes where {first.ideal} would do",
+            confidence="proven" if proof else "likely", evidence=proof,
+            data={"kernel": case.kernel, "stride": first.stride, "sectors": first.sectors, "lines": [line, *others]},
+        )  # fmt: skip
+
+
+RULE = Rule(
+    code="PRF002",
+    name="strided-access-between-lanes",
+    severity="warning",
+    summary="Neighbouring threads read addresses that are far apart, so each 32-byte memory packet "
+    "delivers one useful number.",
+    why="threadIdx.x should run along the axis whose elements lie next to each other. Where it "
+    "runs along another axis, give the contiguous axis to the threads and loop over the "
+    "strided one.",
+    bad="""
+__global__ void sums(const float* x, float* y, int C, int HW) {
+    float s = 0.0f;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) s += x[(blockIdx.x * C + c) * HW + blockIdx.y];
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 grid(x.size(0), x.size(2));
+    sums<<<grid, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1), x.size(2));
+    return y;
+}
+""",
+    good="""
+__global__ void sums(const float* x, float* y, int C, int HW) {
+    float s = 0.0f;
+    int p = blockIdx.y * blockDim.x + threadIdx.x;
+    if (p >= HW) return;
+    for (int c = 0; c < C; ++c) s += x[(blockIdx.x * C + c) * HW + p];
+    y[blockIdx.x * HW + p] = s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 grid(x.size(0), (x.size(2) + 63) / 64);
+    sums<<<grid, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1), x.size(2));
+    return y;
+}
+""",
+    detects=("text", "evidence"),
+    guards="Small strides, whose packets the neighbours use soon after, are not reported; a thread "
+    "that walks a row is PRF001.",
+    mend="",
+    check=check,
+)
