@@ -125,11 +125,17 @@ def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
 
     if around.no_code:
         return made("no_code", f"No code: {around.no_code}")
-    if around.task is None and not _broken(build):
-        return made("no_task", _without_task(build, around.no_task))
+    if not _askable(around.task) and not _broken(build):
+        notes = around.task.notes if around.task else ()
+        return made("no_task", _without_task(build, around.no_task or "; ".join(notes)))
     if around.rejected:
         return made("rejected", f"Rejected: {around.rejected[0]}", honest=False)
     return _without_runs(build, around.no_device)
+
+
+def _askable(task: Task | None) -> bool:
+    """Whether there is a task, and something to run: a problem's own text may be broken."""
+    return task is not None and bool(task.workloads)
 
 
 def _broken(build: Build | None) -> bool:

@@ -19,15 +19,23 @@ _NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-]
 
 
 def choose(
-    sample: Sample, extraction: Extraction, *, task: str | None, tasks_dir: Path | None
+    sample: Sample,
+    extraction: Extraction,
+    *,
+    task: str | None,
+    tasks_dir: Path | None,
+    drafts: bool = True,
 ) -> TaskChoice:
     """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
 
     A task of a problem file or of a prompt comes without workloads (`grader.judge.describe` fills
-    them in). Raises UsageError for an option that names no task.
+    them in); where that fails, asking again with `drafts` false takes built-in tasks only. Raises
+    UsageError for an option that names no task.
     """
     if task is not None:
         return TaskChoice(task=named(task, tasks_dir), how="option", reason=f"--task {task}")
+    if not drafts:
+        tasks_dir, extraction = None, extraction.model_copy(update={"reference": None})
     return (
         _by_hint(sample, tasks_dir)
         or _by_kernelbench_file(sample.kernelbench, tasks_dir)

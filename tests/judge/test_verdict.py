@@ -180,6 +180,13 @@ def test_without_task_code_or_device():
     assert "no compiler" in found.sentence
 
 
+def test_a_task_that_could_not_be_described_is_none():
+    empty = TASK.model_copy(update={"workloads": (), "notes": ("its reference fails",)})
+    found = verdict(task=empty, build=BUILT)
+    assert (found.status, found.compiled) == ("no_task", True)
+    assert "its reference fails" in found.sentence
+
+
 def test_a_weak_task_is_named():
     weak = TASK.model_copy(update={"weak": ("zeros pass",)})
     found = verdict(task=weak, build=BUILT, **seen())

@@ -43,11 +43,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def chosen(*, task=None, tasks_dir=None, reference=None, code=CODE, **more):
+def chosen(*, task=None, tasks_dir=None, reference=None, code=CODE, drafts=True, **more):
     sample = Sample(id="s", origin="s", format="python", text=code, **more)
     submission = Submission(sample="s", code=code, line_map=(), how="")
     extraction = Extraction(submission=submission, reference=reference)
-    return choose(sample, extraction, task=task, tasks_dir=tasks_dir)
+    return choose(sample, extraction, task=task, tasks_dir=tasks_dir, drafts=drafts)
 
 
 def test_an_option_beats_all(folder):
@@ -92,6 +92,7 @@ def test_kernelbench_names(folder):
 def test_a_reference_in_the_prompt():
     found = chosen(reference=PROBLEM)
     assert (found.how, found.task.source) == ("embedded", "embedded")
+    assert chosen(reference=PROBLEM, drafts=False).how == "inferred"
     assert chosen(reference="class Model: pass").how == "inferred"
     assert chosen(reference="not python at all (").how == "inferred"
 

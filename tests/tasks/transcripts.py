@@ -111,8 +111,10 @@ COMPOUNDS: tuple[tuple[str, str, str, str], ...] = (
     (
         "relu_kernel",
         "num_classes",
-        "self.conv1 = nn.Conv2d(3, 64, 7); self.fc = nn.Linear(512, num_classes); "
-        "self.pool = nn.MaxPool2d(2)",
+        (
+            "self.conv1 = nn.Conv2d(3, 64, 7); self.fc = nn.Linear(512, num_classes); "
+            "self.pool = nn.MaxPool2d(2)"
+        ),
         "self.fc(self.pool(self.ext.f(self.conv1(x))))",
     ),
     (
