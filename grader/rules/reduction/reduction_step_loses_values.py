@@ -15,6 +15,7 @@ from grader.rules.reduction.steps import (
     array_of,
     exchanged_value,
     halving_loops,
+    reduces,
     shuffled,
     stores_to,
 )
@@ -42,6 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             for loss in losses(case.walk):
                 if (
                     loss.kind == "some"
+                    and reduces(case, loss)
                     and not any(f for (_, f) in found.values())
                     and not _odd_block(case)
                 ):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.reduction.mends import broadcast
 from grader.rules.reduction.result import result_evidence, settled
+from grader.rules.reduction.steps import reduces
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
@@ -23,7 +24,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if any(case.events("uninit-shared-read")):
             continue
         for loss in losses(case.walk):
-            if loss.uneven:
+            if loss.uneven and reduces(case, loss):
                 found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
     yield from settled(found.values(), result_evidence(context))
 
