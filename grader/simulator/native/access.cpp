@@ -110,6 +110,36 @@ u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
     return changed;
 }
 
+bool ascending(const Addresses& a, u32 bytes, u32 lanes) {
+    u64 next = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u64 at = a.at[std::countr_zero(rest)];
+        if (at < next) return false;
+        next = at + bytes;
+    }
+    return true;
+}
+
+// Carries a store out and tells `race` of it: lanes that may meet at one address go one after the other, so that each
+// is compared with what the one before left there. Returns the lanes that changed memory.
+template <class F> u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, F&& race) {
+    if (!c.races) return scatter_all(c, i, host.at, lanes);
+    if (ascending(host, bytes, lanes)) {
+        const u32 changes = would_change(c, i, host.at, lanes);
+        race(lanes, lanes & ~changes);
+        if (changes) scatter_all(c, i, host.at, lanes);
+        return changes;
+    }
+    u32 changes = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 one = rest & -rest, changed = would_change(c, i, host.at, one);
+        race(one, one & ~changed);
+        scatter_all(c, i, host.at, one);
+        changes |= changed;
+    }
+    return changes;
+}
+
 u32 poison_of_values(const Ctx& c, const Insn& i, u32& from) {
     const u32* list = c.code->lists.data() + i.list;
     u32 bad = 0;
@@ -155,9 +185,7 @@ void store_shared(Ctx& c, const Insn& i, Addresses& a) {
     for (u32 l = 0; l < warp_lanes; ++l) host.at[l] = a.at[l] + u64(c.block->shared);
     u32 bad = 0, from = none;
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
-    if (c.races) race_store(c, i, a, bytes, good, good & ~would_change(c, i, host.at, good));
-    const u32 changed = scatter_all(c, i, host.at, good);
-    c.block->changes += changed != 0;
+    c.block->changes += 0 != racing_store(c, i, host, bytes, good, [&](u32 lanes, u32 same) { race_store(c, i, a, bytes, lanes, same); });
     if (!c.uninit) return;
     u8* init = c.block->shared_init.data();
     for (u32 l = 0; l < warp_lanes; ++l) {
@@ -173,6 +201,7 @@ void load_global(Ctx& c, const Insn& i, Addresses& a) {
     if (c.counting) count_global(c, i, a, bytes, good);
     const u32 bad = c.uninit ? unwritten_global(c, a, bytes, good) : 0;
     ++c.block->global_reads;
+    if (c.races) global_load(c, i, a, bytes, good);
     gather_all(c, i, a.at, good);
     poison_destinations(c, i, bad, origin(Poison::global, i.id));
 }
@@ -185,7 +214,7 @@ void store_global(Ctx& c, const Insn& i, Addresses& a) {
         u32 from = none, bad = poison_of_values(c, i, from) & good;
         if (bad) c.accuse(from, bad, i, Use::store);
     }
-    c.block->changes += scatter_all(c, i, a.at, good) != 0;
+    c.block->changes += 0 != racing_store(c, i, a, bytes, good, [&](u32 lanes, u32 same) { global_store(c, i, a, bytes, lanes, same); });
 }
 
 void load_local(Ctx& c, const Insn& i, Addresses& a) {

@@ -29,6 +29,9 @@ void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same);
 void race_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 void forget_accesses(Block& block);
+void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same);
+void global_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 
 void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);

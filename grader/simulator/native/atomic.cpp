@@ -125,6 +125,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
         }
         good = check_global(c, i, a, i.width, Access::atomic);
         bad &= good;
+        if (c.races) global_atomic(c, i, a, i.width, good);
         ++c.block->global_reads;
     }
     if (bad && (i.mode >> 4 & 15) != atomic_exch) {

@@ -28,7 +28,7 @@ bool Runner::complete_barriers() {
         const u32 there = block_.threads - block_.exited;
         const bool everyone = x.expected == 0 || x.expected >= block_.threads;
         // Threads that are gone count as arrived: that is what the hardware does since Volta.
-        const u32 needed = everyone ? there : x.expected;
+        const u32 needed = x.expected == 0 ? there : x.expected;
         if (x.waiting + x.arrived < needed) continue;
         release(id, everyone);
         any = true;
@@ -57,7 +57,7 @@ void Runner::report_meeting(u32 id, bool everyone) {
                 return;
             }
         }
-    if (everyone && block_.exited && first != none) {
+    if (everyone && block_.barriers[id].expected == 0 && block_.exited && first != none) {
         Event e{Found::barrier_exited, first};
         e.block = block_.number;
         e.thread = first_thread;

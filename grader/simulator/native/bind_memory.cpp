@@ -25,7 +25,7 @@ bool space_of(std::string_view word, Space& space) {
     return true;
 }
 
-void note_granule(Code& code, u8 width) { if (width < code.granule) code.granule = width; }
+void note_granule(u32& granule, u8 width) { if (width < granule) granule = width; }
 
 }  // namespace
 
@@ -95,7 +95,8 @@ bool Binder::bind_memory() {
         case Space::local: insn.klass = store ? Class::store_local : Class::load_local; break;
         default: insn.klass = Class::load_const; break;
     }
-    if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_, insn.width);
+    if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_.granule, insn.width);
+    if (store && (insn.space == Space::global || insn.space == Space::generic)) note_granule(f_.code_.global_granule, insn.width);
     emit(insn);
     return true;
 }
@@ -126,7 +127,7 @@ bool Binder::bind_atomic() {
     if (values == 2) insn.c = source(ops[first + 2], want);
     if (returns && ops[0].kind != Tok::sink) insn.d = destination(ops[0], want, false);
     if (insn.space != Space::shared) f_.code_.has_global_atomics = true;
-    if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_, insn.width);
+    if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_.granule, insn.width);
     if (insn.space != Space::shared && insn.space != Space::global && insn.space != Space::generic) return false;
     emit(insn);
     return true;

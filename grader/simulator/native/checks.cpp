@@ -30,12 +30,16 @@ void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Acc
     Event e{Found::out_of_bounds, i.id};
     e.width = bytes;
     e.detail = u32(how);
-    for (Region* r : map.freed)
-        if (address >= r->base && address < r->end) {
-            e.kind = Found::use_after_free;
-            hint = r;
-        }
-    if (!hint) hint = map.nearest(address);
+    if (!hint) {
+        hint = map.nearest(address);
+        const u64 gap = !hint ? ~u64(0) : address < hint->base ? hint->base - address : address - hint->end;
+        if (gap > 512)
+            for (Region* r : map.freed)
+                if (address >= r->base && address < r->end) {
+                    e.kind = Found::use_after_free;
+                    hint = r;
+                }
+    }
     if (hint) {
         e.region = hint->id;
         e.address = i64(address - hint->base);
@@ -53,15 +57,14 @@ u32 check_each(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how,
         if (!(lanes >> l & 1)) continue;
         Region* r = c.worker->last_region[i.id];
         const u64 at = a.at[l];
-        if (!r || at < r->base || at + bytes > r->end || at + bytes < at) r = c.launch->regions.find(at);
-        if (!r || at + bytes > r->end) {
-            if (r && r != c.worker->last_region[i.id]) c.worker->last_region[i.id] = r;
-            report_outside(c, i, at, bytes, l, how);
-            continue;
-        }
+        if (!r || at < r->base || at >= r->end) r = c.launch->regions.find(at);
+        if (!r) continue;
         c.worker->last_region[i.id] = r;
-        good |= 1u << l;
+        if (r->end - at >= bytes) good |= 1u << l;
     }
+    // Told only now: the lanes that are inside name the region that the others meant.
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (lanes >> l & 1 && !(good >> l & 1)) report_outside(c, i, a.at[l], bytes, l, how);
     return good;
 }
 

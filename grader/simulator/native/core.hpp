@@ -134,6 +134,7 @@ struct Code {
     u32 entry = 0;
     u32 stack_bytes = 0;              // local memory of a thread
     u32 granule = 4;                  // smallest width of a shared access
+    u32 global_granule = 4;           // smallest width of a global store
     bool has_local = false, has_global_atomics = false, uses_dynamic = false;
 };
 
@@ -208,6 +209,7 @@ struct Block {
     u32 exited = 0;
     u64 changes = 0;       // stores that changed memory
     u64 global_reads = 0;
+    bool fenced = false;   // a thread has executed a fence
 };
 
 // ---------------------------------------------------------------- regions
@@ -220,7 +222,11 @@ struct Region {
     u8* init = nullptr;  // one byte a byte; null: all initialised
     std::string name;
     std::atomic<u64> written{0};
+    std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
+    size_t cell_bytes = 0;
 };
+void forget_writers(Region& region);
+void drop_writers(Region& region);
 
 // Regions as a launch sees them: sorted, fixed while it runs.
 struct RegionMap {

@@ -186,6 +186,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     for (size_t k = 0; k < f->parameters.size(); ++k)
         if (args && args[k]) std::memcpy(l.parameters.data() + f->parameters[k].offset, args[k], f->parameters[k].size);
     l.regions = snapshot_regions();
+    for (Region* r : l.regions.sorted) forget_writers(*r);
     ParameterRegion parameters(l);
 
     // Atomics on global memory tie blocks together: one thread keeps results the same from run to run.

@@ -36,7 +36,7 @@ struct Tracker {
         const Block& b = *c.block;
         const Warp& w = b.warps[other / warp_lanes];
         const bool moved_on = (w.sync_epoch[other_lane] & 0x3fff) > s.warp_epoch();
-        if (w.index == c.warp->index) return moved_on && (c.warp->sync_epoch[lane] & 0x3fff) > s.warp_epoch();
+        if (w.index == c.warp->index) return moved_on && ((c.warp->sync_epoch[lane] & 0x3fff) > s.warp_epoch() || c.warp->fence_epoch[lane] == b.epoch);
         if (b.seen[c.warp->index * b.warps.size() + w.index] > s.epoch()) return true;
         return moved_on && c.warp->fence_epoch[lane] == b.epoch;
     }
@@ -53,10 +53,19 @@ struct Tracker {
         if (s.insn() < c.code->insns.size()) {
             const Insn& before = c.code->insns[s.insn()];
             if (i.flags & strong && before.flags & strong) return;
-            if ((i.flags & (volatile_ | strong)) && (before.flags & (volatile_ | strong))) e.kind = Found::race_volatile;
+            if ((i.flags & (volatile_ | strong)) && (before.flags & (volatile_ | strong))) {
+                if (releases(s, lane, kind)) return;
+                e.kind = Found::race_volatile;
+            }
         }
         e.address = 0;
         c.report(e, lane);
+    }
+    // A volatile write after a fence is a flag that others wait for on purpose.
+    bool releases(Stamp s, u32 lane, Conflict kind) const {
+        const Warp& other = c.block->warps[s.thread() / warp_lanes];
+        const u32 fenced = kind == Conflict::write_read ? other.fence_epoch[s.thread() % warp_lanes] : c.warp->fence_epoch[lane];
+        return fenced == c.block->epoch;
     }
     void note_reader(Cell& x, u32 lane) const {
         const u64 now = stamp(lane);

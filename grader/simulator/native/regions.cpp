@@ -17,6 +17,7 @@ u8* shadow(u64 size) {
 void drop_shadow(Region& r) {
     if (r.init) munmap(r.init, r.end > r.base ? r.end - r.base : 1);
     r.init = nullptr;
+    drop_writers(r);
 }
 
 struct Registry {
@@ -58,6 +59,7 @@ RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind
         const Region& r = *here->second;
         if (r.end > base || r.base == base) reg.retire(here);
     }
+    std::erase_if(reg.freed, [&](const auto& old) { return old->base < base + size && old->end > base; });
     auto r = std::make_unique<Region>();
     r->base = base;
     r->end = base + size;

@@ -102,7 +102,7 @@ private:
     }
     std::string other(const Event& e, const Place& p) const {
         if (e.other == none && e.other_thread == none) return "null";
-        return "{\"file\":" + quoted(p.file) + ",\"line\":" + number(u64(p.line)) + ",\"frames\":" + p.frames + ",\"block\":" + block(e.block) +
+        return "{\"file\":" + quoted(p.file) + ",\"line\":" + number(u64(p.line)) + ",\"frames\":" + p.frames + ",\"block\":" + block(e.extent && e.kind == Found::global_race ? e.other_block : e.block) +
                ",\"thread\":" + thread(e.other_thread) + ",\"what\":" + quoted(role(e)) + "}";
     }
     static std::string role(const Event& e) {

@@ -48,6 +48,7 @@ void Runner::prepare(u64 number) {
     b.seen.assign(size_t(warps) * warps, 0);
     b.barriers = {};
     b.changes = b.global_reads = 0;
+    b.fenced = false;
     if (code_.has_local) std::memset(b.local_init, 0, b.local_bytes);
     for (u32 k = 0; k < warps; ++k) {
         Warp& w = b.warps[k];
@@ -87,7 +88,7 @@ void Runner::prepare(u64 number) {
     c_.launch = &launch_;
     c_.code = &code_;
     c_.block = &b;
-    c_.races = launch_.options.check_races && !code_.shared.empty() && b.threads <= 1024;
+    c_.races = launch_.options.check_races;
     c_.uninit = launch_.options.check_uninitialised;
     c_.counting = launch_.options.count_lines;
     c_.base[1] = const_cast<u32*>(code_.constants.data());

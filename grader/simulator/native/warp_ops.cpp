@@ -148,6 +148,7 @@ void run_warp_barrier(Ctx& c, const Insn& i) {
 }
 
 void run_fence(Ctx& c, const Insn&) {
+    c.block->fenced = true;
     for (u32 l = 0; l < warp_lanes; ++l)
         if (c.mask >> l & 1) {
             ++c.warp->sync_epoch[l];

@@ -164,3 +164,39 @@ extern "C" __global__ void wide_index(const float* x, float* y, long long n) {
     size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
     y[n - 1 - i] = x[i];
 }
+
+//! launch same_value_global grid=4 block=64 in:f4:64 out:f4:1 5
+//! check a1[0] == 5
+extern "C" __global__ void same_value_global(const float* x, float* y, int n) { if (x[threadIdx.x] < 100.f) y[0] = n; }
+
+//! launch same_value_shared grid=1 block=64 in:f4:64 out:f4:64 5
+//! check np.allclose(a1, a0 + 5)
+extern "C" __global__ void same_value_shared(const float* x, float* y, int n) {
+    __shared__ int five;
+    if (x[threadIdx.x] < 100.f) five = n;
+    __syncthreads();
+    y[threadIdx.x] = x[threadIdx.x] + five;
+}
+
+//! launch in_place grid=4 block=64 zero:f4:256
+//! check np.array_equal(a0, np.arange(256) + 1)
+extern "C" __global__ void in_place(float* y) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    y[i] = i;
+    y[i] += 1;
+}
+
+//! launch half_outputs grid=2 block=64 in:f4:128 out:u2:128
+extern "C" __global__ void half_outputs(const float* x, unsigned short* y) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    y[i] = (unsigned short)(int)x[i];
+}
+
+//! launch scratch_in_block grid=2 block=64 in:f4:128 zero:f4:128 out:f4:128
+//! check np.array_equal(a2.reshape(2, 64), a0.reshape(2, 64)[:, ::-1])
+extern "C" __global__ void scratch_in_block(const float* x, float* tmp, float* y) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    tmp[i] = x[i];
+    __syncthreads();
+    y[i] = tmp[blockIdx.x * 64 + 63 - threadIdx.x];
+}

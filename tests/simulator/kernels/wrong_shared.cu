@@ -133,10 +133,10 @@ extern "C" __global__ void unwritten_index(const float* x, float* y) {
     y[threadIdx.x] = x[at[threadIdx.x] & 31];  // expect: uninit-shared-read
 }
 
-//! launch unwritten_branch grid=1 block=32 out:f4:32
-extern "C" __global__ void unwritten_branch(float* y) {
+//! launch unwritten_branch grid=1 block=32 out:f4:32 9
+extern "C" __global__ void unwritten_branch(float* y, int n) {
     __shared__ int flag;
-    if (threadIdx.x == 40) flag = 1;
+    if (threadIdx.x == 40) flag = n;
     __syncthreads();
     y[threadIdx.x] = 0;
     if (flag > 3) {  // expect: uninit-shared-read

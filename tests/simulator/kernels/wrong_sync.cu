@@ -103,7 +103,7 @@ extern "C" __global__ void failing_assert(const float* x, float* y) {
 
 //! launch uninit_local grid=1 block=32 in:i4:32 out:f4:32 status=ok
 extern "C" __global__ void uninit_local(const int* x, float* y) {
-    float v[8];
-    for (int k = 0; k < 4; ++k) v[x[k] & 3] = k;
-    y[threadIdx.x] = v[x[threadIdx.x] & 3 | 4];  // expect: uninit-local-read
+    float v[16];
+    for (int k = 0; k < 4; ++k) v[x[k] & 15] = x[k];
+    y[threadIdx.x] = v[x[threadIdx.x] & 15];  // expect: uninit-local-read
 }

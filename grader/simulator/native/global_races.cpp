@@ -1,0 +1,128 @@
+// Races in global memory: each granule remembers its last plain writer of this launch.
+//
+// Bounded on purpose: readers are not remembered, so what is found is a read or write of something that another
+// thread wrote before, with no barrier (same block) and no fence (other blocks) between. Blocks run in
+// order here, so a lost update between blocks would not show in the values: only this tells of it.
+#include <sys/mman.h>
+
+#include "access.hpp"
+
+namespace kgsim {
+namespace {
+
+constexpr u64 largest = u64(1) << 28;  // regions beyond are not watched
+constexpr u32 insn_bits = 20, many_writers = (1u << insn_bits) - 1;
+
+// Block 20 bits, thread 10, block epoch 14, instruction 20; never zero, as epochs start at 1.
+struct Mark {
+    u64 word;
+    u32 block() const { return u32(word >> 44); }
+    u32 thread() const { return u32(word >> 34) & 1023; }
+    u32 epoch() const { return u32(word >> 20) & 0x3fff; }
+    u32 insn() const { return u32(word) & many_writers; }
+};
+
+u64* cells_of(Ctx& c, Region& r, bool make) {
+    u64* cells = r.cells.load(std::memory_order_acquire);
+    if (cells || !make || r.end - r.base > largest || !c.code->global_granule) return cells;
+    static std::mutex lock;
+    std::lock_guard guard(lock);
+    if ((cells = r.cells.load())) return cells;
+    const size_t bytes = size_t(r.end - r.base + 16) * 8;  // for the finest granule; untouched pages cost nothing
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    r.cell_bytes = bytes;
+    r.cells.store(static_cast<u64*>(p), std::memory_order_release);
+    return static_cast<u64*>(p);
+}
+
+struct Watch {
+    Ctx& c;
+    const Insn& i;
+    const u32 block, epoch, insn;
+
+    Watch(Ctx& ctx, const Insn& in)
+        : c(ctx), i(in), block(u32(ctx.block->number) & 0xfffff), epoch(ctx.block->epoch & 0x3fff ? ctx.block->epoch & 0x3fff : 1),
+          insn(in.id < many_writers ? in.id : many_writers - 1) {}
+
+    u64 mark(u32 lane) const { return u64(block) << 44 | u64(c.thread(lane)) << 34 | u64(epoch) << 20 | insn; }
+    // Whether something orders the writer before this lane's access.
+    bool ordered(Mark m, u32 lane) const {
+        if (m.block() != block) return c.block->fenced;
+        const u32 t = c.thread(lane);
+        if (m.thread() == t || m.epoch() != epoch || c.warp->fence_epoch[lane] == c.block->epoch) return true;
+        const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;
+        return same_warp ? c.warp->sync_epoch[lane] > 0 : c.block->full_epoch != c.block->epoch;
+    }
+    void report(Mark m, u32 lane, Conflict kind) const {
+        if (i.flags & strong) return;
+        Event e{Found::global_race, i.id, m.insn() == many_writers ? i.id : m.insn()};
+        e.other_thread = m.thread();
+        e.other_block = c.block->number - block + m.block();
+        e.extent = m.block() != block;
+        e.detail = u32(kind);
+        c.report(e, lane);
+    }
+};
+
+template <class F> void each(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, bool make, F&& f) {
+    const int shift = std::countr_zero(u32(c.code->global_granule));
+    Region* r = c.worker->last_region[i.id];
+    u64* cells = nullptr;
+    const Region* of = nullptr;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
+        if (!r || a.at[l] < r->base || a.at[l] >= r->end) r = c.launch->regions.find(a.at[l]);
+        if (!r) continue;
+        if (of != r) {
+            cells = cells_of(c, *r, make);
+            of = r;
+        }
+        if (!cells) continue;
+        const u64 first = (a.at[l] - r->base) >> shift, last = (a.at[l] + bytes - 1 - r->base) >> shift;
+        for (u64 k = first; k <= last; ++k) f(std::atomic_ref<u64>(cells[k]), l);
+    }
+}
+
+}  // namespace
+
+void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    const Watch w(c, i);
+    each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
+        const Mark m{cell.load(std::memory_order_relaxed)};
+        if (m.word && m.insn() != many_writers && !w.ordered(m, l)) w.report(m, l, Conflict::write_read);
+    });
+}
+
+void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same) {
+    const Watch w(c, i);
+    each(c, i, a, bytes, lanes, true, [&](std::atomic_ref<u64> cell, u32 l) {
+        const Mark m{cell.load(std::memory_order_relaxed)};
+        const u64 mine = w.mark(l);
+        if (m.word && !w.ordered(m, l)) {
+            if (same >> l & 1) {
+                cell.store(m.word | many_writers, std::memory_order_relaxed);
+                return;
+            }
+            w.report(m, l, Conflict::write_write);
+        }
+        cell.store(mine, std::memory_order_relaxed);
+    });
+}
+
+void global_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    const Watch w(c, i);
+    each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
+        const Mark m{cell.load(std::memory_order_relaxed)};
+        if (m.word && !w.ordered(m, l)) w.report(m, l, Conflict::plain_atomic);
+    });
+}
+
+void forget_writers(Region& r) {
+    if (u64* cells = r.cells.load()) madvise(cells, r.cell_bytes, MADV_DONTNEED);
+}
+void drop_writers(Region& r) {
+    if (u64* cells = r.cells.exchange(nullptr)) munmap(cells, r.cell_bytes);
+}
+
+}  // namespace kgsim
