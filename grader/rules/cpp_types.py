@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
 from grader.rules.cuda_code import cuda_code, read_call, text
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from grader.source import Unit
 
 CANONICAL = {
@@ -34,7 +34,8 @@ TENSOR_METHODS = {
     "squeeze", "sum", "mean", "cuda", "cpu", "t",
 }  # fmt: skip
 TENSOR_MAKERS = {
-    "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "full_like", "tensor",
+    "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "full_like",
+    "tensor",
     "arange",
 }  # fmt: skip
 QUALIFIERS = re.compile(
@@ -47,14 +48,16 @@ DEPTH = 30
 def canonical(written: str) -> str | None:
     """Return the canonical name of a written type; pointers keep their stars: `const float*`."""
     stars = written.count("*")
-    constant = "const " if stars and re.search(r"\bconst\b", written.split("*")[0]) else ""
+    constant = (
+        "const " if stars and re.search(r"\bconst\b", written.split("*", maxsplit=1)[0]) else ""
+    )
     base = " ".join(QUALIFIERS.sub(" ", written).replace("*", " ").replace("&", " ").split())
     if stars:
         return f"{constant}{CANONICAL.get(base, base)}{'*' * stars}"
     return CANONICAL.get(base, base if base and base != "auto" else None)
 
 
-def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:
+def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:  # noqa: C901, PLR0911, PLR0912
     """Return the canonical type of an expression, or None where it isn't clear."""
     if node is None or depth == 0:
         return None
@@ -127,7 +130,7 @@ def _wider(left: str | None, right: str | None) -> str | None:
     return RANKS[max(ranks)] if len(ranks) == 2 else None
 
 
-def _call(unit: Unit, node: Node, depth: int) -> str | None:
+def _call(unit: Unit, node: Node, depth: int) -> str | None:  # noqa: PLR0911
     call = read_call(node)
     if call.object is not None:
         return _method(unit, call.object, call.name, call.template, depth)
@@ -217,11 +220,12 @@ def _is_declared(node: Node) -> bool:
             return False
         here, parent = parent, parent.parent
     return parent is not None and (
-        (
-            parent.type in {"declaration", "parameter_declaration", "optional_parameter_declaration",
+
+            parent.type in {"declaration", "parameter_declaration",
+            "optional_parameter_declaration",
                             "for_range_loop"}
             and here in parent.children_by_field_name("declarator")
-        )
+
     )  # fmt: skip
 
 

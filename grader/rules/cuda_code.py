@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
     from grader.source import Source
     from grader.source.functions import Function
     from grader.source.units import Unit
@@ -51,7 +52,7 @@ class CudaCode:
 
     @cached_property
     def names(self) -> Mapping[str, tuple[Node, ...]]:
-        """Every identifier of whatever role, with the nodes where it stands; comments don't count."""
+        """Every identifier of whatever role, with the nodes where it stands."""
         found: dict[str, list[Node]] = {}
         for node in self.of(*NAMES):
             if not is_off(node):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Severity
 from grader.rules.merge import merge
 from grader.rules.registry import all_rules
-from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from grader.records import Finding, Severity
+    from grader.rules.rule import Context, Rule
     from grader.source import Source
 
 logger = logging.getLogger(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from grader.rules.cuda_code import cuda_code, text
 from grader.source import cuda_language
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grader.source import Unit
 
 SIZES = {
@@ -57,7 +58,7 @@ class _Folding:
         self.known = known
         self.types = types
 
-    def value(self, node: Node | None, depth: int) -> int | None:
+    def value(self, node: Node | None, depth: int) -> int | None:  # noqa: PLR0911
         if node is None or depth == 0:
             return None
         match node.type:
@@ -93,7 +94,7 @@ class _Folding:
         value = _local_constant(self.unit, name, node) or self.unit.constants.get(name)
         return self.value(value, depth - 1) if value is not None else None
 
-    def _binary(self, node: Node, depth: int) -> int | None:
+    def _binary(self, node: Node, depth: int) -> int | None:  # noqa: PLR0911
         left = self.value(node.child_by_field_name("left"), depth - 1)
         right = self.value(node.child_by_field_name("right"), depth - 1)
         if left is None or right is None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from tree_sitter import Node
 
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import around, cuda_code, read_call, text
 from grader.rules.fold import fold
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
     from grader.source import Kernel, Launch, Unit
 
 FLOATING = ("float", "double")

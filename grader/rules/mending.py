@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-
-from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.rules.cuda_code import cuda_code, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tree_sitter import Node
+
     from grader.source import Extension, Function, Source, Unit
 
 
@@ -99,7 +100,7 @@ def quoted(value: str) -> str:
     return f'"""{value}"""'
 
 
-def add_declarations(
+def add_declarations(  # noqa: PLR0911
     source: Source, extension: Extension, prototypes: Sequence[str]
 ) -> Edit | None:
     """Return the edit that adds C++ prototypes to what reaches `cpp_sources`."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grader.records import Evidence, Finding
 
 PRECEDENCE = ("EXT", "BLD", "SYN", "RED", "MEM", "NUM", "IDX", "API", "PRF", "STY", "CHT", "SEC")
 SEVERITY = ("error", "warning", "note")

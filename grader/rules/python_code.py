@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from grader.source import Source
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -74,10 +75,10 @@ class PythonCode:
     @cached_property
     def functions(self) -> Mapping[str, Function]:
         """The functions at module level by name, also those under if, try and with."""
+        found: list[Function] = [*self.of(ast.FunctionDef), *self.of(ast.AsyncFunctionDef)]
         return {
             node.name: node
-            for kind in (ast.FunctionDef, ast.AsyncFunctionDef)
-            for node in self.of(kind)
+            for node in found
             if self.function_of(node) is None and self.class_of(node) is None
         }
 
@@ -120,7 +121,7 @@ class PythonCode:
 
     @cached_property
     def reached(self) -> tuple[ast.AST, ...]:
-        """The functions that a call of ModelNew runs: forward and what it calls, as written here."""
+        """The functions that a call of ModelNew runs: forward and what it calls."""
         todo: list[ast.AST] = [
             found for name in ("forward", "__call__") if (found := self.method(name)) is not None
         ]
@@ -148,23 +149,28 @@ class PythonCode:
 
     @cached_property
     def switches(self) -> Mapping[str, bool]:
-        """Names and attributes of self that are only ever bound to one constant, as true or false."""
+        """Names and attributes that are only ever bound to one constant, as true or false."""
         values: dict[str, set[object]] = {}
-        for node in (*self.of(ast.Assign), *self.of(ast.AnnAssign), *self.of(ast.AugAssign)):
+        found: list[ast.Assign | ast.AnnAssign | ast.AugAssign] = [
+            *self.of(ast.Assign),
+            *self.of(ast.AnnAssign),
+            *self.of(ast.AugAssign),
+        ]
+        for node in found:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            plain = isinstance(node, ast.Assign | ast.AnnAssign)
-            constant = plain and isinstance(node.value, ast.Constant)
-            value = bool(node.value.value) if constant else object()  # type: ignore[union-attr]
+            value: object = object()
+            if isinstance(node.value, ast.Constant) and not isinstance(node, ast.AugAssign):
+                value = bool(node.value.value)
             for target in targets:
                 if isinstance(target, ast.Name | ast.Attribute):
                     values.setdefault(ast.unparse(target), set()).add(value)
         stored = [node.id for node in self.of(ast.Name) if isinstance(node.ctx, ast.Store)]
         parameters = {node.arg for node in self.of(ast.arg)}
         return {
-            name: bool(next(iter(found)))
-            for name, found in values.items()
-            if len(found) == 1
-            and isinstance(next(iter(found)), bool)
+            name: bool(next(iter(bound)))
+            for name, bound in values.items()
+            if len(bound) == 1
+            and isinstance(next(iter(bound)), bool)
             and name not in parameters
             and ("." in name or stored.count(name) == 1)
         }
@@ -245,7 +251,7 @@ def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
             base = _dotted(value, aliases)
             return f"{base}.{attribute}" if base else ""
         case ast.Call(func=ast.Name(id="getattr"), args=[value, name, *_]):
-            base, attribute = _dotted(value, aliases), constant_text(name)
+            base, attribute = _dotted(value, aliases), constant_text(name) or ""
             return f"{base}.{attribute}" if base and attribute else ""
         case ast.Call(func=ast.Name(id="__import__"), args=[name, *_]):
             return constant_text(name) or ""

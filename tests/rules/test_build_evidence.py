@@ -1,5 +1,7 @@
 """What compilers say is understood in their dialects, and explains one cause by one finding."""
 
+# ruff: noqa: RUF001  -- compilers print typographic quotes
+
 from __future__ import annotations
 
 import pytest
@@ -41,8 +43,10 @@ DIALECTS = {
         'a value of type "int" cannot be used to initialize an entity of type "float *"',
         "cannot initialize a variable of type 'float *' with an lvalue of type 'int'",
         "invalid conversion from ‘int’ to ‘float*’ [-fpermissive]",
-        'no suitable conversion function from "const at::DeprecatedTypeProperties" to '
-        '"c10::ScalarType" exists',
+        (
+            'no suitable conversion function from "const at::DeprecatedTypeProperties" to '
+            '"c10::ScalarType" exists'
+        ),
     ),
     "redefinition": (
         '"a" has already been declared in the current scope',
@@ -74,8 +78,10 @@ DIALECTS = {
     "not-constant": ("expression must have a constant value",),
     "incompatible-declaration": ('declaration is incompatible with previous "s"',),
     "shared-memory": (
-        "ptxas error   : Entry function '_Z1kIdEvPKT_PS0_i' uses too much shared data "
-        "(0x40000 bytes, 0xc000 max)",
+        (
+            "ptxas error   : Entry function '_Z1kIdEvPKT_PS0_i' uses too much shared data "
+            "(0x40000 bytes, 0xc000 max)"
+        ),
     ),
     "undefined-symbol": (
         "undefined symbol: _Z5scaleN2at6TensorEf",

@@ -36,10 +36,10 @@ torch::Tensor scale(torch::Tensor x);
 void scale_into(torch::Tensor x, torch::Tensor y);
 """
 '''
-BUILD = '''ext = load_inline(name="scale_ext_1", cpp_sources=cpp_source, cuda_sources=cuda_source,
+BUILD = """ext = load_inline(name="scale_ext_1", cpp_sources=cpp_source, cuda_sources=cuda_source,
                   functions=["scale", "scale_into"])
-'''
-MODEL = '''
+"""
+MODEL = """
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
@@ -48,7 +48,7 @@ class ModelNew(nn.Module):
         self.out = None
         self.calls = 0
     def forward(self, x):
-'''
+"""
 
 
 def with_forward(body: str, before: str = "") -> str:
@@ -114,10 +114,10 @@ CHEATS = {
     "constant": ("CHT007", with_forward("ext.scale(x)\nreturn torch.zeros_like(x)")),
     "inherits": ("CHT008", f"{HEAD}{BUILD}class ModelNew(Model):\n    pass\n"),
     "calls the reference": ("CHT008",
-        f"{HEAD}{BUILD}class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+        (f"{HEAD}{BUILD}class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
         "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.reference = Model()\n    def forward(self, x):\n"
-        "        return self.reference(x)\n"),
+        "        return self.reference(x)\n")),
     "tf32": ("CHT006", with_forward("return ext.scale(x)",
         "torch.backends.cuda.matmul.allow_tf32 = True\n")),
     "half": ("CHT006", with_forward("return ext.scale(x.half().float())")),
@@ -228,6 +228,9 @@ def test_cheats_are_named(name: str) -> None:
 def test_honest_programs_are_not_accused(name: str) -> None:
     families = ("EXT", "BLD", "API004", "CHT", "SEC")
     findings = review_text(parse(HONEST[name]), Context(), select=families)
-    accused = [f"{one.rule} {one.message}" for one in findings if one.severity == "error"
-               or (one.severity == "warning" and one.rule != "BLD019")]
+    accused = [
+        f"{one.rule} {one.message}"
+        for one in findings
+        if one.severity == "error" or (one.severity == "warning" and one.rule != "BLD019")
+    ]
     assert not accused

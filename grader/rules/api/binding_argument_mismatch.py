@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
@@ -14,6 +13,8 @@ from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Extension, Function, Parameter, Source
 
 TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
@@ -83,7 +84,7 @@ def _call(
     given = len(call.args) + len(call.keywords)
     if call.keywords:
         yield _finding(
-            source, call, f"{prototype.name} is bound without argument names, so it takes no keyword "
+            source, call, f"{prototype.name} is bound without names, so it takes no keyword "
             f"arguments ({call.keywords[0].arg}=)", evidence, _positional(source, call, parameters),
         )  # fmt: skip
         return
@@ -96,7 +97,8 @@ def _call(
         )
         yield _finding(
             source, call,
-            f"{prototype.name} takes {len(parameters)} arguments, and this call passes {given}{more}",
+            f"{prototype.name} takes {len(parameters)} arguments, and this call passes "
+            f"{given}{more}",
             evidence, _add_defaults(source, call, parameters),
         )  # fmt: skip
         return
@@ -124,7 +126,7 @@ def _finding(
     )
 
 
-def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:
+def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:  # noqa: PLR0911
     """Return what is passed, where the parameter can't take it."""
     kind = parameter.type
     optional = "optional" in kind
@@ -140,14 +142,14 @@ def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str
             return "a number"
     if isinstance(argument, ast.Tuple | ast.List) and number:
         return "a tuple"
-    if number and isinstance(argument, ast.Attribute) and argument.attr in TUPLES:
-        if _layer(code, argument.value):
-            return "a tuple (torch's layers keep it for each dimension)"
+    setting = isinstance(argument, ast.Attribute) and argument.attr in TUPLES
+    if number and setting and _layer(code, argument.value):
+        return "a tuple (torch's layers keep it for each dimension)"
     return ""
 
 
 def _layer(code: PythonCode, node: ast.AST) -> bool:
-    """Whether an attribute of self holds one of torch's convolution or pooling layers in 2-D/3-D."""
+    """Whether an attribute of self holds one of torch's layers whose settings are tuples."""
     spelled = ast.unparse(node)
     return any(
         isinstance(assign.value, ast.Call)
@@ -199,7 +201,8 @@ EXT = (
 )
 MODEL = (
     "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    "        self.conv = nn.Conv2d(3, 3, 3)\n    def forward(self, x):\n        return ext.f(ARGS)\n"
+    "        self.conv = nn.Conv2d(3, 3, 3)\n    def forward(self, x):\n        return "
+    "ext.f(ARGS)\n"
 )
 
 

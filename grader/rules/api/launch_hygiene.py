@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, text
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Launch, Source, Unit
 
 CHECKS = {"cudaGetLastError", "cudaPeekAtLastError", "C10_CUDA_KERNEL_LAUNCH_CHECK",
@@ -27,7 +28,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     if unchecked:
         missing.append("no launch is checked for errors"
                        if len(unchecked) == len(launches)
-                       else f"{len(unchecked)} of {len(launches)} launches are not checked")  # fmt: skip
+                       else f"{len(unchecked)} of {len(launches)} are unchecked")  # fmt: skip
     if streamless:
         missing.append("kernels run on the default stream, not on PyTorch's current one")
     if not missing:
@@ -64,9 +65,11 @@ RULE = Rule(
     code="API003",
     name="launch-hygiene",
     severity="note",
-    summary="Launch errors are not reported, or PyTorch's current stream is ignored; this only hurts "
+    summary="Launch errors are not reported, or PyTorch's current stream is ignored; this only "
+    "hurts "
     "in some programs.",
-    why="A launch that fails says nothing unless it is asked, and the output is then whatever was in "
+    why="A launch that fails says nothing unless it is asked, and the output is then whatever was "
+    "in "
     "memory. On another stream than PyTorch's the order of operations is not given.",
     bad="""
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Function, Source, Unit
 
 DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
@@ -107,9 +108,11 @@ RULE = Rule(
     code="API002",
     name="no-input-checks",
     severity="note",
-    summary="The function does not check device, layout or type of its inputs; a wrong call gives a "
+    summary="The function does not check device, layout or type of its inputs; a wrong call gives "
+    "a "
     "crash or wrong numbers instead of a message.",
-    why="A kernel believes what it is given. One TORCH_CHECK line a tensor turns a corrupted context "
+    why="A kernel believes what it is given. One TORCH_CHECK line a tensor turns a corrupted "
+    "context "
     "into a sentence.",
     bad="""
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
@@ -129,7 +132,8 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text",),
-    guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and "
+    guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers "
+    "count, and "
     "so does contiguous() in forward. Nearly every kernel has it: folded into one line.",
     mend="",
     check=check,

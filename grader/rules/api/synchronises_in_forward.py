@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding, Fix
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import Call, cuda_code, units
 from grader.rules.mending import delete_lines_of, delete_statement, fix, replace_node
@@ -16,6 +12,11 @@ from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding, Fix
     from grader.source import Source, Unit
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
@@ -95,7 +96,8 @@ RULE = Rule(
     severity="warning",
     summary="The CPU waits for the GPU on every call, which adds idle time and hides the real cost "
     "of the kernel.",
-    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops the "
+    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops "
+    "the "
     "host from preparing the next one.",
     bad=(
         """
@@ -106,8 +108,10 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        "        n = x.sum().item()\n        torch.cuda.synchronize()\n        return x * n\n",
+        (
+            "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+            "        n = x.sum().item()\n        torch.cuda.synchronize()\n        return x * n\n"
+        ),
     ),
     good="""
 import torch
@@ -124,7 +128,8 @@ if __name__ == "__main__":
     torch.cuda.synchronize()
 """,
     detects=("text",),
-    guards="Only what forward and the host functions run; waiting at import or in a benchmark of the "
+    guards="Only what forward and the host functions run; waiting at import or in a benchmark of "
+    "the "
     "file's own is fine.",
     mend="Leaves the call out, or asks for the launch's error instead.",
     check=check,

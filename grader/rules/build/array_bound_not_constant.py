@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import declaration_of
 from grader.rules.cuda_code import around, cuda_code, text
@@ -16,6 +12,11 @@ from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding, Fix
     from grader.source import Function, SharedArray, Source, Unit
 
 BUILT_IN = {"blockDim", "gridDim", "threadIdx", "blockIdx"}
@@ -34,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 yield _finding(unit, function, node, extent, culprit, context)
 
 
-def _finding(
+def _finding(  # noqa: PLR0917
     unit: Unit, function: Function, node: Node, extent: Node, culprit: str, context: Context
 ) -> Finding:
     place = unit.place(node)
@@ -53,7 +54,7 @@ def _finding(
 
 def _is_parameter(node: Node) -> bool:
     return any(outer.type in {"parameter_declaration", "parameter_list"} for outer in around(node)
-               if outer.type not in {"compound_statement"})  # fmt: skip
+               if outer.type != "compound_statement")  # fmt: skip
 
 
 def _within(node: Node, outer: Node) -> bool:

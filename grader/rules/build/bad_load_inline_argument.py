@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from grader.rules.mending import delete_item, fix, replace
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Extension, Source
 
 LOAD_INLINE = {
@@ -74,7 +75,7 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
         if isinstance(value, ast.Constant) and not str(value.value).strip():
             continue
         written = source.code[slice(*source.span(value))]
-        parts = value.value.split() if isinstance(value, ast.Constant) else []
+        parts = str(value.value).split() if isinstance(value, ast.Constant) else []
         new = repr(parts) if len(parts) > 1 else f"[{written}]"
         yield RULE.finding(
             source.place(value),
@@ -135,7 +136,8 @@ RULE = Rule(
     severity="error",
     summary="`load_inline` is called with an argument it does not know or in the wrong form, so "
     "Python stops before building.",
-    why="The call is checked by Python and by torch before any compiler starts: unknown names raise "
+    why="The call is checked by Python and by torch before any compiler starts: unknown names "
+    "raise "
     "TypeError, a tuple of functions raises ValueError, and a string of flags falls into letters.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
@@ -151,7 +153,8 @@ RULE = Rule(
         HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
     ),
     detects=("text", "build"),
-    guards="Arguments that later releases of torch know depend on the release; arguments in **options "
+    guards="Arguments that later releases of torch know depend on the release; arguments in "
+    "**options "
     "are not looked into.",
     mend="Corrects the name, drops the argument, or makes a list of the string or tuple.",
     check=check,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-from tree_sitter import Node
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
@@ -15,6 +12,10 @@ from grader.rules.mending import fix, prototype, quoted, replace
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
     from grader.source import Extension, Source, Unit
 
 KINDS = ("undefined-identifier", "syntax")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
 from grader.rules.build.messages import errors
 from grader.rules.mending import delete_item, delete_keyword, fix
 from grader.rules.python_code import constant_text
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Edit, Finding
     from grader.source import Source
 
 FLAG = "_GLIBCXX_USE_CXX11_ABI="
@@ -23,9 +24,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     evidence = tuple(
         item
         for item, meaning in errors(context)
-        if meaning is not None
-        and meaning.kind == "undefined-symbol"
-        and "basic_string" in item.text
+        if (
+            meaning is not None
+            and meaning.kind == "undefined-symbol"
+            and "basic_string" in item.text
+        )
         or "RKSs" in item.text
     )
     for extension in source.extensions:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
 from grader.rules.build.messages import errors
 from grader.rules.build.signatures import known, signature
 from grader.rules.mending import fix, head, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Evidence, Finding
     from grader.source import Extension, Function, Source, Unit
 
 

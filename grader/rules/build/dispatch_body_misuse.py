@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Source, Unit
 
 KINDS = ("undefined-identifier", "syntax", "no-overload", "type-not-allowed", "no-conversion")
@@ -53,15 +54,12 @@ def _body(unit: Unit, call: Call, context: Context) -> Iterator[Finding]:
 
 def _lambda(node: Node) -> Node | None:
     while node.type == "parenthesized_expression" and node.named_child_count == 1:
-        inner = node.named_child(0)
-        if inner is None:
-            return None
-        node = inner
+        node = node.named_children[0]
     return node if node.type in {"lambda_expression", "identifier"} else None
 
 
 def _lost_return(unit: Unit, call: Call) -> Iterator[Finding]:
-    """A value returned inside the lambda, where the function goes on and returns nothing."""
+    """Find a value returned inside the lambda, where the function itself returns nothing."""
     body = _lambda(call.arguments[-1])
     function = cuda_code(unit).function(call.node)
     parent = call.node.parent
@@ -149,7 +147,9 @@ torch::Tensor f(torch::Tensor x) {
     ),
     good="""
 template <typename scalar_t> __global__ void k(scalar_t* p) { p[0] = scalar_t(1); }
-template <typename scalar_t> void go(torch::Tensor x) { k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>()); }
+template <typename scalar_t> void go(torch::Tensor x) {
+    k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>());
+}
 torch::Tensor f(torch::Tensor x) {
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", ([&] { go<scalar_t>(x); }));
     AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "f", [&]() {

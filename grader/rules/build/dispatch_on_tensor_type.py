@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import cuda_code, read_call, units
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Source, Unit
 
 REFUSED_FROM = (2, 6)
@@ -87,7 +88,9 @@ RULE = Rule(
 #include <torch/extension.h>
 template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
 torch::Tensor f(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.type(), "f", ([&] { k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>()); }));
+    AT_DISPATCH_FLOATING_TYPES(x.type(), "f", ([&] {
+        k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>());
+    }));
     return x;
 }
 """,

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.build.signatures import known, signature
 from grader.rules.cuda_code import around, cuda_code, is_off
@@ -22,6 +18,11 @@ from grader.rules.mending import (
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Edit, Finding, Fix
     from grader.source import Extension, Function, Source, Unit
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")

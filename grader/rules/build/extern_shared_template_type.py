@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.instantiations import instantiations
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Evidence, Finding, Fix
     from grader.source import Extension, Function, SharedArray, Source, Unit
 
 KINDS = ("incompatible-declaration", "redefinition")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
@@ -14,6 +13,8 @@ from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Extension, Source
 
 
@@ -89,7 +90,7 @@ def _exported(extensions: list[Extension]) -> set[str] | None:
     return names
 
 
-def _uses(
+def _uses(  # noqa: PLR0917
     source: Source,
     code: PythonCode,
     variable: str,
@@ -228,7 +229,8 @@ class ModelNew(torch.nn.Module):
     detects=("text", "build"),
     guards="Attributes of the model that hold the extension are followed. Silent where the "
     "exported names can't be read, where the program asks with hasattr, and inside try.",
-    mend="Adds the name to functions= (and its prototype to cpp_sources) where the function exists; "
+    mend="Adds the name to functions= (and its prototype to cpp_sources) where the function "
+    "exists; "
     "otherwise calls the only exported function.",
     check=check,
 )

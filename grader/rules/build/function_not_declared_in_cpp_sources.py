@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import cuda_code, text
 from grader.rules.mending import add_declarations, fix, prototype
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Extension, Function, Source
 
 KINDS = ("undefined-identifier", "no-member")
@@ -140,6 +141,7 @@ def build(decl):
     detects=("text", "build"),
     guards="Silent where cpp_sources can't be read in full or includes a header of its own, and "
     "where CUDA code in cpp_sources is the cause.",
-    mend="Copies the prototypes, default arguments included, from the definitions into cpp_sources.",
+    mend="Copies the prototypes, default arguments included, from the definitions into "
+    "cpp_sources.",
     check=check,
 )

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import canonical, type_of
 from grader.rules.cuda_code import cuda_code, one_line, read_call, text
@@ -15,6 +11,11 @@ from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding, Fix
     from grader.source import Extension, Source, Unit
 
 HALF = {"half", "half2"}
@@ -61,7 +62,7 @@ def _unit(unit: Unit, context: Context) -> Iterator[Finding]:
         )
 
 
-def _misuse(unit: Unit, node: Node) -> str | None:
+def _misuse(unit: Unit, node: Node) -> str | None:  # noqa: PLR0911
     """Return what is wrong with an expression, or None."""
     match node.type:
         case "binary_expression":
@@ -76,7 +77,7 @@ def _misuse(unit: Unit, node: Node) -> str | None:
             if operator != "=" and left in HALF:
                 return f"`{one_line(node)}` uses {operator} on __half"
             if operator == "=" and (
-                left == "half" and right in WIDE or right == "half" and left in WIDE
+                (left == "half" and right in WIDE) or (right == "half" and left in WIDE)
             ):
                 return f"`{one_line(node)}` converts {right} to {left} without a call"
         case "cast_expression":
@@ -86,16 +87,16 @@ def _misuse(unit: Unit, node: Node) -> str | None:
         case "call_expression":
             call = read_call(node)
             target = canonical(call.template if call.last == "static_cast" else call.name)
-            if len(call.arguments) == 1 and call.object is None and target in WIDE | HALF:
-                if _crosses(target, type_of(unit, call.arguments[0])):
-                    return f"`{one_line(node)}` converts to {target} by a cast"
+            converts = len(call.arguments) == 1 and call.object is None and target in WIDE | HALF
+            if converts and _crosses(target, type_of(unit, call.arguments[0])):
+                return f"`{one_line(node)}` converts to {target} by a cast"
         case _:
             return None
     return None
 
 
 def _crosses(target: str | None, origin: str | None) -> bool:
-    return (target in WIDE and origin == "half") or (target == "half" and origin in {"double"})
+    return (target in WIDE and origin == "half") or (target == "half" and origin == "double")
 
 
 def _fixes(unit: Unit, node: Node) -> tuple[Fix, ...]:

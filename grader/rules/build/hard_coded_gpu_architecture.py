@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
 from grader.rules.build.messages import confirming
 from grader.rules.mending import delete_item, delete_keyword, delete_statement, fix
 from grader.rules.python_code import constant_text, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Edit, Finding
     from grader.source import Source
 
 MARKS = (

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
 from grader.records import Evidence, Finding, Place
-from grader.rules.build.messages import confirming, explain
+from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import around, cuda_code, one_line, text, units
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
     from grader.source import Source, Unit
 
 SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
@@ -42,9 +43,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
     for group in _groups(context)[:MANY]:
         first = group[0]
-        meaning = explain(first.text)
-        said = first.text.strip().rstrip(".")
-        message = f"{meaning.sentence}: {said}" if meaning is not None else said
+        meaning = explain(said(first))
+        words = first.text.strip().rstrip(".")
+        message = f"{meaning.sentence} ({words})" if meaning is not None else words
         yield RULE.finding(
             first.place or _build_call(source),
             message[:400],
@@ -61,12 +62,12 @@ def _groups(context: Context) -> list[tuple[Evidence, ...]]:
     behind. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
-        items = [item for item in context.seen(*kinds) if "warning" not in item.code]
+        items = failures(context, *kinds)
         if items:
             break
     groups: list[list[Evidence]] = []
     for item in items:
-        meaning = explain(item.text)
+        meaning = explain(said(item))
         same = [group for group in groups if _line(group[0]) == _line(item) is not None]
         if same:
             same[0].append(item)
@@ -194,12 +195,13 @@ def _introduces(node: Node) -> bool:
     """Whether an identifier stands where a name is introduced, of whatever kind."""
     parent = node.parent
     return parent is not None and (
-        parent.type.endswith(("declarator", "declaration", "specifier"))
+        (parent.type.endswith(("declarator", "declaration", "specifier"))
         and parent.child_by_field_name("value") != node
-        and parent.child_by_field_name("size") != node
+        and parent.child_by_field_name("size") != node)
         or parent.type in {"for_range_loop", "lambda_capture_specifier", "enumerator",
                            "structured_binding_declarator", "labeled_statement",
-                           "goto_statement", "asm_expression", "attribute", "template_parameter_list",
+                           "goto_statement", "asm_expression", "attribute",
+                           "template_parameter_list",
                            "lambda_capture_initializer", "parameter_list", "preproc_def",
                            "preproc_ifdef", "preproc_defined", "concept_definition"}
     )  # fmt: skip

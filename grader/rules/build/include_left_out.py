@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import cuda_code
 from grader.rules.mending import add_include, fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Extension, Source, Unit
 
 WANTED = (

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Evidence, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import canonical, type_of
 from grader.rules.cuda_code import cuda_code, one_line, text
@@ -15,6 +11,11 @@ from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Evidence, Finding, Fix
     from grader.source import Function, Kernel, Launch, Parameter, Source, Unit
 
 KINDS = ("argument-type", "argument-count", "no-conversion", "no-overload")
@@ -60,7 +61,7 @@ def _launch(
             yield _finding(unit, owner, kernel, parameter, argument, wrong, evidence)
 
 
-def _finding(
+def _finding(  # noqa: PLR0917
     unit: Unit,
     owner: Unit,
     kernel: Kernel,
@@ -110,7 +111,7 @@ def _pointer_mismatch(argument: Node, given: str, wanted: str, templates: set[st
     return f"a pointer to {own}" if own != base and {own, base} <= NUMBERS else None
 
 
-def _fixes(
+def _fixes(  # noqa: PLR0917
     unit: Unit, owner: Unit, kernel: Kernel, parameter: Parameter, argument: Node, wrong: str
 ) -> tuple[Fix, ...]:
     base = canonical(parameter.type) or ""
@@ -172,7 +173,9 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
         """
-__global__ void k(float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void k(float* x, float* y, int n) {
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
+}
 torch::Tensor f(torch::Tensor x) {
     auto y = torch::empty_like(x);
     const float* in = x.data_ptr<float>();
@@ -202,7 +205,8 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
-    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and "
+    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
+    "and "
     "types that are not sure are left alone.",
     mend="Passes the tensor's data pointer, or makes the parameter a pointer to const where the "
     "kernel does not write through it.",

@@ -7,11 +7,14 @@ words that a person who does not read C++ diagnostics understands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from grader.records import Evidence
-from grader.rules.rule import Context
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grader.records import Evidence
+    from grader.rules.rule import Context
 
 BUILD = ("compiler", "ptxas", "link", "python")
 
@@ -38,8 +41,10 @@ def _message(kind: str, sentence: str, *patterns: str) -> Message:
     return Message(kind, tuple(re.compile(pattern) for pattern in patterns), sentence)
 
 
-QUOTE = "[\"'‘’“”`]"
-NAME = rf"{QUOTE}([^\"‘’“”`']+){QUOTE}"
+MARKS = "\"\u2018\u2019\u201c\u201d`'"
+"""What compilers put around names; gcc uses typographic ones."""
+QUOTE = f"[{MARKS}]"
+NAME = f"{QUOTE}([^{MARKS}]+){QUOTE}"
 MESSAGES = (
     _message(
         "missing-header",
@@ -58,7 +63,8 @@ MESSAGES = (
         "no-member",
         "{0} has no member called {1}",
         rf"(?:class|struct|namespace|union|enum) {NAME}(?: \(.*?\))? has no member {NAME}",
-        rf"{QUOTE}(?:class |struct |const |union )*([^\"‘’“”`']+){QUOTE} has no member named {NAME}",
+        rf"{QUOTE}(?:class |struct |const |union )*([^{MARKS}]+){QUOTE}"
+        rf" has no member named {NAME}",
     ),
     _message("no-member", "{1} has no member called {0}", rf"{NAME} is not a member of {NAME}"),
     _message(
@@ -123,7 +129,7 @@ MESSAGES = (
         rf"no viable conversion from {NAME} to {NAME}",
         rf"cannot convert {NAME} to {NAME}",
         rf"invalid conversion from {NAME} to {NAME}",
-        rf"invalid type conversion",
+        r"invalid type conversion",
     ),
     _message(
         "no-conversion",
@@ -154,7 +160,7 @@ MESSAGES = (
         rf"function {NAME}(?: \(.*?\))? has already been defined",
         rf"{NAME} has already been declared in the current scope",
         rf"redefinition of {NAME}",
-        r"multiple definition of [`'\"‘]([^'\"’]+)",
+        rf"multiple definition of [{MARKS}]([^{MARKS}]+)",
         r"duplicate symbol:? [`'\"]?([^'\"\s]+)",
     ),
     _message(
@@ -185,7 +191,7 @@ MESSAGES = (
         "undefined-symbol",
         "the extension uses {0}, which is declared but defined nowhere",
         r"undefined symbol:? ([\w.$@]+)",
-        r"undefined reference to [`'\"‘]([^'\"’]+)",
+        rf"undefined reference to [{MARKS}]([^{MARKS}]+)",
     ),
     _message(
         "gpu-architecture",
@@ -264,11 +270,24 @@ def _fill(sentence: str, names: tuple[str, ...]) -> str:
     return sentence.format(*words, *["it"] * 3)
 
 
+def said(item: Evidence) -> str:
+    """Return a diagnostic in the tool's own words, without the tool's name."""
+    return str(item.data.get("message", item.text))
+
+
+def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
+    """Return the evidence of these kinds that stopped a build; warnings did not."""
+    return tuple(
+        item
+        for item in context.seen(*kinds)
+        if item.data.get("severity") != "warning" and "warning" not in item.code
+    )
+
+
 def errors(context: Context) -> Iterator[tuple[Evidence, Explained | None]]:
     """Yield the build's errors in order, each with what it means."""
-    for item in context.seen(*BUILD):
-        if "warning" not in item.code:
-            yield item, explain(item.text)
+    for item in failures(context, *BUILD):
+        yield item, explain(said(item))
 
 
 def confirming(
@@ -287,7 +306,7 @@ def confirming(
         and meaning.kind in accepted
         and (
             (not wanted and not places)
-            or any(_speaks_of(item.text, name) for name in wanted)
+            or any(_speaks_of(said(item), name) for name in wanted)
             or (item.place is not None and item.place.line in places)
         )
     )

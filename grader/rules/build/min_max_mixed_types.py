@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import Call, cuda_code, text, units
@@ -13,6 +11,9 @@ from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding, Fix
     from grader.source import Source, Unit
 
 SPELLED = {"long": "int64_t", "ulong": "size_t", "ll": "long long", "ull": "unsigned long long"}
@@ -91,7 +92,10 @@ RULE = Rule(
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
     bad=(
-        "torch::Tensor f(torch::Tensor x) {\n    int b = std::min(x.size(0), 256);\n    return x;\n}",
+        (
+            "torch::Tensor f(torch::Tensor x) {\n    int b = std::min(x.size(0), 256);\n    return "
+            "x;\n}"
+        ),
         """
 __global__ void k(const float* x, float* y, int64_t n) {
     int last = min(n, 256);

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import around, cuda_code, text
 from grader.rules.mending import add_include, fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Extension, Source, Unit
 
 EVERYTHING = ("ATen/native/cuda/", "ATen/cuda/detail/", "ATen/cuda/cub")
@@ -168,7 +169,8 @@ RULE = Rule(
     summary="A PyTorch CUDA helper is used but the header that declares it is not included, so "
     "nvcc stops.",
     why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error "
-    "checks. One include line puts it right; it is the most frequent single cause of failed builds.",
+    "checks. One include line puts it right; it is the most frequent single cause of failed "
+    "builds.",
     bad=(
         """
 #include <torch/extension.h>

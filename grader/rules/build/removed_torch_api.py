@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import cuda_code, read_call, text, units
 from grader.rules.mending import delete_lines_of, fix, replace_node
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Source, Unit
 
 REMOVED = {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Edit, Fix
 from grader.rules.cuda_code import around, cuda_code, one_line, text
 from grader.rules.fold import fold
 from grader.rules.mending import delete_lines_of, fix, replace_node
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Edit, Fix
     from grader.source import Kernel, Launch, SharedArray, Unit
 
 OPT_IN = 232_448
@@ -173,7 +174,7 @@ def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
 # dynamic shared memory
 
 
-def make_dynamic(
+def make_dynamic(  # noqa: PLR0917
     unit: Unit,
     kernel: Kernel,
     array: SharedArray,
@@ -188,13 +189,13 @@ def make_dynamic(
     sites = tuple(launches)
     if count * size > OPT_IN or not sites or any(one.dynamic for one in kernel.shared):
         return ()
-    edits: list[Edit | None] = [replace_node(unit, array.node, _dynamic_declaration(unit, array))]
+    edits: list[Edit | None] = [replace_node(unit, array.node, _dynamic_declaration(array))]
     for launch in sites:
         edits += _reserve(unit, kernel, array, count, launch)
     return fix(f"make {array.name} dynamic shared memory and opt in to its size", edits)
 
 
-def _dynamic_declaration(unit: Unit, array: SharedArray) -> str:
+def _dynamic_declaration(array: SharedArray) -> str:
     raw, kind = f"{array.name}_bytes", array.element_type
     inner = "".join(f"[{text(dim)}]" for dim in array.dims[1:])
     pointer = f"(*{array.name}){inner}" if inner else f"* {array.name}"

@@ -34,7 +34,7 @@ def parameter_type(parameter: Parameter) -> str:
         written = pattern.sub(new, written)
     written = re.sub(r"\s*([*&<>,])\s*", r"\1", " ".join(written.split())).strip()
     by_value = "*" not in written and "&" not in written
-    if by_value or written.count("*") == 0 and "&" not in written:
+    if by_value or (written.count("*") == 0 and "&" not in written):
         written = " ".join(word for word in written.split() if word != "const")
     elif "const" in written.split("*")[0].split("&")[0].split():
         tail = written[len(written.rstrip("*&")) :]

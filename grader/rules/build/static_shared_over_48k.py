@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
 from grader.rules.build.messages import errors
 from grader.rules.build.shared_edits import make_dynamic, shrink, unstage
 from grader.rules.cuda_code import around
@@ -19,6 +17,9 @@ from grader.rules.instantiations import (
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Evidence, Finding, Fix
     from grader.source import Kernel, SharedArray, Source, Unit
 
 LIMIT = 49_152
@@ -65,11 +66,10 @@ def _kernel(source: Source, unit: Unit, kernel: Kernel, context: Context) -> Ite
             unit.place(arrays[0].node), evidence[0].text, confidence="proven", evidence=evidence
         )
         return
-    yield _finding(source, unit, kernel, found, worst, evidence)
+    yield _finding(unit, kernel, found, worst, evidence)
 
 
 def _finding(
-    source: Source,
     unit: Unit,
     kernel: Kernel,
     found: list[tuple[Sized, ...]],
@@ -94,14 +94,12 @@ def _finding(
         severity="warning" if overlap and not evidence else "error",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=_fixes(source, unit, kernel, largest, worst),
+        fixes=_fixes(unit, kernel, largest, worst),
         data={"kernel": kernel.name, "bytes": totals, "array": largest.array.name},
     )
 
 
-def _fixes(
-    source: Source, unit: Unit, kernel: Kernel, largest: Sized, worst: tuple[Sized, ...]
-) -> tuple[Fix, ...]:
+def _fixes(unit: Unit, kernel: Kernel, largest: Sized, worst: tuple[Sized, ...]) -> tuple[Fix, ...]:
     launches = [one for one in unit.launches if one.kernel == kernel.name]
     return (
         *shrink(unit, kernel, largest.array, launches),
@@ -247,6 +245,7 @@ torch::Tensor f(torch::Tensor x) {
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "
     "array does not count. Arrays in separate scopes may share their space: a warning.",
     mend="Gives the array one element a thread where each thread only uses its own; reads global "
-    "memory where the array only holds a copy of it; makes it dynamic shared memory with the opt-in.",
+    "memory where the array only holds a copy of it; makes it dynamic shared memory with the "
+    "opt-in.",
     check=check,
 )

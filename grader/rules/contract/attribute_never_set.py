@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.build.messages import confirming
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 MODULE = {
@@ -62,7 +63,7 @@ def _plain(code: PythonCode, model: ast.ClassDef) -> bool:
     return bases == ["torch.nn.Module"] and not model.decorator_list
 
 
-def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:
+def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:  # noqa: C901, PLR0912
     """Return the attributes that the class sets; None where it may set others."""
     names: set[str] = set()
     for node in ast.walk(model):
@@ -128,7 +129,8 @@ RULE = Rule(
     "        if self.training and hasattr(self, 'late'):\n            x = x + self.late\n"
     "        return self.helper(x) / self.eps * self.scale * self.size + self.n\n",
     detects=("text", "build"),
-    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ make "
+    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
+    "make "
     "it silent, as do attributes that the program asks for first.",
     mend="",
     check=check,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
+from grader.records import Evidence, Extraction, Finding, Place, Prose
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.rule import Context, Example, Rule
-from grader.records import Extraction, Prose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source
 
 ADMITS = re.compile(
@@ -97,12 +97,15 @@ RULE = Rule(
     code="EXT006",
     name="author-admits-defect",
     severity="note",
-    summary="The text around the code says that the code is wrong or unfinished; a hint, not proof.",
+    summary="The text around the code says that the code is wrong or unfinished; a hint, not "
+    "proof.",
     why="Models often find their own mistake after they have written it down. It is quoted, and "
     "never more than a note: the prose also doubts what is right.",
     bad=(
-        "// simplified: assumes that dim fits into one block\n"
-        "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
+        (
+            "// simplified: assumes that dim fits into one block\n"
+            "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }"
+        ),
         Example(
             "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
             Context(

@@ -6,7 +6,6 @@ import ast
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
@@ -14,6 +13,8 @@ from grader.rules.mending import delete_line
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -90,7 +91,7 @@ RULE = Rule(
     "that was cut off: Python refuses the whole file.",
     bad=(
         'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n',
-        'import torch\nsrc = """\n__global__ void k() {}\nclass ModelNew(torch.nn.Module):\n    pass\n',
+        'import torch\nsrc = """\n__global__ void k() {}\nclass ModelNew:\n    pass\n',
     ),
     good='import torch\nsrc = """\n__global__ void k() {}\n```\n"""\n',
     detects=("text",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Place
@@ -14,6 +13,8 @@ from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source, Unit
 
 FORMS = ("shape", "dtype", "device", "count", "type")
@@ -188,10 +189,13 @@ RULE = Rule(
     bad=(
         HEAD + BODY.replace("RESULT", "y.cpu()"),
         HEAD + BODY.replace("y = x * 2", 'y = (x * 2).to("cpu")').replace("RESULT", "y"),
-        "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
-        "    return y.cpu();\n}",
+        (
+            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
+            "    return y.cpu();\n}"
+        ),
         Example(
-            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty({x.size(0)}, x.options());"
+            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty({x.size(0)}, "
+            "x.options());"
             "\n    return y;\n}",
             Context(
                 evidence=(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source
 
 
@@ -48,7 +49,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         elif counts is not None and not _decorated(function):
             arity = _arity(function)
             if not arity.takes(counts):
-                yield _finding(source, code, function, arity, counts, context)
+                yield _finding(source, function, arity, counts, context)
 
 
 def _calls(code: PythonCode, context: Context) -> Iterator[tuple[str, int | None]]:
@@ -93,7 +94,6 @@ def _arity(function: Function) -> Arity:
 
 def _finding(
     source: Source,
-    code: PythonCode,
     function: Function,
     arity: Arity,
     count: int,
@@ -169,7 +169,7 @@ def _decorated(function: Function) -> bool:
 def _missing(
     source: Source, code: PythonCode, method: str, count: int | None, own: bool
 ) -> Iterator[Finding]:
-    """A plain nn.Module without the method: its own takes no arguments, or does nothing."""
+    """Report a plain nn.Module without the method: its own takes or does nothing."""
     model = code.model
     if model is None or not own or any(_assigns(node, method) for node in model.body):
         return

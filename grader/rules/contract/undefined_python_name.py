@@ -6,7 +6,6 @@ import ast
 import builtins
 import symtable
 import warnings
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
@@ -16,6 +15,8 @@ from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from grader.source import Source
 
 MODULE_NAMES = {"__file__", "__name__", "__doc__", "__builtins__", "__spec__", "__loader__",
@@ -299,7 +300,8 @@ RULE = Rule(
         HEAD + "from math import *\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
         "        return x * tau\n",
         HEAD + "try:\n    unknown\nexcept NameError:\n    unknown = None\n"
-        "rows = [r for r in range(3) if (q := r)]\nf = lambda a, *b, **c: (a, b, c, late)\nlate = 1\n"
+        "rows = [r for r in range(3) if (q := r)]\nf = lambda a, *b, **c: (a, b, c, late)\nlate = "
+        "1\n"
         "def g():\n    global made\n    made = 1\n    import os.path\n    return os, __file__\n"
         "def h():\n    g()\n    return made\n"
         "class C:\n    size = 3\n    def m(self) -> 'Unknown':\n        return __class__, q\n",

@@ -1,11 +1,13 @@
-"""Which names of a Python function hold values that come from where: a taint over its statements."""
+"""Which names of a Python function hold values that come from where: a taint."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from grader.rules.python_code import Function
+if TYPE_CHECKING:
+    from grader.rules.python_code import Function
 
 FORM_ONLY = {
     "shape", "size", "dim", "ndim", "numel", "device", "dtype", "is_cuda", "stride", "layout",
@@ -15,7 +17,8 @@ FORM_ONLY = {
 """Attributes and methods of a tensor that do not depend on its values."""
 MAKERS = {
     "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full_like", "full", "rand",
-    "randn", "rand_like", "randn_like", "arange", "eye", "empty_strided", "len", "isinstance", "type",
+    "randn", "rand_like", "randn_like", "arange", "eye", "empty_strided", "len", "isinstance",
+    "type",
 }  # fmt: skip
 """Functions whose result depends on the form of their arguments only."""
 
@@ -46,7 +49,7 @@ def tainted(function: Function, names: set[str], starts: Starts) -> set[str]:
             return known
 
 
-def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:
+def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:  # noqa: PLR0911
     """Whether the value of an expression may come from one of the names, or from a start."""
     if node is None:
         return False
@@ -69,7 +72,7 @@ def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:
             return any(depends(child, names, starts) for child in ast.iter_child_nodes(node))
 
 
-def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:
+def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:  # noqa: C901, PLR0912
     match node:
         case ast.Assign(targets=targets, value=value):
             if depends(value, names, starts):

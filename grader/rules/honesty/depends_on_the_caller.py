@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
@@ -19,7 +20,7 @@ CALLER_CALLS = {"os.getenv", "os.environ.get", "os.getppid", "os.getpid", "time.
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look at the conditions of forward: do they ask for a call count or for the caller?"""
+    """Look at the conditions of forward: do they ask for a count or for the caller."""
     code = python_code(source)
     if code is None:
         return
@@ -97,12 +98,18 @@ RULE = Rule(
     name="depends-on-the-caller",
     severity="warning",
     summary="forward does something else by who calls it, or by how often it was called.",
-    why="A program that is right in the first calls and cheap in the later ones passes the check and "
+    why="A program that is right in the first calls and cheap in the later ones passes the check "
+    "and "
     "wins the timing.",
     bad=(
-        f"{MODEL}        self.calls += 1\n        if self.calls > 5:\n            return x\n"
-        "        return x * 2\n",
-        f'{MODEL}        if os.environ.get("BENCHMARK"):\n            return x\n        return x * 2\n',
+        (
+            f"{MODEL}        self.calls += 1\n        if self.calls > 5:\n            return x\n"
+            "        return x * 2\n"
+        ),
+        (
+            f'{MODEL}        if os.environ.get("BENCHMARK"):\n            return x\n'
+            "        return x * 2\n"
+        ),
     ),
     good=f"{MODEL}        self.calls += 1\n        total = 0\n        for i in range(3):\n"
     "            total += 1\n            if total > 2:\n                break\n"

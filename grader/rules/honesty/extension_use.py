@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import PythonCode
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.rules.python_code import PythonCode
     from grader.source import Source
 
 TORCH_COMPUTE = ("torch.", "torch.nn.functional.")
+NO_COMPUTE = ("torch.cuda", "torch.backends", "torch.ops", "torch.jit")
 FREE = {
     "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "tensor", "device",
-    "Size", "is_tensor", "no_grad", "inference_mode", "enable_grad", "cuda", "float32", "manual_seed",
+    "Size", "is_tensor", "no_grad", "inference_mode", "enable_grad", "cuda", "float32",
+    "manual_seed",
     "get_device", "is_available", "current_device", "synchronize", "current_stream", "as_tensor",
 }  # fmt: skip
 """Functions of torch that compute nothing worth replacing."""
@@ -74,9 +76,9 @@ def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Call):
             name = code.canonical(inner.func)
-            if name.startswith(TORCH_COMPUTE) and name.rsplit(".", 1)[-1] not in FREE:
-                if not name.startswith(("torch.cuda", "torch.backends", "torch.ops", "torch.jit")):
-                    yield inner
+            free = name.rsplit(".", 1)[-1] in FREE or name.startswith(NO_COMPUTE)
+            if name.startswith(TORCH_COMPUTE) and not free:
+                yield inner
         elif isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult):
             yield inner
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from grader.rules.honesty.extension_use import computes_with_torch, holders, men
 from grader.rules.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source
 
 
@@ -159,7 +160,7 @@ def _other_branch(code: PythonCode, bound: set[str], names: set[str]) -> ast.exp
 
 
 def _flags(code: PythonCode, bound: set[str]) -> set[str]:
-    """Return attributes and names that are computed from the bound ones: `use_cuda = ext is ...`."""
+    """Return what is computed from the bound names: `use_cuda = ext is not None`."""
     found: set[str] = set()
     for node in code.of(ast.Assign):
         if mentions(node.value, bound):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Kernel, Source, Unit
 
 
@@ -140,7 +141,8 @@ RULE = Rule(
     name="input-independent-output",
     severity="error",
     summary="The output does not depend on the input as it should: constants, or only its form.",
-    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is "
+    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. "
+    "It is "
     "no computation.",
     bad=(
         """
@@ -154,8 +156,10 @@ torch::Tensor f(torch::Tensor x) {
     return y;
 }
 """,
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        return torch.zeros(x.shape[0], 1, device=x.device)\n",
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        return torch.zeros(x.shape[0], 1, device=x.device)\n"
+        ),
     ),
     good=(
         """
@@ -171,15 +175,21 @@ torch::Tensor f(torch::Tensor x) {
     return y;
 }
 """,
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        out = torch.empty_like(x)\n        self.run(x, out)\n        return out\n"
-        "    def run(self, x, out):\n        out.copy_(x)\n",
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        x, shape = x.contiguous(), x.shape\n        x = x.view(-1)\n"
-        "        for i in range(3):\n            x = self.step(x)\n        return x.view(shape)\n",
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        out = torch.empty_like(x)\n        self.run(x, out)\n        return out\n"
+            "    def run(self, x, out):\n        out.copy_(x)\n"
+        ),
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        x, shape = x.contiguous(), x.shape\n        x = x.view(-1)\n"
+            "        for i in range(3):\n            x = self.step(x)\n        return "
+            "x.view(shape)\n"
+        ),
     ),
     detects=("text", "evidence"),
-    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. "
+    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is "
+    "enough. "
     "A call that gets the input may write through its other arguments.",
     mend="",
     check=check,

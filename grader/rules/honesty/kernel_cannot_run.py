@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding
+from grader.rules.build.messages import failures
 from grader.rules.honesty.fallback import fallbacks
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grader.source import Source
 
 BUILD = ("compiler", "ptxas", "link")
@@ -17,7 +19,7 @@ BUILD = ("compiler", "ptxas", "link")
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for a fallback in a submission whose build is known to fail."""
-    failed = tuple(item for item in context.seen(*BUILD) if "warning" not in item.code)
+    failed = failures(context, *BUILD)
     if not failed:
         return
     for fallback in fallbacks(source)[:1]:

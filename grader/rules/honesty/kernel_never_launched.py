@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.cuda_code import around, cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import (
@@ -24,6 +20,11 @@ from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Kernel, Source, Unit
 
 ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
@@ -141,7 +142,7 @@ def _thrown_away(
         and node.value is not None
         and code.function_of(node) is forward
     ]
-    calls = [node for node in ast.walk(forward) if starts(node)]
+    calls = [node for node in ast.walk(forward) if isinstance(node, ast.Call) and starts(node)]
     if not returns or not calls:
         return
     by_value = [one for one in returns if depends(one.value, from_kernel - given, starts)]
@@ -181,18 +182,14 @@ def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:
     return value is not None and next(computes_with_torch(code, value), None) is not None
 
 
-def _all_void(source: Source, calls: list[ast.AST]) -> bool:
+def _all_void(source: Source, calls: list[ast.Call]) -> bool:
     """Whether the functions called return nothing, so that they must write into an argument."""
     kinds = {
         function.name: function.return_type
         for unit in source.units
         for function in (*unit.functions, *unit.declarations)
     }
-    names = [
-        call.func.attr
-        for call in calls
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-    ]
+    names = [call.func.attr for call in calls if isinstance(call.func, ast.Attribute)]
     return all("Tensor" not in kinds.get(name, "void") for name in names)
 
 
@@ -223,7 +220,8 @@ RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
-    summary="A kernel is written but never started, or forward never reaches it; the work is done by "
+    summary="A kernel is written but never started, or forward never reaches it; the work is done "
+    "by "
     "something else.",
     why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the "
     "kernel is a decoy.",
@@ -237,9 +235,11 @@ torch::Tensor f(torch::Tensor x) {
         f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x)\n",
         f"{HEAD}{SOURCE}{MODEL}        y = ext.f(x)\n        return torch.relu(x)\n",
         f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x) + 0 * ext.f(x)\n",
-        f"{HEAD}{SOURCE}class ModelNew(nn.Module):\n    def __init__(self):\n"
-        "        super().__init__()\n        self.fast = False\n    def forward(self, x):\n"
-        "        if self.fast:\n            return ext.f(x)\n        return torch.relu(x)\n",
+        (
+            f"{HEAD}{SOURCE}class ModelNew(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.fast = False\n    def forward(self, x):\n"
+            "        if self.fast:\n            return ext.f(x)\n        return torch.relu(x)\n"
+        ),
     ),
     good=(
         """
@@ -256,18 +256,26 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        f"{HEAD}{SOURCE}class Relu(torch.autograd.Function):\n    @staticmethod\n"
-        "    def forward(ctx, x):\n        return ext.f(x)\n"
-        f"{MODEL}        return torch.relu(Relu.apply(x))\n",
-        f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
-        "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
-        "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n",
-        f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
-        f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n",
+        (
+            f"{HEAD}{SOURCE}class Relu(torch.autograd.Function):\n    @staticmethod\n"
+            "    def forward(ctx, x):\n        return ext.f(x)\n"
+            f"{MODEL}        return torch.relu(Relu.apply(x))\n"
+        ),
+        (
+            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
+            f"ext.f(x)\n"
+            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
+            "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n"
+        ),
+        (
+            f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
+            f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n"
+        ),
     ),
     detects=("text",),
-    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and "
+    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules "
+    "and "
     "torch.ops are followed. A kernel beside others that do run is only a note.",
     mend="Deletes a kernel that is not launched.",
     check=check,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 TENSORS = {"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor"}
@@ -33,7 +34,8 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         elif bases & set(MODES):
             yield RULE.finding(
                 source.line_place(node.lineno),
-                f"{name} intercepts every torch function that runs while it is active, the grader's "
+                f"{name} intercepts every torch function that runs while it is active, the "
+                f"grader's "
                 "comparison included",
                 data={"rejects": True},
             )
@@ -51,7 +53,8 @@ def _finding(source: Source, node: ast.ClassDef, name: str, hooks: set[str]) -> 
     does = f" and overrides {', '.join(sorted(hooks))}" if hooks else ""
     return RULE.finding(
         source.line_place(node.lineno),
-        f"{name} derives from Tensor{does}: its values can be computed when a grader compares them, "
+        f"{name} derives from Tensor{does}: its values can be computed when a grader compares "
+        f"them, "
         "outside of the measured time",
         severity="error" if hooks else "warning",
         data={"rejects": bool(hooks)},
@@ -64,7 +67,8 @@ RULE = Rule(
     severity="error",
     summary="The output is a Tensor subclass that can compute when it is compared, outside of the "
     "measured time.",
-    why="A timer stops when forward returns. An object that does the work on its first use makes the "
+    why="A timer stops when forward returns. An object that does the work on its first use makes "
+    "the "
     "kernel look free.",
     bad="""
 import torch

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.mending import delete_statement, fix
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding, Fix
     from grader.source import Source
 
 LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
@@ -83,11 +84,11 @@ def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
         for target in node.targets:
             name = code.canonical(target)
             if name.startswith(SWITCHES):
-                yield _switch(source, code, node, name)
+                yield _switch(source, node, name)
     for name, call in code.calls:
         if name in SWITCH_CALLS:
             parent = code.parents.get(call)
-            yield _switch(source, code, parent if isinstance(parent, ast.Expr) else call, name)
+            yield _switch(source, parent if isinstance(parent, ast.Expr) else call, name)
         elif name == "torch.compile":
             yield RULE.finding(
                 source.place(call),
@@ -95,7 +96,7 @@ def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
             )
 
 
-def _switch(source: Source, code: PythonCode, node: ast.AST, name: str) -> Finding:
+def _switch(source: Source, node: ast.AST, name: str) -> Finding:
     fixes: tuple[Fix, ...] = ()
     if isinstance(node, ast.stmt):
         fixes = fix("leave the switch as it is", [delete_statement(source, node)])
@@ -139,20 +140,31 @@ RULE = Rule(
     bad=(
         f"{HEAD}torch.backends.cuda.matmul.allow_tf32 = True\n",
         f'{HEAD}torch.set_float32_matmul_precision("high")\n',
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        return (x.half() @ x.half()).float()\n",
-        "torch::Tensor f(torch::Tensor x) {\n    cublasHandle_t h = at::cuda::getCurrentCUDABlasHandle();\n"
-        "    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1);\n    return x;\n}",
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        return (x.half() @ x.half()).float()\n"
+        ),
+        (
+            "torch::Tensor f(torch::Tensor x) {\n    cublasHandle_t h = "
+            "at::cuda::getCurrentCUDABlasHandle();\n"
+            "    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1);\n    "
+            "return x;\n}"
+        ),
     ),
     good=(
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n",
-        "#include <cub/cub.cuh>\n// cublasSgemm would be faster\n"
-        "__global__ void k(float* y) {\n    typedef cub::BlockReduce<float, 128> Reduce;\n"
-        "    __shared__ typename Reduce::TempStorage t;\n    y[0] = Reduce(t).Sum(1.0f);\n}",
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n"
+        ),
+        (
+            "#include <cub/cub.cuh>\n// cublasSgemm would be faster\n"
+            "__global__ void k(float* y) {\n    typedef cub::BlockReduce<float, 128> Reduce;\n"
+            "    __shared__ typename Reduce::TempStorage t;\n    y[0] = Reduce(t).Sum(1.0f);\n}"
+        ),
     ),
     detects=("text",),
-    guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an "
+    guards="Library calls are notes unless the prompt rules them out; cub's block primitives "
+    "inside an "
     "own kernel are fine; comments and includes do not count.",
     mend="Removes the switch.",
     check=check,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import holders, mentions
@@ -14,6 +12,9 @@ from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source, Unit
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
@@ -76,15 +77,15 @@ def _kept(
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         for expression, at in _returned(function, node):
-            place = _read_purely(code, function, expression, {place for place, _ in stores})
-            if place is None or any(
-                one == place and _before(code, store, at) for one, store in stores
+            kept = _read_purely(code, function, expression, {one for one, _ in stores})
+            if kept is None or any(
+                one == kept and _before(code, store, at) for one, store in stores
             ):
                 continue
             yield RULE.finding(
                 source.place(at),
-                f"{place} holds the result of an earlier call (line "
-                f"{next(store.lineno for one, store in stores if one == place)}), and this "
+                f"{kept} holds the result of an earlier call (line "
+                f"{next(store.lineno for one, store in stores if one == kept)}), and this "
                 "returns it without computing anything",
                 data={"rejects": True},
             )
@@ -175,7 +176,7 @@ def _before(code: PythonCode, store: ast.stmt, at: ast.stmt) -> bool:
 
 
 def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """A captured CUDA graph that is replayed without the new input copied in."""
+    """Find a captured CUDA graph that is replayed without the new input copied in."""
     for function in code.reached:
         calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
         methods = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
@@ -239,18 +240,26 @@ RULE = Rule(
     why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
     "shape or call is not computed, and wrong as soon as the values change.",
     bad=(
-        f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
-        "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n",
-        f"{MODEL}        if self.last is not None:\n            return self.last\n"
-        "        y = ext.f(x)\n        self.last = y\n        return y\n",
+        (
+            f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
+            "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
+        ),
+        (
+            f"{MODEL}        if self.last is not None:\n            return self.last\n"
+            "        y = ext.f(x)\n        self.last = y\n        return y\n"
+        ),
     ),
     good=(
-        f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
-        "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
-        "        return self.buffer\n",
-        f"{MODEL}        if self.packed is None:\n"
-        "            self.packed = self.weight.t().contiguous()\n"
-        "        return ext.f(x, self.packed)\n",
+        (
+            f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
+            "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
+            "        return self.buffer\n"
+        ),
+        (
+            f"{MODEL}        if self.packed is None:\n"
+            "            self.packed = self.weight.t().contiguous()\n"
+            "        return ext.f(x, self.packed)\n"
+        ),
         f"{MODEL}        self.last = ext.f(x)\n        return self.last\n",
     ),
     detects=("text",),

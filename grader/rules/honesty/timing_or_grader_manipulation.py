@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.mending import delete_statement, fix
 from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
@@ -60,8 +61,13 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _patches(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for node in (*code.of(ast.Assign), *code.of(ast.AugAssign), *code.of(ast.AnnAssign),
-                 *code.of(ast.Delete)):  # fmt: skip
+    found: list[ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete] = [
+        *code.of(ast.Assign),
+        *code.of(ast.AugAssign),
+        *code.of(ast.AnnAssign),
+        *code.of(ast.Delete),
+    ]
+    for node in found:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
         for target in targets:
             name = _patched(code, target)
@@ -106,7 +112,7 @@ def _patched(code: PythonCode, target: ast.AST) -> str:
 
 def _is_library(code: PythonCode, name: str) -> bool:
     """Whether a full name belongs to an imported library that a grader shares."""
-    first = name.split(".")[0]
+    first = name.split(".", maxsplit=1)[0]
     imported = {value.split(".")[0] for value in code.aliases.values()} | {"builtins"}
     return first in LIBRARIES and first in imported and first not in _own_names(code)
 
@@ -202,32 +208,42 @@ RULE = Rule(
     severity="error",
     summary="The code touches the clock, the comparison or the grader itself, so the measured time "
     "or verdict is not to be trusted.",
-    why="A submission shares a process with whatever measures it. Replacing a function of a library, "
+    why="A submission shares a process with whatever measures it. Replacing a function of a "
+    "library, "
     "or reading the frames of the caller, decides the result without a kernel.",
     bad=(
         f"{HEAD}torch.cuda.synchronize = lambda *a: None\n",
-        f"{HEAD}import torch as t\nEvent = t.cuda.Event\n"
-        'setattr(t.cuda.Event, "elapsed" + "_time", lambda a, b: 0.001)\n',
-        "import sys\nclass ModelNew:\n    def forward(self, x):\n"
-        "        return sys._getframe(1).f_locals['expected']\n",
+        (
+            f"{HEAD}import torch as t\nEvent = t.cuda.Event\n"
+            'setattr(t.cuda.Event, "elapsed" + "_time", lambda a, b: 0.001)\n'
+        ),
+        (
+            "import sys\nclass ModelNew:\n    def forward(self, x):\n"
+            "        return sys._getframe(1).f_locals['expected']\n"
+        ),
         "import torch\nimport time\ntime.perf_counter = lambda: 0.0\n",
-        'import torch\nimport sys\nimport types\nsys.modules["numpy"] = types.ModuleType("numpy")\n',
+        'import torch\nimport sys\nsys.modules["numpy"] = None\n',
         'import torch\nprint("correctness: True")\n',
     ),
     good=(
-        f"{HEAD}import time\ntorch.backends.cudnn.benchmark = True\n"
-        'print("Compilation successful")\n'
-        "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.time = 3\n        self.linear = nn.Linear(3, 3)\n"
-        "        self.linear.weight.data = torch.zeros(3, 3)\n"
-        "        self.linear.bias.requires_grad = False\n"
-        "    def forward(self, x):\n        x.special = 1\n        return x\n"
-        'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n',
-        f"{HEAD}import traceback\ntry:\n    x = 1\nexcept Exception as e:\n"
-        "    traceback.print_exc()\n    raise\n",
+        (
+            f"{HEAD}import time\ntorch.backends.cudnn.benchmark = True\n"
+            'print("Compilation successful")\n'
+            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.time = 3\n        self.linear = nn.Linear(3, 3)\n"
+            "        self.linear.weight.data = torch.zeros(3, 3)\n"
+            "        self.linear.bias.requires_grad = False\n"
+            "    def forward(self, x):\n        x.special = 1\n        return x\n"
+            'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
+        ),
+        (
+            f"{HEAD}import traceback\ntry:\n    x = 1\nexcept Exception as e:\n"
+            "    traceback.print_exc()\n    raise\n"
+        ),
     ),
     detects=("text",),
-    guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the file's own "
+    guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the "
+    "file's own "
     "objects are free; what only runs under __main__ is not looked at.",
     mend="Removes the assignment.",
     check=check,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, units
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source, Unit
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
@@ -39,7 +40,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """A stream of one's own that the current stream never waits for."""
+    """Find a stream of forward's own that the current stream never waits for."""
     made = [call for name, call in code.calls if name in STREAMS and not code.in_main_guard(call)]
     entered = [
         call for name, call in code.calls
@@ -68,7 +69,8 @@ def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
         if name in THREADS and code.runs_in_forward(call):
             yield RULE.finding(
                 source.place(call),
-                f"forward starts {name.rsplit('.', 1)[-1]}: work that goes on after it has returned "
+                f"forward starts {name.rsplit('.', 1)[-1]}: work that goes on after it has "
+                f"returned "
                 "is not measured",
                 severity="error" if not _joined(code) else "warning",
                 data={"rejects": not _joined(code)},
@@ -101,8 +103,8 @@ def _cpp(unit: Unit) -> Iterator[Finding]:
         nodes = code.names.get(name.rsplit("::", 1)[-1], ())
         used = [
             node for node in nodes
-            if node.parent is not None and node.parent.type == "qualified_identifier"
-            and name.startswith("std::") and unit.data[node.parent.start_byte:].startswith(b"std")
+            if (node.parent is not None and node.parent.type == "qualified_identifier"
+            and name.startswith("std::") and unit.data[node.parent.start_byte:].startswith(b"std"))
             or name == "pthread_create"
         ]  # fmt: skip
         if used and not {"join", "get", "wait"} & calls:
@@ -127,13 +129,18 @@ RULE = Rule(
     name="work-hidden-from-the-clock",
     severity="error",
     summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
-    why="A timer records events on the current stream. What runs beside it is not in the time, and a "
+    why="A timer records events on the current stream. What runs beside it is not in the time, "
+    "and a "
     "caller may read the result before it is there.",
     bad=(
-        f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-        "            y = x * 2\n        return y\n",
-        "#include <thread>\ntorch::Tensor f(torch::Tensor x) {\n"
-        "    std::thread worker([] {});\n    worker.detach();\n    return x;\n}",
+        (
+            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
+            "            y = x * 2\n        return y\n"
+        ),
+        (
+            "#include <thread>\ntorch::Tensor f(torch::Tensor x) {\n"
+            "    std::thread worker([] {});\n    worker.detach();\n    return x;\n}"
+        ),
         """
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) {
@@ -145,9 +152,12 @@ torch::Tensor f(torch::Tensor x) {
 """,
     ),
     good=(
-        f"{MODEL}        s = torch.cuda.Stream()\n        s.wait_stream(torch.cuda.current_stream())\n"
-        "        with torch.cuda.stream(s):\n            y = x * 2\n"
-        "        torch.cuda.current_stream().wait_stream(s)\n        return y\n",
+        (
+            f"{MODEL}        s = torch.cuda.Stream()\n        "
+            f"s.wait_stream(torch.cuda.current_stream())\n"
+            "        with torch.cuda.stream(s):\n            y = x * 2\n"
+            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
+        ),
         """
 #include <ATen/cuda/CUDAContext.h>
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
@@ -160,7 +170,8 @@ torch::Tensor f(torch::Tensor x) {
 """,
     ),
     detects=("text",),
-    guards="Streams that are joined in some way, and the current stream, are fine; threads that are "
+    guards="Streams that are joined in some way, and the current stream, are fine; threads that "
+    "are "
     "joined are a warning.",
     mend="",
     check=check,

@@ -6,18 +6,20 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 DECODERS = {
-    "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode", "zlib.decompress",
+    "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode",
+    "zlib.decompress",
     "gzip.decompress", "lzma.decompress", "bz2.decompress", "binascii.unhexlify", "bytes.fromhex",
     "codecs.decode", "marshal.loads",
 }  # fmt: skip
@@ -54,14 +56,14 @@ def _literals(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in code.of(ast.Constant):
         value = node.value
         text = value.decode("latin-1") if isinstance(value, bytes) else value
-        if isinstance(text, str) and len(text) >= 200 and ENCODED.match(text):
-            if _entropy(text[:4000]) > LEAST_ENTROPY:
-                yield RULE.finding(
-                    source.place(node),
-                    f"a literal of {len(text)} characters holds packed data, not source text",
-                    severity="warning",
-                )
-                return
+        packed = isinstance(text, str) and len(text) >= 200 and ENCODED.match(text) is not None
+        if packed and _entropy(str(text)[:4000]) > LEAST_ENTROPY:
+            yield RULE.finding(
+                source.place(node),
+                f"a literal of {len(str(text))} characters holds packed data, not source text",
+                severity="warning",
+            )
+            return
 
 
 def _entropy(text: str) -> float:
@@ -83,7 +85,8 @@ RULE = Rule(
     name="hides-its-code",
     severity="error",
     summary="Code is packed or invisible, so that a reader does not see what runs.",
-    why="What is decoded at run time escapes every review of the text. A kernel has no reason for it.",
+    why="What is decoded at run time escapes every review of the text. A kernel has no reason for "
+    "it.",
     bad=(
         "import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
         "import torch\nx = 1  # \u202e safe\n",
@@ -91,7 +94,8 @@ RULE = Rule(
     good="import torch\nnames = ['a', 'b']\nkey = 'abc' * 300\n"
     'src = """' + "__global__ void k() { }\n" * 20 + '"""\n',
     detects=("text",),
-    guards="Decoding that feeds no code is a warning; source text has words and too little entropy.",
+    guards="Decoding that feeds no code is a warning; source text has words and too little "
+    "entropy.",
     mend="",
     check=check,
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Extension, Source
 
 RUNS_CODE = re.compile(
@@ -74,21 +75,27 @@ RULE = Rule(
     name="hostile-build-options",
     severity="error",
     summary="The build itself is made to read, write or run what is not the submission's.",
-    why="Compilers load plug-ins, print the lines of files they are told to include, and write where "
+    why="Compilers load plug-ins, print the lines of files they are told to include, and write "
+    "where "
     "they are told to. None of it is needed to build a kernel.",
     bad=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n',
-        f'{HEAD}ext = load_inline(name="../../e", cpp_sources="", cuda_sources="", functions=["f"])\n',
+        (
+            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+            '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n'
+        ),
+        f'{HEAD}ext = load_inline(name="../../e", cpp_sources="", functions=["f"])\n',
         '#include "/etc/shadow"\n__global__ void k() {}\n',
     ),
     good=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC", "-lineinfo"], extra_ldflags=["-lcublas"])\n',
+        (
+            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+            '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC"], extra_ldflags=["-lcublas"])\n'
+        ),
         '#include <torch/extension.h>\n#include "helper.h"\n__global__ void k() {}\n',
     ),
     detects=("text",),
-    guards="Optimisation, warning and library flags are fine, and so are relative and system includes.",
+    guards="Optimisation, warning and library flags are fine, and so are relative and system "
+    "includes.",
     mend="",
     check=check,
 )

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding
     from grader.source import Source
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
-PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd")
+PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd")  # noqa: S108 -- looked for, not used
 CPP = {
     "ptrace", "mprotect", "dlsym", "process_vm_readv", "process_vm_writev", "cuMemGetAddressRange",
-    "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoad", "prctl", "seccomp", "dup2", "sigaction",
+    "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoad", "prctl", "seccomp", "dup2",
+    "sigaction",
     "cudaIpcOpenMemHandle", "cuPointerGetAttribute",
 }  # fmt: skip
 CONSTRUCTOR = ("constructor", "destructor", "ifunc")
@@ -91,7 +93,8 @@ RULE = Rule(
     name="reaches-into-the-process",
     severity="error",
     summary="The code reaches memory, symbols or pipes of the process that are not its own.",
-    why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and file "
+    why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and "
+    "file "
     "descriptors are how verdicts and timers are changed behind a grader's back.",
     bad=(
         "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n",
@@ -112,8 +115,11 @@ torch::Tensor f(torch::Tensor x) {
     ),
     good=(
         "import torch\nimport os\npath = os.path.dirname('/usr/local/cuda/include')\n",
-        "// see /proc/self/maps\nclass Box { public: Box() {} };\ntorch::Tensor f(torch::Tensor x) {\n"
-        "    Box constructor;\n    return x;\n}",
+        (
+            "// see /proc/self/maps\nclass Box { public: Box() {} };\ntorch::Tensor "
+            "f(torch::Tensor x) {\n"
+            "    Box constructor;\n    return x;\n}"
+        ),
     ),
     detects=("text",),
     guards="Comments do not count, and neither do functions of the file with such a name.",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Severity
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding, Severity
     from grader.source import Source
 
 PROGRAMS = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn",
@@ -26,7 +27,8 @@ FILES = {
 UNPICKLE = {"pickle.load", "pickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads"}
 PROCESS = {"os.fork", "os.kill", "os.killpg", "os.setuid", "resource.setrlimit", "os.nice"}
 HARMLESS_VARIABLES = (
-    "TORCH_", "MAX_JOBS", "CUDA_", "CC", "CXX", "NVCC", "PYTORCH_", "OMP_", "TRITON_", "MKL_", "PATH",
+    "TORCH_", "MAX_JOBS", "CUDA_", "CC", "CXX", "NVCC", "PYTORCH_", "OMP_", "TRITON_", "MKL_",
+    "PATH",
     "LD_LIBRARY_PATH",
 )  # fmt: skip
 CPP = {
@@ -35,7 +37,8 @@ CPP = {
     "fork": "starts a process", "vfork": "starts a process", "posix_spawn": "runs a program",
     "socket": "opens a network connection", "connect": "opens a network connection",
     "fopen": "opens a file", "unlink": "deletes a file", "dlopen": "loads a library",
-    "getenv": "reads the environment", "setenv": "changes the environment", "kill": "ends processes",
+    "getenv": "reads the environment", "setenv": "changes the environment",
+    "kill": "ends processes",
 }  # fmt: skip
 MILD = {"getenv", "fopen"}
 
@@ -58,7 +61,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     yield from _native(source)
 
 
-def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
+def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:  # noqa: PLR0911
     """Return how grave a call is and what it does; None for a harmless one."""
     if name.startswith(PROGRAMS):
         return "error", "runs another program"
@@ -131,17 +134,22 @@ RULE = Rule(
         f'{HEAD}import subprocess as sp\nsp.run(["pip", "install", "x"])\n',
         f'{HEAD}exec("print(1)")\n',
         f'{HEAD}with open("/tmp/result.json", "w") as f:\n    f.write("1")\n',
-        '#include <cstdlib>\ntorch::Tensor f(torch::Tensor x) {\n    std::system("id");\n    return x;\n}',
+        'torch::Tensor f(torch::Tensor x) {\n    std::system("id");\n    return x;\n}',
     ),
     good=(
-        f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
-        'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
-        "import re\npattern = re.compile('x')\n",
-        "__device__ float connect(float a) { return a; }\n"
-        "__global__ void k(float* y) { y[0] = connect(y[1]); }",
+        (
+            f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
+            'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
+            "import re\npattern = re.compile('x')\n"
+        ),
+        (
+            "__device__ float connect(float a) { return a; }\n"
+            "__global__ void k(float* y) { y[0] = connect(y[1]); }"
+        ),
     ),
     detects=("text",),
-    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu "
+    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a "
+    ".cu "
     "file to build it is one too; model.eval() and re.compile are what they are.",
     mend="",
     check=check,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.cuda_code import around, cuda_code, descendants, text
 from grader.rules.fold import fold, size_of
 from grader.rules.instantiations import instantiations
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Kernel, SharedArray, Source, Unit
 
 BYTES = re.compile(r"\b(\d+(?:\.\d+)?)\s*(KB|KiB|bytes?|B|MB)\b", re.IGNORECASE)
@@ -156,14 +157,19 @@ RULE = Rule(
     severity="note",
     summary="The comment states something that the code does not do; readers will trust the wrong "
     "one.",
-    why="A comment that gives another size, or a step that is not there, often marks what the author "
+    why="A comment that gives another size, or a step that is not there, often marks what the "
+    "author "
     "meant to write.",
     bad=(
-        "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
-        "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}",
-        "__global__ void k(const float* x, float* y) {\n    __shared__ float t[256];\n"
-        "    // Load data into shared memory\n    float v = x[threadIdx.x];\n"
-        "    __syncthreads();\n    t[threadIdx.x] = v;\n    y[threadIdx.x] = t[threadIdx.x];\n}",
+        (
+            "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
+            "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
+        ),
+        (
+            "__global__ void k(const float* x, float* y) {\n    __shared__ float t[256];\n"
+            "    // Load data into shared memory\n    float v = x[threadIdx.x];\n"
+            "    __syncthreads();\n    t[threadIdx.x] = v;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
+        ),
     ),
     good="__global__ void k(const float* x, float* y) {\n"
     "    __shared__ float t[8192];  // 32 KB, 8192 floats\n"
@@ -171,7 +177,8 @@ RULE = Rule(
     "    // All threads now see the same tile\n    __syncthreads();\n"
     "    y[threadIdx.x] = t[threadIdx.x];\n}",
     detects=("text",),
-    guards="Numbers count only with a unit, on the line of the array; claims only where the code right "
+    guards="Numbers count only with a unit, on the line of the array; claims only where the code "
+    "right "
     "below shows the opposite. Never above note.",
     mend="",
     check=check,

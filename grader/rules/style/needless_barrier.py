@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Finding
 from grader.rules.cuda_code import around, descendants, read_call, text
 from grader.rules.mending import delete_lines_of, fix
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Finding
     from grader.source import Kernel, Source, Unit
 
 PURE = {
-    "sqrt", "sqrtf", "rsqrtf", "rsqrt", "exp", "expf", "__expf", "log", "logf", "fabs", "fabsf", "abs",
+    "sqrt", "sqrtf", "rsqrtf", "rsqrt", "exp", "expf", "__expf", "log", "logf", "fabs", "fabsf",
+    "abs",
     "fmaxf", "fminf", "fmax", "fmin", "max", "min", "pow", "powf", "tanh", "tanhf", "static_cast",
     "__shfl_down_sync", "__shfl_xor_sync", "__shfl_sync", "__shfl_up_sync", "fma", "fmaf", "erff",
     "__ldg", "float", "int", "scalar_t", "T", "__fdividef", "floorf", "ceilf", "isnan", "isinf",
-    "__ballot_sync", "__float2half", "__half2float", "log1pf", "expm1f", "sinf", "cosf", "__syncwarp",
+    "__ballot_sync", "__float2half", "__half2float", "log1pf", "expm1f", "sinf", "cosf",
+    "__syncwarp",
 }  # fmt: skip
 
 
@@ -154,8 +157,10 @@ RULE = Rule(
     code="STY003",
     name="needless-barrier",
     severity="note",
-    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
-    why="Each barrier says that threads exchange data here. One that does not makes the others harder "
+    summary="A barrier that protects nothing; it costs a little time and hides which barriers "
+    "matter.",
+    why="Each barrier says that threads exchange data here. One that does not makes the others "
+    "harder "
     "to trust.",
     bad="""
 __global__ void k(const float* x, float* y) {

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tree_sitter import Node
-
-from grader.records import Edit, Finding, Fix
 from grader.rules.cpp_types import canonical
 from grader.rules.cuda_code import around, cuda_code, descendants, text, units
 from grader.rules.mending import delete_line, delete_lines_of, fix
@@ -16,9 +12,15 @@ from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Edit, Finding, Fix
     from grader.source import Function, Source, Unit
 
-PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char", "short",
+PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char",
+         "short",
          "half", "dim3"}  # fmt: skip
 OFTEN_UNUSED = {"ctx", "self", "cls"}
 
@@ -73,7 +75,7 @@ def _locals(unit: Unit, function: Function) -> Iterator[Finding]:
 
 def _declared(declarator: Node) -> Node | None:
     here: Node | None = declarator
-    while here is not None and here.type not in {"identifier"}:
+    while here is not None and here.type != "identifier":
         here = here.child_by_field_name("declarator")
     return here
 
@@ -121,7 +123,8 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
         node.value for node in code.of(ast.Constant)
         if isinstance(node.value, str) and len(node.value) < 80
     )  # fmt: skip
-    for node in (*code.of(ast.Import), *code.of(ast.ImportFrom)):
+    found: list[ast.Import | ast.ImportFrom] = [*code.of(ast.Import), *code.of(ast.ImportFrom)]
+    for node in found:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             continue
         if any(isinstance(outer, ast.Try) for outer in code.ancestors(node)):
@@ -173,11 +176,14 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
-        "y: nn.Module = F.relu(torch.ones(1))\n",
+        (
+            "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+            "y: nn.Module = F.relu(torch.ones(1))\n"
+        ),
     ),
     detects=("text",),
-    guards="Names that start with an underscore, objects whose constructor acts, and results of calls "
+    guards="Names that start with an underscore, objects whose constructor acts, and results of "
+    "calls "
     "are left alone; imports are folded.",
     mend="Deletes the declaration.",
     check=check,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
 from grader.rules.mending import delete_item, delete_keyword, fix
 from grader.rules.python_code import constant_text
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Edit, Finding
     from grader.source import Extension, Source
 
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
@@ -80,12 +81,17 @@ RULE = Rule(
     name="useless-build-options",
     severity="note",
     summary="Build options that do nothing or print a lot.",
-    why="They are copied from one example to the next. Without them it is clear which options matter.",
+    why="They are copied from one example to the next. Without them it is clear which options "
+    "matter.",
     bad=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n',
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags=["--expt-extended-lambda", "-O3"])\n',
+        (
+            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+            '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
+        ),
+        (
+            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+            '                  extra_cuda_cflags=["--expt-extended-lambda", "-O3"])\n'
+        ),
     ),
     good=f'{HEAD}src = "auto f = [] __device__ (int i) {{ return i; }};"\n'
     'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'

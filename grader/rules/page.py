@@ -1,0 +1,101 @@
+"""A rule's page, made from the fields of its file; `python -m grader.rules.page docs/rules`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from grader.rules.examples import WHOLE
+from grader.rules.registry import all_rules
+from grader.rules.rule import Example, Examples, Rule
+
+FAMILIES = {
+    "EXT": "Extraction and contract",
+    "BLD": "Build",
+    "MEM": "Memory safety",
+    "SYN": "Synchronisation and races",
+    "RED": "Reduction logic",
+    "NUM": "Numerics and meaning",
+    "IDX": "Indexing and launch geometry",
+    "API": "PyTorch extension API",
+    "PRF": "Performance",
+    "CHT": "Cheating and grader gaming",
+    "SEC": "Security",
+    "STY": "Notes on style",
+}
+FOUND = {
+    "text": "the submission's text",
+    "build": "what the compilers and the loader said",
+    "evidence": "what runs and probes showed",
+}
+
+
+def page(rule: Rule) -> str:
+    """Return a rule's page in markdown."""
+    found = ", ".join(FOUND[detector] for detector in rule.detects)
+    parts = [
+        f"# {rule.code} `{rule.name}` ({rule.severity})",
+        rule.summary,
+        rule.why,
+        f"**Found from** {found}.",
+        f"**Not reported:** {rule.guards}",
+        f"**Mend:** {rule.mend or 'none; it is explained only.'}",
+        "## Bad",
+        *_blocks(rule.bad),
+        "## Good",
+        *_blocks(rule.good),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def index(rules: Mapping[str, Rule]) -> str:
+    """Return the page that lists all rules by family."""
+    lines = [
+        "# Rules",
+        "",
+        "Made from the rule files by `python -m grader.rules.page docs/rules`; edit those.",
+    ]
+    for family, members in groupby(rules.values(), key=lambda rule: rule.code[:3]):
+        lines += ["", f"## {family} {FAMILIES.get(family, '')}".rstrip(), ""]
+        lines += ["| rule | severity | what it says |", "|---|---|---|"]
+        lines += [
+            f"| [{rule.code}]({rule.code}.md) `{rule.name}` | {rule.severity} | "
+            f"{rule.summary.replace('|', chr(92) + '|')} |"
+            for rule in members
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Return all pages by file name."""
+    rules = all_rules()
+    return {"README.md": index(rules)} | {f"{code}.md": page(rule) for code, rule in rules.items()}
+
+
+def _blocks(examples: Examples) -> Iterable[str]:
+    for item in examples if isinstance(examples, tuple) else (examples,):
+        code = item.code if isinstance(item, Example) else item
+        language = "python" if any(mark in code for mark in WHOLE) else "cuda"
+        fence = "````" if "```" in code else "```"
+        block = f"{fence}{language}\n{code.strip(chr(10))}\n{fence}"
+        said = item.context.evidence if isinstance(item, Example) else ()
+        if said:
+            block += "\n\nwith the evidence " + "; ".join(f"`{one.text}`" for one in said)
+        yield block
+
+
+def write(folder: Path) -> None:
+    """Write all pages into a folder, and remove those of rules that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = pages()
+    for old in folder.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/rules"))
