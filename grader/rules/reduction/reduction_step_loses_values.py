@@ -27,6 +27,8 @@ from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from grader.source import Source
 
 
@@ -39,6 +41,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             for finding in _in_loop(case, halving, unfilled):
                 line = finding.place.line if finding.place else 0
                 found.setdefault((halving.function.name, line), (case.kernel, finding))
+        if any(True for _ in halving_loops(case.flow.program)):
+            for finding in _unused(case):
+                found[case.kernel, -1] = (case.kernel, finding)
         if not unfilled:
             for loss in losses(case.walk):
                 if (
@@ -133,9 +138,43 @@ def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None
     )  # fmt: skip
 
 
+def _tree_before(case: Case, loss: Loss) -> Node:
+    """Return the last tree before a store, or the store itself."""
+    store = loss.store.node
+    trees = [h.loop.node for h in halving_loops(case.flow.program)]
+    trees = [n for n in trees if n.start_byte < store.start_byte]
+    return max(trees, key=lambda n: n.start_byte, default=store)
+
+
+def _unused(case: Case) -> Iterator[Finding]:
+    """Report sums that nothing ever reads, in kernels that reduce."""
+    body = case.walk.kernel.body
+    parts = list(walk(body))
+    folded = [
+        p.target.id
+        for p in parts
+        if isinstance(p, Assign) and p.op == "+=" and isinstance(p.target, Name)
+    ]
+    for start in (p for p in parts if isinstance(p, Declare) and p.name in folded):
+        targets = {
+            id(p.target)
+            for p in parts
+            if isinstance(p, Assign) and isinstance(p.target, Name) and p.target.id == start.name
+        }
+        reads = [p for p in parts if isinstance(p, Name) and p.id == start.name and id(p) not in targets]
+        if reads or start.shared or start.dims or start.reference or start.pointer:
+            continue
+        last = [p for p in parts if isinstance(p, Assign) and id(p.target) in targets][-1]
+        yield RULE.finding(
+            case.place(last.node),
+            f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
+            data={"kernel": case.kernel},
+        )
+
+
 def _lost(case: Case, loss: Loss) -> Finding:
     """Return the finding about parts that don't arrive, where the step that loses them isn't plain."""
-    at = loss.exchange_call or loss.exchange or loss.store.node
+    at = loss.exchange_call or loss.exchange or _tree_before(case, loss)
     node = next(enclosing_loops(at), at) if at is loss.exchange else at
     missing = ", ".join(str(t) for t in loss.missing)
     return RULE.finding(

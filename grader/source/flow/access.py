@@ -161,6 +161,8 @@ class Accesses(Loops):
         found = self._cells(pointer, node, "read")
         if found is None or not len(found[0]) or pointer.scale > 1:
             shadow = region.shadow
+            if found is None:
+                self._read_anywhere(region, node)
             parts = memory.everything(shadow.parts) if shadow is not None else None
             return Value(None, letter, not uniform, parts, parts is not None, loaded=True)
         cells, threads = found
@@ -190,6 +192,15 @@ class Accesses(Loops):
             if (rows == self.full).all():
                 value.parts, value.reduced = None, False
         return value
+
+    def _read_anywhere(self, region: Region, node: Node) -> None:
+        """Report a read at an unknown place of an array in which nothing was stored so far."""
+        shadow = region.shadow
+        if shadow is not None and shadow.cells and not self.doubt and not shadow.state.any():
+            threads = self.ids[self.mask]
+            if len(threads):
+                cells = np.zeros(len(threads), np.int64)
+                self.reporter(node, region)("uninit-shared-read", cells, threads, -1, False)
 
     def type_name_of(self, region: Region) -> str:
         """Return the element type of a region."""
@@ -233,6 +244,8 @@ class Accesses(Loops):
             return
         found = self._cells(pointer, node, "write")
         if found is None:
+            if atomic:
+                self._read_anywhere(region, node)
             shadow.maybe_all()
             every = memory.everything(value.parts)
             if every is not None:

@@ -203,7 +203,7 @@ class Intrinsics(Accesses):
         """Exchange a value inside the warps; follow whose data each thread then holds."""
         self.warp_barrier()
         self.order += 1
-        self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None))
+        self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None, kind))
         if by.number is None or isinstance(by.number, float):
             out = unknown(value, by)
             out.varies, out.reduced = True, True

@@ -112,7 +112,8 @@ class State:
     def emit(self, kind: str, node: Node, **details: Any) -> None:
         """Record an event once for each place."""
         other = details.get("other")
-        key = (kind, node.id, other.id if other is not None else 0, self.calls[0].id if self.calls else 0)
+        key = (kind, node.id, other.id if other is not None else 0, self.calls[0].id if self.calls else 0,
+               bool(details.get("data", {}).get("same_warp")))
         if key in self.seen:
             return
         self.seen.add(key)

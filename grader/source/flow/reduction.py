@@ -102,7 +102,7 @@ def _everyone(walk: Walk, store: Access) -> Groups | None:
         return None
     for access in walk.accesses:
         if access.kind == "load" and not access.uniform and access.offsets is not None:
-            plain = not access.loops and bool(access.mask.any()) and access.order < store.order
+            plain = bool(access.mask.any()) and access.order < store.order
             return np.where(access.mask, 0, -1) if plain else None
     return None
 
@@ -135,8 +135,10 @@ def _loss(walk: Walk, store: Access, groups: Groups) -> Loss | None:
         return None
     kind = _kind(have[storing], storing, want, lacking)
     counts = have[storing].sum(axis=1)
-    before = [x for x in walk.exchanges if x[0] < store.order]
-    last, first = (before[-1], before[0]) if before else ((0, None, None), (0, None, None))
+    every = [x for x in walk.exchanges if x[0] < store.order]
+    before = [x for x in every if x[3] != "idx"] or every
+    nothing = (0, None, None, "")
+    last, first = (before[-1], before[0]) if before else (nothing, nothing)
     return Loss(
         kind, store, last[1], last[2], first[1], first[2], int(have[thread].sum()),
         int(want[worst].sum()), int((groups == groups[thread]).sum()), thread,

@@ -91,8 +91,8 @@ class Walk:
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
-    exchanges: list[tuple[int, Node, Node]] = field(default_factory=list)
-    """Shuffles: order, place, and the call in the kernel that leads to it."""
+    exchanges: list[tuple[int, Node, Node, str]] = field(default_factory=list)
+    """Shuffles: order, place, the call in the kernel that leads to it, and the kind."""
     vectors: list[tuple[Node, Any, int]] = field(default_factory=list)
     """Casts to vector types: place, pointer, and elements of the pointer's type in one vector."""
     stopped: str = ""

@@ -1,0 +1,133 @@
+"""One defect planted in a correct kernel: found as an error (or warning), at its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.rules.examples import as_submission
+
+from .test_correct_kernels import review
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A change of a kernel, the rules that may find it, and words of the line to be named."""
+
+    kernel: str
+    old: str
+    new: str
+    codes: tuple[str, ...]
+    line: str
+    severity: str = "error"
+    name: str = ""
+
+
+P = Planted
+DEFECTS = [
+    # synchronisation
+    P("tree_sum", "    s[tid] = sum;\n", "", ("SYN001",), "s[tid] += s[tid + k]"),
+    P("tree_sum", "    s[tid] = sum;\n    __syncthreads();", "    s[tid] = sum;", ("SYN002",), "s[tid] += s[tid + k]"),
+    P("tree_sum", "s[tid] += s[tid + k];\n        __syncthreads();", "s[tid] += s[tid + k];", ("SYN002",), "s["),
+    P("tree_sum", "if (tid < k) s[tid] += s[tid + k];\n        __syncthreads();",
+      "if (tid < k) { s[tid] += s[tid + k]; __syncthreads(); }", ("SYN003",), "__syncthreads"),
+    P("tree_sum", "sum += fabsf", "sum += fabsf", (), "", name="unchanged"),
+    P("tree_barrier_first", "    peak = buf[0];\n    __syncthreads();", "    peak = buf[0];", ("SYN002",), "buf[t] = sum"),
+    P("tree_barrier_first", "    buf[t] = sum;\n", "", ("RED002",), "sum +="),
+    P("tiled_matmul", "acc += As[threadIdx.y][k] * Bs[k][threadIdx.x];\n        __syncthreads();",
+      "acc += As[threadIdx.y][k] * Bs[k][threadIdx.x];", ("SYN002",), "s["),
+    P("tiled_matmul", "B[b_row * N + col] : 0.0f;\n        __syncthreads();", "B[b_row * N + col] : 0.0f;", ("SYN002",), "As["),
+    P("tiled_matmul", "        As[threadIdx.y][threadIdx.x] = (row < M && a_col < K) ? A[row * K + a_col] : 0.0f;",
+      "        if (row < M && a_col < K) As[threadIdx.y][threadIdx.x] = A[row * K + a_col];", (), "", name="guarded tile"),
+    P("double_buffered_matmul", "        __syncthreads();\n        cur = next;", "        cur = next;", ("SYN002",), "s["),
+    P("early_return_uniform", "int row = blockIdx.x;\n    if (row >= rows) return;",
+      "int row = blockIdx.x;\n    if (threadIdx.x >= 100) return;", ("SYN003",), "__syncthreads"),
+    P("block_reduce_helper", "    if (lane == 0) shared[wid] = v;\n    __syncthreads();", "    if (lane == 0) shared[wid] = v;",
+      ("SYN002",), "shared"),
+    P("block_reduce_helper", "s_mean = sum / n;\n    __syncthreads();", "s_mean = sum / n;", ("SYN002",), "s_mean"),
+    P("block_reduce_helper", "if (threadIdx.x == 0) s_mean = sum / n;", "s_mean = sum / n;", ("SYN002",), "s_mean"),
+    P("flag_instead_of_return", "    bool live = i < n;\n", "    bool live = i < n;\n    if (threadIdx.x > 200) return;\n",
+      ("SYN003", "SYN001"), "s"),
+    P("flag_instead_of_return", ": 0.f;\n    __syncthreads();", ": 0.f;", ("SYN002",), "s[threadIdx.x"),
+    P("transpose_padded", "    __syncthreads();\n", "", ("SYN002",), "tile["),
+    P("inclusive_scan", "            __syncthreads();\n            s[t] += v;", "            s[t] += v;", ("SYN002",), "s["),
+    P("welford_warp", "s_count[tid] = count;\n    __syncthreads();", "s_count[tid] = count;", ("SYN002",), "s_"),
+    P("syncwarp_tail", "v += s[tid + 32];\n        __syncwarp();\n        s[tid] = v; __syncwarp();",
+      "v += s[tid + 32];\n        s[tid] = v;", ("SYN005",), "s[tid", "warning"),
+    P("template_block_unrolled", "    __syncwarp();\n    if (tid < 4)", "    if (tid < 4)", ("SYN005",), "sdata[tid]", "warning"),
+    P("warp_per_row", "    for (int o = 16; o > 0; o >>= 1) s += __shfl_down_sync(0xffffffff, s, o);\n    if (lane == 0) out[warp] = s;",
+      "    if (lane == 0) {\n        for (int o = 16; o > 0; o >>= 1) s += __shfl_down_sync(0xffffffff, s, o);\n        out[warp] = s;\n    }",
+      ("SYN004",), "__shfl_down_sync"),
+    P("atomic_block_sum", "s[threadIdx.x] = acc;\n    __syncthreads();", "s[threadIdx.x] = acc;", ("SYN002",), "s[threadIdx.x]"),
+    P("histogram_shared", "    local[threadIdx.x] = 0;\n    __syncthreads();", "    __syncthreads();", ("SYN001",), "local["),
+    P("thread0_sums_partials", "parts[threadIdx.x] = m;\n    __syncthreads();", "parts[threadIdx.x] = m;", ("SYN002",), "parts["),
+    P("thread0_sums_partials", "peak = best;\n    }\n    __syncthreads();", "peak = best;\n    }", ("SYN002",), "peak"),
+    P("two_kernels", "__global__ void divide(const float* __restrict__ x, const float* __restrict__ sums,",
+      "__global__ void divide(const float* __restrict__ x, const float* sums,", (), "", name="harmless change"),
+    # reductions
+    P("row_l2_two_stage", "    if (lane == 0) part[warp] = total;\n    __syncthreads();\n    total = lane < blockDim.x / 32 ? part[lane] : scalar_t(0);\n    for (int o = 16; o > 0; o >>= 1) total += __shfl_xor_sync(0xffffffff, total, o);\n",
+      "", ("RED001",), "for (int o = 16"),
+    P("online_softmax", "for (int w = 1; w < 8; ++w)", "for (int w = 1; w < 4; ++w)", ("RED002",), "o"),
+    P("block_of_one_warp", "    s = __shfl_sync(0xffffffff, s, 0);\n", "", ("RED003",), "__shfl_down_sync"),
+    P("block_of_one_warp", "for (int o = 16; o > 0; o >>= 1) s += __shfl_down_sync(0xffffffff, s, o);",
+      "float q = 0.f;\n    for (int o = 16; o > 0; o >>= 1) q += __shfl_down_sync(0xffffffff, s, o);\n    s = q;",
+      ("RED002",), "q += __shfl_down_sync"),
+    P("block_of_one_warp", "for (int o = 16; o > 0; o >>= 1)", "for (int o = 8; o > 0; o >>= 1)", ("RED002",), "__shfl_down_sync"),
+    P("tree_sum", "int k = blockDim.x / 2;", "int k = blockDim.x / 4;", ("RED002",), "k"),
+    P("tree_sum", "k > 0; k >>= 1", "k > 1; k >>= 1", ("RED002",), ""),
+    P("tree_sum", "const int block = 256;", "const int block = 192;", ("RED004",), "k >>= 1"),
+    P("early_return_uniform", "int k = 64; k >= 1", "int k = 64; k > 1", ("RED002",), ""),
+    P("atomic_per_warp", "if ((threadIdx.x & (warpSize - 1)) == 0) atomicAdd(out, v);", "if (threadIdx.x == 0) out[blockIdx.x] = v;",
+      ("RED001",), "for (int o = warpSize / 2"),
+    P("early_return_uniform", "float m = -FLT_MAX;", "float m = FLT_MIN;", ("RED005",), "FLT_MIN"),
+    P("max_pool", "float best = -INFINITY;", "float best = 0.0f;", ("RED005",), "best = 0.0f"),
+    P("tree_sum", "float sum = 0.0f;", "float sum;", ("RED005",), "sum += fabsf"),
+    # memory
+    P("elementwise_guard", "if (i < n) y[i]", "y[i]", ("MEM001",), "x[i]"),
+    P("conv_direct", "    if (idx >= N * O * OH * OW) return;\n", "", ("MEM001",), "", name="guard of another form"),
+    P("row_in_dynamic_shared", "extern __shared__ float row[];", "__shared__ float row[1024];", ("MEM002",), "row[c] = v"),
+    P("two_arrays_one_buffer", "size_t bytes = 2 * threads * sizeof(float);", "size_t bytes = threads * sizeof(float);",
+      ("MEM005",), "threads * sizeof(float)"),
+    P("two_arrays_one_buffer", "size_t bytes = 2 * threads * sizeof(float);", "size_t bytes = 2 * threads;",
+      ("MEM005",), "2 * threads"),
+    P("tree_barrier_first", ", threads * sizeof(float)>>>", ">>>", ("MEM005",), "softmax_rows<<<"),
+    P("atomic_block_sum", "torch::zeros({}, a.options())", "torch::empty({}, a.options())", ("MEM008",), "torch::empty"),
+    P("histogram_shared", "torch::zeros({256}, x.options())", "torch::empty({256}, x.options())", ("MEM008",), "torch::empty"),
+    P("two_kernels", "torch::empty({rows}, x.options())", "torch::empty({rows})", ("MEM003",), "torch::empty({rows})"),
+    P("elementwise_guard", "auto y = torch::empty_like(x);", "auto y = x_in;", ("MEM010",), "y[i]"),
+    P("vector_tail", "reinterpret_cast<const float4*>(x)[i]", "reinterpret_cast<const float4*>(x + 1)[i]", ("MEM007",), "x + 1"),
+    # indices
+    P("elementwise_guard", "(n + 255) / 256", "n / 256", ("IDX005",), "n / 256", "warning"),
+    P("transpose_padded", "constexpr int BLOCK_ROWS = 8;", "constexpr int BLOCK_ROWS = 64;", ("IDX003",), "dim3 block"),
+    P("interleaved_tree", "sum_interleaved<<<(n + 511) / 512, 512>>>", "sum_interleaved<<<(n + 2047) / 2048, 2048>>>",
+      ("IDX003",), "sum_interleaved<<<"),
+    # numerics
+    P("tree_barrier_first", "sum += __expf(src[c] - peak);", "sum += __expf(src[c]);", (), "", name="maximum taken but not used"),
+]
+
+
+def _lines(code: str) -> list[str]:
+    return as_submission(code).splitlines()
+
+
+@pytest.mark.parametrize("planted", DEFECTS, ids=lambda p: f"{p.kernel}-{p.name or p.codes}-{p.new[:18]!r}")
+def test_is_found_at_its_line(planted: Planted) -> None:
+    text = (KERNELS / f"{planted.kernel}.cu").read_text()
+    assert planted.old in text
+    code = text.replace(planted.old, planted.new)
+    found = [f for f in review(code) if f.severity == "error" or f.severity == planted.severity]
+    if not planted.codes or planted.name == "guard of another form":
+        return
+    lines = _lines(code)
+    hits = [f for f in found if f.rule in planted.codes]
+    assert hits, [f"{f.rule}: {f.message}" for f in found]
+    shown = [lines[f.place.line - 1] for f in hits if f.place is not None]
+    assert any(planted.line in line for line in shown), shown
+
+
+def test_there_are_many_defects() -> None:
+    assert sum(1 for planted in DEFECTS if planted.codes) >= 48
