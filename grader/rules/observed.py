@@ -9,24 +9,39 @@ from grader.rules.rule import Context, Rule
 
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
-    {"deadlock", "livelock", "launch-error", "trapped", "assert-failed", "illegal-access"}
+    {"deadlock", "livelock", "trap", "assert", "out-of-bounds", "misaligned", "stack-overflow"}
 )
 """After these a kernel did not run to its end: what it didn't show may still be there."""
 GROUPS: dict[str, frozenset[str]] = {
-    "uninit": frozenset({"uninit-shared-read", "uninit-shared"}),
-    "race": frozenset({"race", "race-volatile", "shared-race", "race-shared"}),
-    "global-race": frozenset({"global-race", "race-global"}),
+    "uninit": frozenset({"uninit-shared-read"}),
+    "uninit-local": frozenset({"uninit-local-read"}),
+    "race": frozenset({"race"}),
+    "race-volatile": frozenset({"race-volatile"}),
+    "global-race": frozenset({"global-race"}),
     "divergence": frozenset({"barrier-divergence", "deadlock", "livelock"}),
-    "exited": frozenset({"barrier-exited", "sync-exited"}),
-    "shuffle": frozenset({"shuffle-absent", "sync-not-in-mask", "shuffle-mask", "sync-exited"}),
-    "oob": frozenset({"oob", "out-of-bounds", "use-after-free"}),
+    "exited": frozenset({"barrier-exited"}),
+    "shuffle": frozenset({"shuffle-absent-lane", "sync-lane-not-in-mask", "sync-exited-lanes"}),
+    "oob": frozenset({"oob", "out-of-bounds", "use-after-free", "local-out-of-bounds"}),
     "shared-oob": frozenset({"shared-oob", "shared-out-of-bounds"}),
     "misaligned": frozenset({"misaligned"}),
     "input-written": frozenset({"input-written", "constant-written"}),
-    "uninit-global": frozenset({"uninit-global", "uninit-global-read"}),
+    "uninit-global": frozenset({"uninit-global-read"}),
     "unwritten": frozenset({"unwritten-output", "unwritten"}),
-    "launch": frozenset({"launch-error"}),
+    "host-memory": frozenset({"host-memory", "null-pointer"}),
+    "launch": frozenset({"launch-error", "launch-error-unseen"}),
+    "stop": frozenset({"trap", "assert", "stack-overflow"}),
 }
+"""The simulator's kinds (`grader.simulator.wording.KINDS`) by what explains them."""
+
+
+def kernel_of(item: Evidence, spans: Sequence[tuple[str, int, int]]) -> str:
+    """Return the kernel that evidence is about: the one it names, or the one around its line."""
+    named = str(item.data.get("kernel", ""))
+    for name, _, _ in spans:
+        if named and (name == named or name in named):
+            return name
+    line = item.place.line if item.place else 0
+    return next((name for name, first, last in spans if first <= line <= last), named)
 
 
 def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
@@ -37,6 +52,30 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
     )
+
+
+def launch_cause(kernel: str, proof: Sequence[Evidence]) -> dict[str, str]:
+    """Return the cause that joins a finding about a launch with the run's own word on it."""
+    return {"cause": f"launch {kernel}"} if proof else {}
+
+
+def confirm(
+    found: Iterable[tuple[str, Finding]],
+    evidence: Iterable[Evidence],
+    spans: Sequence[tuple[str, int, int]],
+) -> Iterator[Finding]:
+    """Attach to each kernel's first finding what runs showed of that kernel; leave the rest to others."""
+    pending: dict[str, list[Evidence]] = {}
+    for item in evidence:
+        pending.setdefault(kernel_of(item, spans), []).append(item)
+    for kernel, finding in found:
+        proof = pending.pop(kernel, None)
+        if proof:
+            yield finding.model_copy(
+                update={"confidence": "proven", "evidence": (*finding.evidence, *proof)}
+            )
+        else:
+            yield finding
 
 
 def ran_clean(context: Context, kernel: str) -> bool:

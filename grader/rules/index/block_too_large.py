@@ -9,7 +9,7 @@ from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked, resolve
-from grader.rules.observed import observed
+from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Items
@@ -40,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(_where(case)), _message(case, threads, follows),
                 severity="warning" if follows and not proof else None, fixes=_clamp(case),
                 confidence="proven" if proof else "likely", evidence=proof,
-                data={"kernel": case.kernel, "threads": threads},
+                data={"kernel": case.kernel, "threads": threads, **launch_cause(case.kernel, proof)},
             )  # fmt: skip
         else:
             yield from _registers(case, context, threads)

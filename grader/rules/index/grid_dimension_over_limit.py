@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.memory.hosts import resolve
-from grader.rules.observed import observed
+from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Items
@@ -34,7 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the "
                 "launch fails",
                 severity="error", confidence="proven" if proof else "likely", evidence=proof,
-                data={"kernel": case.kernel},
+                data={"kernel": case.kernel, **launch_cause(case.kernel, proof)},
             )  # fmt: skip
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):

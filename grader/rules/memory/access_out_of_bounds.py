@@ -6,44 +6,29 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding
-from grader.rules.memory.data_larger_than_shared_array import text_findings as too_small_arrays
-from grader.rules.memory.missing_bounds_guard import text_findings as missing_guards
-from grader.rules.observed import observed
+from grader.rules.observed import kernel_of, observed
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import cases, spans
+from grader.rules.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report what the rules about the text don't explain, once for each line."""
-    seen = observed(context, "oob", "shared-oob")
-    if not seen:
-        return
-    guards = set(missing_guards(source, context))
-    arrays = {kernel for kernel, _ in too_small_arrays(source, context)}
-    arrays |= {
-        case.kernel
-        for case in cases(source, context, "main", "odd")
-        for event in case.events("shared-oob")
-        if event.region is not None and event.region.dynamic
-    }
-    kept: dict[tuple[str, int], list[Evidence]] = {}
-    for item in seen:
-        kernels = _kernels(source, item)
-        explained = guards if "shared" not in item.code else arrays
-        if not kernels & explained:
-            kept.setdefault((item.code, item.place.line if item.place else 0), []).append(item)
-    for items in kept.values():
-        yield RULE.finding(items[0].place, items[0].text, confidence="proven", evidence=items)
-
-
-def _kernels(source: Source, item: Evidence) -> set[str]:
-    line = item.place.line if item.place else 0
-    around = {name for name, first, last in spans(source) if first <= line <= last}
-    named = str(item.data.get("kernel", ""))
-    return {name for name in around if not named or name in named or named in name} or around
+    """Report each kernel's accesses once; findings about the text take them over by their cause."""
+    kernels = spans(source)
+    kept: dict[str, list[Evidence]] = {}
+    for item in observed(context, "oob", "shared-oob"):
+        kind = "shared-oob" if "shared" in item.code else "oob"
+        kept.setdefault(f"{kind} {kernel_of(item, kernels)}", []).append(item)
+    for cause, items in kept.items():
+        yield RULE.finding(
+            items[0].place,
+            items[0].text,
+            confidence="proven",
+            evidence=items,
+            data={"cause": cause},
+        )
 
 
 _CODE = """

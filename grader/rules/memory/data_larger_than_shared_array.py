@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Fix
 from grader.rules.build.shared_edits import unstage
 from grader.rules.memory.hosts import checked
-from grader.rules.observed import observed, settle
+from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of fixed shared arrays, at the task's sizes and for long rows."""
     found = text_findings(source, context)
-    proof = observed(context, "shared-oob") if found else ()
-    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
 
 
 def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
@@ -60,7 +59,8 @@ def _finding(case: Case, event: Event) -> Finding:
         )
     return RULE.finding(
         case.place(event.node), message, fixes=_fixes(case, name),
-        data={"kernel": case.kernel, "array": name, "capacity": cells},
+        data={"kernel": case.kernel, "array": name, "capacity": cells,
+              "cause": f"shared-oob {case.kernel}"},
     )  # fmt: skip
 
 

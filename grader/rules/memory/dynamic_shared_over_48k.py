@@ -9,7 +9,7 @@ from grader.records import Evidence, Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked
-from grader.rules.observed import observed
+from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before, statement
 from grader.rules.walks import Case, cases
@@ -86,7 +86,8 @@ def _finding(
     return RULE.finding(
         case.place(node), message, severity="warning" if long and not proof else None,
         confidence="proven" if proof else "likely", evidence=proof,
-        fixes=_fixes(case) if not asked else (), data={"kernel": case.kernel, "bytes": total},
+        fixes=_fixes(case) if not asked else (),
+        data={"kernel": case.kernel, "bytes": total, **launch_cause(case.kernel, proof)},
     )  # fmt: skip
 
 

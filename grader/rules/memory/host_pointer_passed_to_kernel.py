@@ -9,8 +9,9 @@ from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.mending import fix
 from grader.rules.memory.hosts import global_regions
+from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Tensor
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors that the host code makes without saying where, among the kernels' arguments."""
+    proof = observed(context, "host-memory")
+    yield from settle(
+        RULE, tuple(_text(source, context)), proof, context, spans(source), contradict=False
+    )
+
+
+def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
     seen: set[int] = set()
     for case in cases(source, context):
         for region in global_regions(case):
@@ -33,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             ):
                 continue
             seen.add(tensor.node.id)
-            yield RULE.finding(
+            yield case.kernel, RULE.finding(
                 case.place(tensor.node),
                 f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as "
                 f"`{region.name}`: the GPU can't read it",
@@ -102,7 +110,7 @@ torch::Tensor run(torch::Tensor x) {
     return s;
 }
 """,
-    detects=("text",),
+    detects=("text", "evidence"),
     guards="Options that come from a variable are believed; only tensors made with no options, or with "
     "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
     mend="Adds the options of the first input.",

@@ -26,7 +26,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wide = any(case.walk.vectors for case in cases(source, context))
     for case in cases(source, context, "main", "long") if wide else ():
         long = case.sizes.name.startswith("long")
-        if case.kernel in found or not case.walk.vectors or (long and checked(case.walk.launch.host, remainder=True)):
+        if (
+            case.kernel in found
+            or not case.walk.vectors
+            or (long and checked(case.walk.launch.host, remainder=True))
+        ):
             continue
         launch = case.walk.launch
         second = case.flow.block(case.walk, (1, 0, 0)) if (launch.grid[0] or 2) > 1 else case.walk

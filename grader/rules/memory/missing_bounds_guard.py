@@ -11,10 +11,10 @@ from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked
-from grader.rules.observed import observed, ran_clean
+from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import simple_statement
-from grader.rules.walks import Case, cases
+from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Access, Walk
 
 if TYPE_CHECKING:
@@ -25,15 +25,9 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
-    for kernel, finding in text_findings(source, context).items():
-        proof = [
-            item
-            for item in observed(context, "oob")
-            if item.data.get("kernel", kernel) == kernel or kernel in str(item.data.get("kernel"))
-        ]
-        if proof:
-            yield finding.model_copy(update={"confidence": "proven", "evidence": tuple(proof)})
-        elif not ran_clean(context, kernel):
+    found = text_findings(source, context)
+    for finding in confirm(found.items(), observed(context, "oob"), spans(source)):
+        if finding.evidence or not ran_clean(context, str(finding.data["kernel"])):
             yield finding
 
 
@@ -93,7 +87,8 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
         case.place(access.node),
         f"line {case.line(access.node)} {what} `{access.region.name}` at an index that nothing compares with its size: "
         f"with {numel} elements and {grid[0]} blocks of {last.threads} threads the last block {what} element {index}",
-        fixes=_guard(case, access.node), data={"kernel": case.kernel, "index": index, "size": numel or 0},
+        fixes=_guard(case, access.node), data={"kernel": case.kernel, "index": index, "size": numel or 0,
+              "cause": f"oob {case.kernel}"},
     )  # fmt: skip
 
 

@@ -44,14 +44,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield finding.model_copy(
             update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
         )
-    if not found:
-        lines: dict[tuple[str, int], Finding] = {}
-        for item in proof:
-            key = (item.code, item.place.line if item.place else 0)
-            lines.setdefault(
-                key, RULE.finding(item.place, item.text, confidence="proven", evidence=(item,))
-            )
-        yield from lines.values()
+    if proof and not found:
+        place = next((item.place for item in proof if item.place is not None), None)
+        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
 
 
 def _unwritten(context: Context) -> tuple:  # type: ignore[type-arg]

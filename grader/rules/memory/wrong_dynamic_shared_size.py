@@ -11,7 +11,7 @@ from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.mending import fix
 from grader.rules.memory.hosts import resolve
-from grader.rules.observed import observed, settle
+from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event, Region
@@ -32,8 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if events and case.kernel not in found:
             worst = max(events, key=lambda e: e.cell)
             found[case.kernel] = (case.kernel, _too_small(case, worst))
-    proof = observed(context, "shared-oob") if found else ()
-    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
     for case in cases(source, context):
         if case.kernel not in found:
             yield from _too_large(case)
@@ -65,6 +64,7 @@ def _too_small(case: Case, event: Event) -> Finding:
         fixes=_fixes(case, event, size, given),
         data={
             "kernel": case.kernel,
+            "cause": f"shared-oob {case.kernel}",
             "array": name,
             "given": given,
             "needed": (event.cell + 1) * size,

@@ -36,7 +36,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     every = cases(source, context)
     if any(True for case in every for _ in case.events(*EVENTS)):
         return
-    if any(losses(case.walk) for case in every) or any(e.kind == "simulator" for e in context.evidence):
+    if any(losses(case.walk) for case in every) or any(
+        e.kind == "simulator" for e in context.evidence
+    ):
         return
     codes = dict.fromkeys(item.code for item in seen)
     for code in list(codes)[:1]:

@@ -51,10 +51,17 @@ def _epsilons(function: Function) -> Iterator[tuple[str, Expr]]:
                     inside.add(inner.node.id)
                     yield "inside", inner
     for part in walk(function.body):
-        if isinstance(part, Binary) and part.op == "+" and _has_epsilon(part) and part.node.id not in inside:
+        if (
+            isinstance(part, Binary)
+            and part.op == "+"
+            and _has_epsilon(part)
+            and part.node.id not in inside
+        ):
             other = part.left if _is_epsilon(part.right) else part.right
             root = any(isinstance(p, Call) and p.name in ROOTS for p in walk(other))
-            named = isinstance(other, Name) and any(w in other.id.lower() for w in ("norm", "rms", "std"))
+            named = isinstance(other, Name) and any(
+                w in other.id.lower() for w in ("norm", "rms", "std")
+            )
             if root or named:
                 yield "outside", part
 
@@ -92,7 +99,10 @@ RULE = Rule(
     bad=Example(_BAD, Context(task=_task(_RMS))),
     good=(
         _BAD,
-        Example(_BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + eps)"), Context(task=_task(_RMS))),
+        Example(
+            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + eps)"),
+            Context(task=_task(_RMS)),
+        ),
     ),
     detects=("text", "evidence"),
     guards="Only where the reference's text is known and shows its epsilon; a warning until a result "

@@ -15,7 +15,9 @@ from grader.source.flow.tree import Assign, Declare, Function, Loop, Name, Progr
 if TYPE_CHECKING:
     from grader.source import Source, Unit
 
-HALF = frozenset({"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16"})
+HALF = frozenset(
+    {"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16"}
+)
 LONG = 16_384
 """Terms from which one running float is worth a note."""
 
@@ -38,8 +40,14 @@ def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
     return {p.name for f in program.kernels for p in f.template if p.is_type}
 
 
-def _accumulators(unit: Unit, function: Function, halves: frozenset[str] | set[str]) -> Iterator[Finding]:
-    declared = {p.name: p for p in walk(function.body) if isinstance(p, Declare) and not p.dims and not p.pointer}
+def _accumulators(
+    unit: Unit, function: Function, halves: frozenset[str] | set[str]
+) -> Iterator[Finding]:
+    declared = {
+        p.name: p
+        for p in walk(function.body)
+        if isinstance(p, Declare) and not p.dims and not p.pointer
+    }
     seen: set[str] = set()
     for loop in walk(function.body):
         if not isinstance(loop, Loop):
@@ -48,7 +56,12 @@ def _accumulators(unit: Unit, function: Function, halves: frozenset[str] | set[s
             if isinstance(part, Assign) and part.op == "+=" and isinstance(part.target, Name):
                 start = declared.get(part.target.id)
                 outside = start is not None and start.node.start_byte < loop.node.start_byte
-                if start is not None and outside and start.type in halves and start.name not in seen:
+                if (
+                    start is not None
+                    and outside
+                    and start.type in halves
+                    and start.name not in seen
+                ):
                     seen.add(start.name)
                     kind = start.node.child_by_field_name("type")
                     yield RULE.finding(
@@ -63,7 +76,12 @@ def _accumulators(unit: Unit, function: Function, halves: frozenset[str] | set[s
 def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
     """Report, as a note, one thread that adds a whole long row into one float."""
     for case in cases(source, context, "full"):
-        sizes = [s for r in case.walk.regions if r.tensor is not None and r.tensor.sizes for s in r.tensor.sizes]
+        sizes = [
+            s
+            for r in case.walk.regions
+            if r.tensor is not None and r.tensor.sizes
+            for s in r.tensor.sizes
+        ]
         longest = max(sizes, default=0)
         for access in case.walk.accesses:
             step = _unit_step(case.walk.accesses, access)
@@ -82,7 +100,11 @@ def _unit_step(accesses: list, access) -> bool:  # type: ignore[type-arg,no-unty
     if not access.loops or access.loops[-1][1] != 1 or access.offsets is None:
         return False
     for other in accesses:
-        same = other.node.id == access.node.id and other.loops and other.loops[-1] == (access.loops[-1][0], 0)
+        same = (
+            other.node.id == access.node.id
+            and other.loops
+            and other.loops[-1] == (access.loops[-1][0], 0)
+        )
         if same and other.offsets is not None:
             return bool(((access.offsets - other.offsets)[access.mask] == 1).all())
     return False

@@ -32,7 +32,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
     for name, node in _parameters(model):
         random = any(
-            isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"} for n in ast.walk(node)
+            isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"}
+            for n in ast.walk(node)
         )
         if random and missing:
             yield RULE.finding(
@@ -50,9 +51,9 @@ def _layers(tree: ast.AST) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if last_name(
-                made
-            ).startswith(LAYERS):
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if (
+                last_name(made).startswith(LAYERS)
+            ):
                 found[name] = last_name(made)
     return found
 
@@ -60,9 +61,9 @@ def _layers(tree: ast.AST) -> dict[str, str]:
 def _parameters(model: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
     for node in ast.walk(model):
         match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value) if (
-                last_name(made) == "Parameter"
-            ):
+            case ast.Assign(
+                targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value
+            ) if last_name(made) == "Parameter":
                 yield name, value
 
 

@@ -13,7 +13,16 @@ from grader.rules.rule import Context
 if TYPE_CHECKING:
     from grader.source import Source
 
-NORMS = ("LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "RMSNorm", "layer_norm", "batch_norm", "group_norm")
+NORMS = (
+    "LayerNorm",
+    "BatchNorm",
+    "InstanceNorm",
+    "GroupNorm",
+    "RMSNorm",
+    "layer_norm",
+    "batch_norm",
+    "group_norm",
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +49,16 @@ class Reference:
         if self.has(*NORMS):
             return "inside"
         for call in self.calls():
-            if last_name(call.func) in {"sqrt", "rsqrt"} and any(_is_epsilon(n) for a in call.args for n in ast.walk(a)):
+            if last_name(call.func) in {"sqrt", "rsqrt"} and any(
+                _is_epsilon(n) for a in call.args for n in ast.walk(a)
+            ):
                 return "inside"
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_epsilon(node.right):
+            if (
+                isinstance(node, ast.BinOp)
+                and isinstance(node.op, ast.Add)
+                and _is_epsilon(node.right)
+            ):
                 inner = [last_name(c.func) for c in ast.walk(node.left) if isinstance(c, ast.Call)]
                 if {"sqrt", "norm"} & set(inner):
                     return "outside"

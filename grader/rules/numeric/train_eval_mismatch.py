@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for running statistics that are used whatever the mode is."""
     reference = reference_of(source, context)
-    if reference is None or not reference.has("BatchNorm", "InstanceNorm") or ".eval()" in reference.text:
+    if (
+        reference is None
+        or not reference.has("BatchNorm", "InstanceNorm")
+        or ".eval()" in reference.text
+    ):
         return
     model = source.classes.get("ModelNew")
-    if model is None or reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text:
+    if (
+        model is None
+        or reference.has("InstanceNorm")
+        and "track_running_stats=True" not in reference.text
+    ):
         return
     inner = list(ast.walk(model))
     if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in inner):
@@ -28,7 +36,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
     for call in (n for n in inner if isinstance(n, ast.Call)):
         for argument in call.args:
-            if isinstance(argument, ast.Attribute) and argument.attr in {"running_mean", "running_var"}:
+            if isinstance(argument, ast.Attribute) and argument.attr in {
+                "running_mean",
+                "running_var",
+            }:
                 yield RULE.finding(
                     source.place(argument),
                     "the kernel normalises with the running statistics whatever the mode; a module in training mode, as the "

@@ -71,7 +71,11 @@ def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
 def _raw(function: Function, args: tuple[Expr, ...]) -> bool:
     """Whether an exponential is taken of a value as it was loaded."""
     for arg in args:
-        if any(isinstance(p, Binary | Unary) and p.op == "-" for p in walk(arg) if not _in_index(arg, p)):
+        if any(
+            isinstance(p, Binary | Unary) and p.op == "-"
+            for p in walk(arg)
+            if not _in_index(arg, p)
+        ):
             return False
         if isinstance(arg, Name):
             for part in walk(function.body):
@@ -97,7 +101,9 @@ def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
             one = any(isinstance(s, Number) and s.value == 1 for s in sides)
             grows = [s for s in sides if isinstance(s, Call) and s.name in EXP]
             calm = any(_calm(a) for s in grows for a in s.args)
-            tested = any(isinstance(p, Select) for p in walk(function.body)) or b">" in (function.node.text or b"")
+            tested = any(isinstance(p, Select) for p in walk(function.body)) or b">" in (
+                function.node.text or b""
+            )
             if one and grows and not calm and not tested:
                 yield RULE.finding(
                     unit.place(part.node),

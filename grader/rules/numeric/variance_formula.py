@@ -27,7 +27,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if function.kind == "host":
                 continue
             for part in walk(function.body):
-                if isinstance(part, Binary) and part.op == "/" and wanted == "n" and _is_less_one(part.right):
+                if (
+                    isinstance(part, Binary)
+                    and part.op == "/"
+                    and wanted == "n"
+                    and _is_less_one(part.right)
+                ):
                     if _about_variance(part):
                         yield _biased(unit, part)
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):
@@ -41,7 +46,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _divisor(reference: Reference) -> str:
     """Return what the reference divides the sum of squares by, where that is plain."""
-    if reference.has(*NORMS) or "unbiased=False" in reference.text or "correction=0" in reference.text:
+    if (
+        reference.has(*NORMS)
+        or "unbiased=False" in reference.text
+        or "correction=0" in reference.text
+    ):
         return "n"
     return ""
 
@@ -84,7 +93,9 @@ def _cancels(part: Binary) -> bool:
     )  # fmt: skip
     if not square or not isinstance(right, Binary) or not isinstance(right.left, Name):
         return False
-    return any(word in right.left.id.lower() for word in ("mean", "mu", "avg")) or right.left.id == "m"
+    return (
+        any(word in right.left.id.lower() for word in ("mean", "mu", "avg")) or right.left.id == "m"
+    )
 
 
 _BAD = """

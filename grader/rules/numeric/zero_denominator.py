@@ -10,7 +10,19 @@ from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
-from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, Function, If, Name, Number, Select, walk
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    Function,
+    If,
+    Name,
+    Number,
+    Select,
+    walk,
+)
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -57,7 +69,9 @@ def _guarded(unit: Unit, name: str, test: Expr | None) -> Finding:
     return RULE.finding(
         unit.place(node),
         f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, it gives NaN",
-        severity="note", confidence="possible", data={"variable": name},
+        severity="note",
+        confidence="possible",
+        data={"variable": name},
     )
 
 
@@ -92,7 +106,11 @@ def _is_norm(name: str, value: Expr) -> bool:
     if any(isinstance(p, Number) and 0 < float(p.value) < 1e-3 for p in parts):
         return False
     root = any(isinstance(p, Call) and p.name in ROOTS for p in parts)
-    mean = isinstance(value, Binary) and value.op == "/" and any(w in name.lower() for w in ("mean", "norm"))
+    mean = (
+        isinstance(value, Binary)
+        and value.op == "/"
+        and any(w in name.lower() for w in ("mean", "norm"))
+    )
     return root or mean
 
 
@@ -103,7 +121,11 @@ def _tests(function: Function) -> dict[str, Expr | None]:
         if isinstance(part, If | Select):
             for inner in walk(part.test):
                 if isinstance(inner, Binary) and isinstance(inner.left, Name):
-                    zero = isinstance(inner.right, Number) and inner.op in {"==", "!="} and inner.right.value == 0
+                    zero = (
+                        isinstance(inner.right, Number)
+                        and inner.op in {"==", "!="}
+                        and inner.right.value == 0
+                    )
                     found.setdefault(inner.left.id, part.test if zero else None)
         elif isinstance(part, Call) and part.name in LIMITS:
             for name in (p.id for p in part.args if isinstance(p, Name)):

@@ -25,7 +25,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context):
         for region in global_regions(case):
             tensor = region.tensor
-            if tensor is None or tensor.origin != "zeros" or tensor.node.id in seen or not _complete(case, region):
+            if (
+                tensor is None
+                or tensor.origin != "zeros"
+                or tensor.node.id in seen
+                or not _complete(case, region)
+            ):
                 continue
             seen.add(tensor.node.id)
             yield RULE.finding(
@@ -40,9 +45,16 @@ def _complete(case: Case, region: Region) -> bool:
     if region.loads or region.atomics or case.walk.stopped:
         return False
     for access in case.walk.accesses:
-        if access.kind == "store" and access.region is region and access.offsets is not None and access.sure:
+        if (
+            access.kind == "store"
+            and access.region is region
+            and access.offsets is not None
+            and access.sure
+        ):
             linear = np.arange(case.walk.threads)
-            return bool((access.offsets[access.mask] == linear[access.mask]).all()) and bool(access.mask.all())
+            return bool((access.offsets[access.mask] == linear[access.mask]).all()) and bool(
+                access.mask.all()
+            )
     return False
 
 
@@ -52,7 +64,11 @@ def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
     if function is not None and "zeros" in name:
         yield from fix(
             "do not fill it first",
-            [case.unit.edit(function.start_byte, function.end_byte, name.replace("zeros", "empty"))],
+            [
+                case.unit.edit(
+                    function.start_byte, function.end_byte, name.replace("zeros", "empty")
+                )
+            ],
         )
 
 

@@ -27,11 +27,14 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             continue
         if function in code.reached:
             yield RULE.finding(
-                source.place(node), "the extension is built, or at least looked up, on every call of forward"
+                source.place(node),
+                "the extension is built, or at least looked up, on every call of forward",
             )
         elif function.name == "__init__":
             yield RULE.finding(
-                source.place(node), "the extension is built when a model is made, not once at import", severity="note"
+                source.place(node),
+                "the extension is built when a model is made, not once at import",
+                severity="note",
             )
 
 

@@ -63,7 +63,11 @@ def _slow(case: Case) -> Iterator[Finding]:
                 )  # fmt: skip
                 return
             divisor = _divisor(part)
-            if divisor is not None and isinstance(loop, Loop) and divisor.id not in assigned_in(loop):
+            if (
+                divisor is not None
+                and isinstance(loop, Loop)
+                and divisor.id not in assigned_in(loop)
+            ):
                 yield RULE.finding(
                     case.place(part.node),
                     f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which stays the same: multiply by its "

@@ -28,12 +28,20 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     for unit in source.cuda:
         for host in flow(unit).program.functions:
             for part in walk(host.body) if host.kind == "host" else ():
-                copies = isinstance(part, Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"} and part.args
-                if copies and isinstance(part.args[-1 if part.name == "cudaMemcpy" else 3 if len(part.args) > 3 else -1], Name):
+                copies = (
+                    isinstance(part, Call)
+                    and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}
+                    and part.args
+                )
+                if copies and isinstance(
+                    part.args[-1 if part.name == "cudaMemcpy" else 3 if len(part.args) > 3 else -1],
+                    Name,
+                ):
                     words = [a.id for a in part.args if isinstance(a, Name)]
                     if "cudaMemcpyHostToDevice" in words or "cudaMemcpyDeviceToHost" in words:
                         yield RULE.finding(
-                            unit.place(part.node), "the host function copies between CPU and GPU memory on every call"
+                            unit.place(part.node),
+                            "the host function copies between CPU and GPU memory on every call",
                         )
 
 

@@ -46,7 +46,11 @@ def _tiny(case: Case) -> str:
         return ""
     if case.sizes.real and _blocks(case) < MANY:
         return ""
-    count = f"{_blocks(case)} blocks" if case.sizes.real else "one block for each position of three axes"
+    count = (
+        f"{_blocks(case)} blocks"
+        if case.sizes.real
+        else "one block for each position of three axes"
+    )
     return (
         f"the launch makes {count} of at most {case.walk.threads} threads, each with {case.walk.barriers} barriers for "
         "about one element a thread: starting and waiting cost more than the work"

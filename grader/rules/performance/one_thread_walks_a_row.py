@@ -18,7 +18,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for loads that move by one element a turn, and far from lane to lane."""
     seen: set[str] = set()
     for case in cases(source, context):
-        far = [r for r in reaches(case) if r.access.kind == "load" and abs(r.turn) == 1 and r.stride > 8]
+        far = [
+            r
+            for r in reaches(case)
+            if r.access.kind == "load" and abs(r.turn) == 1 and r.stride > 8
+        ]
         if not far or case.kernel in seen:
             continue
         seen.add(case.kernel)

@@ -16,7 +16,17 @@ from grader.source.flow.tree import Loop, walk
 if TYPE_CHECKING:
     from grader.source import Source
 
-HEAVY = ("conv", "linear", "matmul", "bmm", "mm", "einsum", "baddbmm", "addmm", "scaled_dot_product")
+HEAVY = (
+    "conv",
+    "linear",
+    "matmul",
+    "bmm",
+    "mm",
+    "einsum",
+    "baddbmm",
+    "addmm",
+    "scaled_dot_product",
+)
 LAYERS = ("Conv", "Linear", "LSTM", "GRU", "MultiheadAttention", "Bilinear")
 
 
@@ -24,7 +34,11 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for heavy torch operators in forward beside kernels without a loop."""
     code = python_code(source)
     kernels = [k for unit in source.cuda for k in flow(unit).program.kernels]
-    if code is None or not kernels or any(isinstance(p, Loop) for k in kernels for p in walk(k.body)):
+    if (
+        code is None
+        or not kernels
+        or any(isinstance(p, Loop) for k in kernels for p in walk(k.body))
+    ):
         return
     layers = {
         target.attr

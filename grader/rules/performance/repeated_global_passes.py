@@ -34,7 +34,12 @@ def _pair(case: Case) -> tuple[Access, Access] | None:
     """Return two loads at the same addresses in different loops."""
     first: dict[str, list[Access]] = {}
     for access in case.walk.accesses:
-        if access.kind != "load" or not access.loops or access.loops[-1][1] != 0 or access.offsets is None:
+        if (
+            access.kind != "load"
+            or not access.loops
+            or access.loops[-1][1] != 0
+            or access.offsets is None
+        ):
             continue
         for other in first.setdefault(access.region.name, []):
             same = other.offsets is not None and bool((other.offsets == access.offsets).all())

@@ -18,7 +18,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses that take four times the packets that they need, or more."""
     seen: set[str] = set()
     for case in cases(source, context):
-        far = [r for r in reaches(case) if r.sectors >= 4 * r.ideal and abs(r.turn) != 1 and r.stride > 8]
+        far = [
+            r
+            for r in reaches(case)
+            if r.sectors >= 4 * r.ideal and abs(r.turn) != 1 and r.stride > 8
+        ]
         if not far or case.kernel in seen:
             continue
         seen.add(case.kernel)

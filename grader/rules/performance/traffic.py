@@ -35,7 +35,9 @@ def reaches(case: Case) -> Iterator[Reach]:
     """Yield the accesses of a walk with known addresses, each place once."""
     seen: set[int] = set()
     second = {
-        (a.node.id, a.loops[-1][0]): a for a in case.walk.accesses if a.loops and a.loops[-1][1] == 1
+        (a.node.id, a.loops[-1][0]): a
+        for a in case.walk.accesses
+        if a.loops and a.loops[-1][1] == 1
     }
     for access in case.walk.accesses:
         if access.node.id in seen or access.offsets is None or access.uniform:
@@ -45,7 +47,9 @@ def reaches(case: Case) -> Iterator[Reach]:
         if len(warp) < 8:
             continue
         seen.add(access.node.id)
-        yield _reach(access, warp, second.get((access.node.id, access.loops[-1][0] if access.loops else 0)))
+        yield _reach(
+            access, warp, second.get((access.node.id, access.loops[-1][0] if access.loops else 0))
+        )
 
 
 def _reach(access: Access, warp: np.ndarray, later: Access | None) -> Reach:  # type: ignore[type-arg]
@@ -69,6 +73,10 @@ def counted(context: Context, line: int) -> tuple[Evidence, ...]:
         if count.line == line and count.requests and count.sectors > count.ideal_sectors:
             per, best = count.sectors / count.requests, count.ideal_sectors / count.requests
             text = f"{per:.1f} sectors of 32 bytes for each warp access, where {best:.1f} would do"
-            data = {"sectors": count.sectors, "ideal": count.ideal_sectors, "requests": count.requests}
+            data = {
+                "sectors": count.sectors,
+                "ideal": count.ideal_sectors,
+                "requests": count.requests,
+            }
             return (Evidence(kind="simulator", code="sectors", text=text, data=data),)
     return ()

@@ -161,7 +161,9 @@ def _unused(case: Case) -> Iterator[Finding]:
             for p in parts
             if isinstance(p, Assign) and isinstance(p.target, Name) and p.target.id == start.name
         }
-        reads = [p for p in parts if isinstance(p, Name) and p.id == start.name and id(p) not in targets]
+        reads = [
+            p for p in parts if isinstance(p, Name) and p.id == start.name and id(p) not in targets
+        ]
         if reads or start.shared or start.dims or start.reference or start.pointer:
             continue
         last = [p for p in parts if isinstance(p, Assign) and id(p.target) in targets][-1]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
 from grader.source.flow.tree import (
@@ -40,8 +41,13 @@ SCALARS = frozenset(
 )
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look at the accumulators of device functions."""
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the accumulators of device functions, and at what runs showed of them."""
+    found = tuple(("", finding) for finding in _text(source))
+    yield from settle(RULE, found, observed(context, "uninit-local"), context, (), contradict=False)
+
+
+def _text(source: Source) -> Iterator[Finding]:
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
@@ -264,7 +270,7 @@ __global__ void peak(const float* x, float* y, int n) {
 }
 """,
     ),
-    detects=("text",),
+    detects=("text", "evidence"),
     guards="A maximum over values that can't be negative (absolute values, squares, exponentials, "
     "indices) may start at 0, and whatever starts from the first element is fine.",
     mend="Puts the neutral value there.",

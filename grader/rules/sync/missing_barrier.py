@@ -53,7 +53,7 @@ def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     races_seen = tuple(
         item
         for item in observed(context, "race")
-        if item.place is None or item.place.line not in same_warp or item.place.line in races
+        if item.place is None or item.place.line not in same_warp - races
     )
     return races_seen + late
 

@@ -43,7 +43,9 @@ class Accesses(Loops):
         by = binary("*", index, Value(stride * pointer.scale, "i", False))
         moved = binary("+", at, by)
         depth = pointer.depth + 1 if deeper else pointer.depth
-        return replace(pointer, offset=moved.number, varies=moved.number is None and moved.varies, depth=depth)
+        return replace(
+            pointer, offset=moved.number, varies=moved.number is None and moved.varies, depth=depth
+        )
 
     def move(self, left: Value, right: Value, op: str) -> Value:
         """Return pointer arithmetic's result."""
@@ -157,7 +159,11 @@ class Accesses(Loops):
         region = pointer.region
         region.loads += 1
         letter = type_letter(self.type_name_of(region))
-        uniform = not pointer.varies if pointer.offset is None else not isinstance(pointer.offset, np.ndarray)
+        uniform = (
+            not pointer.varies
+            if pointer.offset is None
+            else not isinstance(pointer.offset, np.ndarray)
+        )
         found = self._cells(pointer, node, "read")
         if found is None or not len(found[0]) or pointer.scale > 1:
             shadow = region.shadow
@@ -171,7 +177,9 @@ class Accesses(Loops):
             rows = None if shadow.parts is None else shadow.parts[cells]
         else:
             number = self.number_of(node)
-            rows = memory.read(shadow, cells, threads, self.clock, number, self.reporter(node, region))
+            rows = memory.read(
+                shadow, cells, threads, self.clock, number, self.reporter(node, region)
+            )
         parts = None
         if rows is not None:
             parts = np.zeros((self.threads, self.words), np.uint64)
@@ -249,7 +257,9 @@ class Accesses(Loops):
             shadow.maybe_all()
             every = memory.everything(value.parts)
             if every is not None:
-                memory.add_parts(shadow, np.arange(shadow.cells), np.repeat(every, shadow.cells, axis=0))
+                memory.add_parts(
+                    shadow, np.arange(shadow.cells), np.repeat(every, shadow.cells, axis=0)
+                )
             return
         cells, threads = found
         if not len(cells):

@@ -307,8 +307,13 @@ class Machine(Intrinsics):
         self.mask, self.doubt = saved, doubt
         other = truth(right)
         if isinstance(other, bool) and other is not both:
-            return Value(int(other), "b", False) if held is None else Value(
-                np.where(held, other, not both) if both else np.where(held, True, other), "b")
+            return (
+                Value(int(other), "b", False)
+                if held is None
+                else Value(
+                    np.where(held, other, not both) if both else np.where(held, True, other), "b"
+                )
+            )
         if held is None or other is None:
             return unknown(left, right, type_="b")
         joined = np.logical_and(held, other) if both else np.logical_or(held, other)

@@ -42,7 +42,18 @@ SAME = {"contiguous": "contiguous", "clone": "clone", "detach": "derived", "to":
         "unsqueeze": "derived", "transpose": "derived", "permute": "derived", "t": "derived", "float": "derived",
         "half": "derived", "type": "derived", "view_as": "derived", "expand": "derived", "select": "derived",
         "slice": "derived", "toType": "derived", "index_select": "derived"}  # fmt: skip
-KEEP_SIZES = {"contiguous", "clone", "detach", "to", "cuda", "cpu", "float", "half", "type", "toType"}
+KEEP_SIZES = {
+    "contiguous",
+    "clone",
+    "detach",
+    "to",
+    "cuda",
+    "cpu",
+    "float",
+    "half",
+    "type",
+    "toType",
+}
 FILLS = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_"}
 
 
@@ -161,7 +172,11 @@ class HostMachine(Machine):
                 if part.base.id in names and part.args:
                     index = self.eval(part.args[0]).scalar if _literal(part.args[0]) else None
                     top = max(top, 2 if index is None or index < 0 else index + 1)
-            elif isinstance(part, Subscript) and isinstance(part.base, Call) and part.base.name == "sizes":
+            elif (
+                isinstance(part, Subscript)
+                and isinstance(part.base, Call)
+                and part.base.name == "sizes"
+            ):
                 if isinstance(part.base.base, Name) and part.base.base.id in names:
                     index = self.eval(part.index).scalar if _literal(part.index) else None
                     top = max(top, 2 if index is None else index + 1)
@@ -182,8 +197,17 @@ class HostMachine(Machine):
         arguments = tuple(self.eval(a) for a in expr.args)
         template = tuple(self._template_text(t) for t in expr.template)
         self.launches.append(
-            Launch(expr, self.function, expr.kernel, grid, block, shared, arguments, template,
-                   self.doubt == 0)  # fmt: skip
+            Launch(
+                expr,
+                self.function,
+                expr.kernel,
+                grid,
+                block,
+                shared,
+                arguments,
+                template,
+                self.doubt == 0,
+            )  # fmt: skip
         )
         return Value()
 
@@ -207,7 +231,10 @@ class HostMachine(Machine):
                 return self._fresh(expr)
             if name == "dim3":
                 return Value(None, varies=False, thing=Dim3(tuple(self.eval(a) for a in expr.args)))
-            if name.startswith(("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert")) and expr.args:
+            if (
+                name.startswith(("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert"))
+                and expr.args
+            ):
                 self.refused = self.refused or truth(self.eval(expr.args[0])) is False
             if name.startswith(("TORCH_CHECK", "CHECK_", "C10_", "AT_", "TORCH_INTERNAL", "cuda")):
                 return Value(None, varies=False)
@@ -275,13 +302,23 @@ class HostMachine(Machine):
         if name in SAME:
             sizes = tensor.sizes if name in KEEP_SIZES else None
             return self.tensor(Tensor(tensor.name, sizes, SAME[name], tensor, expr.node))
-        if name in {"scalar_type", "options", "device", "dtype", "is_cuda", "is_contiguous", "get_device"}:
+        if name in {
+            "scalar_type",
+            "options",
+            "device",
+            "dtype",
+            "is_cuda",
+            "is_contiguous",
+            "get_device",
+        }:
             return Value(None, varies=False)
         return self.tensor(Tensor(name, None, "derived", tensor, expr.node))
 
     def _pointer(self, tensor: Tensor, expr: Call) -> Value:
         region = self.regions.get(id(tensor))
-        kind = self.type_name(expr.template[0].replace("const ", "").strip()) if expr.template else "?"
+        kind = (
+            self.type_name(expr.template[0].replace("const ", "").strip()) if expr.template else "?"
+        )
         if region is None:
             region = Region(tensor.name, "global", kind, tensor=tensor, node=expr.node)
             self.regions[id(tensor)] = region
@@ -300,7 +337,9 @@ class HostMachine(Machine):
             if isinstance(base.thing, SizeList):
                 index = self.eval(expr.index).scalar
                 sizes = base.thing.tensor.sizes
-                known = sizes is not None and index is not None and -len(sizes) <= index < len(sizes)
+                known = (
+                    sizes is not None and index is not None and -len(sizes) <= index < len(sizes)
+                )
                 return self._number(sizes[index] if known and sizes and index is not None else None)
         return super().eval(expr)
 
@@ -364,7 +403,8 @@ def roots(program: Program) -> tuple[Function, ...]:
     host = [f for f in program.functions if f.kind == "host"]
     names = {f.name for f in host}
     calls = {
-        f.name: {p.name for p in walk(f.body) if isinstance(p, Call) and p.name in names} for f in host
+        f.name: {p.name for p in walk(f.body) if isinstance(p, Call) and p.name in names}
+        for f in host
     }
     called = {name for f, found in calls.items() for name in found if name != f}
     launching = {f.name for f, _ in program.launches}

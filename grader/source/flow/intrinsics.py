@@ -107,7 +107,12 @@ class Intrinsics(Accesses):
         if expr.base is not None:
             return self.method(expr)
         name = expr.name
-        if name in {"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"}:
+        if name in {
+            "__syncthreads",
+            "__syncthreads_or",
+            "__syncthreads_and",
+            "__syncthreads_count",
+        }:
             args = [self.eval(a) for a in expr.args]
             self.barrier(expr.node)
             out = unknown(*args)
@@ -151,7 +156,11 @@ class Intrinsics(Accesses):
 
     def _macro(self, expr: Call) -> Value:
         macro = self.program.macros[expr.name]
-        if macro.expr is None or macro.parameters is None or len(macro.parameters) != len(expr.args):
+        if (
+            macro.expr is None
+            or macro.parameters is None
+            or len(macro.parameters) != len(expr.args)
+        ):
             self.walk.stop_node = expr.node
             raise StopWalkError("a macro")
         if len(self.calls) > 20:
@@ -220,7 +229,9 @@ class Intrinsics(Accesses):
         }[kind]
         source = np.where((other >= 0) & (other < width), base + other, self.ids)
         source = np.where(source < self.threads, source, self.ids)
-        parts = None if value.parts is None else np.broadcast_to(value.parts, self.own.shape)[source]
+        parts = (
+            None if value.parts is None else np.broadcast_to(value.parts, self.own.shape)[source]
+        )
         number = value.number[source] if isinstance(value.number, np.ndarray) else value.number
         uniform = kind == "idx" and self.threads <= 32 and not isinstance(by.number, np.ndarray)
         varies = not (uniform or value.uniform)
@@ -239,7 +250,9 @@ class Intrinsics(Accesses):
         if number is None or self.doubt == 1:
             return
         if self.doubt == 2:
-            self.emit("shuffle-mask", node, other=self.doubt_node, sure=False, data={"mask": number})
+            self.emit(
+                "shuffle-mask", node, other=self.doubt_node, sure=False, data={"mask": number}
+            )
             return
         named = ((number >> (self.ids & 31)) & 1).astype(np.bool_)
         warps = np.unique(self.ids[self.mask] >> 5)

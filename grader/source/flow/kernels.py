@@ -48,13 +48,19 @@ def _frame(machine: Machine, kernel: Function, launch: Launch) -> Frame:
     scope: dict[str, Box] = {}
     copies: dict[int, Region] = {}
     for index, parameter in enumerate(kernel.parameters):
-        given = launch.arguments[index] if index < len(launch.arguments) else Value(None, varies=False)
+        given = (
+            launch.arguments[index] if index < len(launch.arguments) else Value(None, varies=False)
+        )
         if parameter.pointer:
             value = _pointer(given, parameter.name, parameter.type, copies, machine)
             scope[parameter.name] = Box(value)
         else:
             letter = type_letter(parameter.type)
-            number = given.number if given.scalar is not None or isinstance(given.number, float) else None
+            number = (
+                given.number
+                if given.scalar is not None or isinstance(given.number, float)
+                else None
+            )
             scope[parameter.name] = Box(Value(number, letter, varies=False), letter)
     return Frame(kernel, machine.mask, [scope])
 
@@ -79,4 +85,8 @@ def _pointer(
 def assume_block(launch: Launch, threads: int = 256) -> Launch:
     """Return the launch with a block size put in where it isn't known."""
     x, y, z = launch.block
-    return launch if launch.threads is not None else replace(launch, block=(x or threads, y or 1, z or 1))
+    return (
+        launch
+        if launch.threads is not None
+        else replace(launch, block=(x or threads, y or 1, z or 1))
+    )

@@ -9,12 +9,38 @@ import numpy as np
 
 from grader.source.flow.machine import Box, LoopFrame, Statements, forget
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Stmt, Subscript, Unary, Update, walk
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Expr,
+    Loop,
+    Name,
+    Stmt,
+    Subscript,
+    Unary,
+    Update,
+    walk,
+)
 from grader.source.flow.memory import Region, everything
 from grader.source.flow.values import Bits, Value, join, unknown
 
 FEW_TURNS = 3
-PURE = ("__", "shfl", "f", "max", "min", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh", "std::")
+PURE = (
+    "__",
+    "shfl",
+    "f",
+    "max",
+    "min",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "abs",
+    "pow",
+    "tanh",
+    "std::",
+)
 """Beginnings of the names of functions that change none of their arguments."""
 GROWING_TURNS = 160
 """Turns that a loop may take while it still fills new cells of a shared array."""
@@ -145,7 +171,11 @@ class Loops(Statements):
         if counter is None or not isinstance(test, Binary) or test.op not in {"<", "<="}:
             return None
         name, amount = counter
-        if not isinstance(test.left, Name) or test.left.id != name or name in assigned_in(loop.body):
+        if (
+            not isinstance(test.left, Name)
+            or test.left.id != name
+            or name in assigned_in(loop.body)
+        ):
             return None
         box = self.find(name)
         step = amount if isinstance(amount, int) else self.eval(amount).scalar

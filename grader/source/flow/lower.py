@@ -432,7 +432,9 @@ class _Lowering:
             name, dims, pointer, reference = (
                 self._target(declarator) if declarator is not None else ("", (), False, False)
             )
-            const = any(c.type == "type_qualifier" and text_of(c) == "const" for c in child.children)
+            const = any(
+                c.type == "type_qualifier" and text_of(c) == "const" for c in child.children
+            )
             kind = clean_type(text_of(child.child_by_field_name("type")))
             out.append(Parameter(name, kind, pointer or bool(dims), reference, const, child))
         return tuple(out)
@@ -450,7 +452,9 @@ class _Lowering:
         body = node.child_by_field_name("body")
         if declarator is None or declarator.type != "function_declarator" or body is None:
             return None
-        words = {text_of(c) for c in node.children if not c.is_named or c.type != "compound_statement"}
+        words = {
+            text_of(c) for c in node.children if not c.is_named or c.type != "compound_statement"
+        }
         kind = "global" if "__global__" in words else "device" if "__device__" in words else "host"
         name = text_of(declarator.child_by_field_name("declarator")).split("::")[-1]
         params = self.parameters(declarator.child_by_field_name("parameters"))
@@ -480,10 +484,7 @@ class _Lowering:
                 name = text_of(node.child_by_field_name("declarator"))
                 aliases[name] = clean_type(text_of(node.child_by_field_name("type")))
         launches = tuple(
-            (f, part)
-            for f in functions
-            for part in walk(f.body)
-            if isinstance(part, LaunchCall)
+            (f, part) for f in functions for part in walk(f.body) if isinstance(part, LaunchCall)
         )
         return Program(
             tuple(functions), macros, tuple(constants), launches, aliases, bool(root.has_error)
@@ -493,7 +494,9 @@ class _Lowering:
         name = text_of(node.child_by_field_name("name"))
         params = node.child_by_field_name("parameters")
         names = tuple(text_of(c) for c in params.named_children) if params is not None else None
-        text = text_of(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
+        text = (
+            text_of(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
+        )
         return Macro(name, names, text, _expression(text), node)
 
 
@@ -518,7 +521,9 @@ def parse_number(text: str) -> tuple[int | float, str] | None:
 
 def clean_type(text: str) -> str:
     """Return a type's text without qualifiers, references and pointers."""
-    text = re.sub(r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b", " ", text)
+    text = re.sub(
+        r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b", " ", text
+    )
     return " ".join(text.replace("*", " ").replace("&", " ").split())
 
 
@@ -538,9 +543,7 @@ def _template(node: Node | None) -> tuple[TemplateParameter, ...]:
     return tuple(out)
 
 
-def _top_level(
-    node: Node, template: Node | None, depth: int
-) -> Iterator[tuple[Node, Node | None]]:
+def _top_level(node: Node, template: Node | None, depth: int) -> Iterator[tuple[Node, Node | None]]:
     """Yield declarations at file level, inside namespaces, `extern "C"` and #if blocks."""
     if depth > 20:
         return

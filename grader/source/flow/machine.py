@@ -112,8 +112,13 @@ class State:
     def emit(self, kind: str, node: Node, **details: Any) -> None:
         """Record an event once for each place."""
         other = details.get("other")
-        key = (kind, node.id, other.id if other is not None else 0, self.calls[0].id if self.calls else 0,
-               bool(details.get("data", {}).get("same_warp")))
+        key = (
+            kind,
+            node.id,
+            other.id if other is not None else 0,
+            self.calls[0].id if self.calls else 0,
+            bool(details.get("data", {}).get("same_warp")),
+        )
         if key in self.seen:
             return
         self.seen.add(key)
@@ -144,9 +149,18 @@ class State:
         self.order += 1
         self.walk.accesses.append(
             Access(
-                kind, region, node, self.calls[0] if self.calls else None, offsets, self.mask,
-                self.doubt == 0, tuple((f.node.id, f.iteration) for f in self.loops),
-                uniform=offset.uniform, order=self.order, wide=offset.type == "l", **details,
+                kind,
+                region,
+                node,
+                self.calls[0] if self.calls else None,
+                offsets,
+                self.mask,
+                self.doubt == 0,
+                tuple((f.node.id, f.iteration) for f in self.loops),
+                uniform=offset.uniform,
+                order=self.order,
+                wide=offset.type == "l",
+                **details,
             )  # fmt: skip
         )
 
@@ -363,7 +377,11 @@ class Statements(State):
                     return left | self._unknown_turns(stmt, 1 if test.uniform else 2)
                 if isinstance(held, np.ndarray):
                     left = left | (self.mask & ~held)
-                    if len(left) and left.any() and (not self.branch or self.branch[-1] != stmt.test.node):
+                    if (
+                        len(left)
+                        and left.any()
+                        and (not self.branch or self.branch[-1] != stmt.test.node)
+                    ):
                         self.branch.append(stmt.test.node)
                     self.mask = self.mask & held
                 elif not held:

@@ -180,7 +180,9 @@ def write(
         was &= (shadow.write_node[cells] != node_id) | differs
         if was.any():
             other = int(shadow.write_node[cells[was][0]])
-            report("race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all()))
+            report(
+                "race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all())
+            )
     _check_read_before_write(shadow, cells, threads, clock, report, warps, now)
     shadow.writer[cells] = threads
     if differs and not atomic:
@@ -246,4 +248,14 @@ def whole_row(threads: int, words: int, members: Any = None) -> Bits:
     return row
 
 
-__all__ = ["Clock", "Region", "Shadow", "Tensor", "everything", "join", "read", "whole_row", "write"]
+__all__ = [
+    "Clock",
+    "Region",
+    "Shadow",
+    "Tensor",
+    "everything",
+    "join",
+    "read",
+    "whole_row",
+    "write",
+]

@@ -317,7 +317,18 @@ class Program:
 @cache
 def _slots(kind: type[Expr] | type[Stmt]) -> tuple[str, ...]:
     """Return the fields of a class that may hold parts."""
-    plain = {"node", "name", "type", "op", "id", "qualified", "template", "value_type", "kind", "reason"}
+    plain = {
+        "node",
+        "name",
+        "type",
+        "op",
+        "id",
+        "qualified",
+        "template",
+        "value_type",
+        "kind",
+        "reason",
+    }
     return tuple(slot.name for slot in fields(kind) if slot.name not in plain)
 
 

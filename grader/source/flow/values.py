@@ -134,7 +134,9 @@ def _divide(a: Any, b: Any) -> Number:
         return None
     if np.all(np.greater_equal(a, 0)) and np.all(np.greater(b, 0)):
         return a // b  # type: ignore[no-any-return]
-    return np.trunc(np.true_divide(a, b)).astype(np.int64) if np.ndim(a) or np.ndim(b) else int(a / b)
+    return (
+        np.trunc(np.true_divide(a, b)).astype(np.int64) if np.ndim(a) or np.ndim(b) else int(a / b)
+    )
 
 
 def _remainder(a: Any, b: Any) -> Number:
@@ -192,7 +194,12 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 def binary(op: str, a: Value, b: Value) -> Value:
     """Return `a op b` in every thread."""
     kind = "b" if op in COMPARISONS else promote(a.type, b.type)
-    if a.number is None or b.number is None or isinstance(a.number, float) or isinstance(b.number, float):
+    if (
+        a.number is None
+        or b.number is None
+        or isinstance(a.number, float)
+        or isinstance(b.number, float)
+    ):
         zero = op in {"*", "&"} and (_is_zero(a) or _is_zero(b)) and kind in "iulb"
         return Value(0, kind) if zero else unknown(a, b, type_=kind)
     try:

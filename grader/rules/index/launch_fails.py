@@ -1,0 +1,69 @@
+"""IDX006: a launch that failed in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding
+from grader.rules.observed import kernel_of, launch_cause, observed
+from grader.rules.rule import Context, Example, Rule
+from grader.rules.walks import spans
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Report each kernel's failed launches once; findings about the text take them over."""
+    kernels = spans(source)
+    kept: dict[str, list[Evidence]] = {}
+    for item in observed(context, "launch"):
+        kept.setdefault(kernel_of(item, kernels), []).append(item)
+    for kernel, items in kept.items():
+        yield RULE.finding(
+            items[0].place,
+            items[0].text,
+            confidence="proven",
+            evidence=items,
+            data={"kernel": kernel, **launch_cause(kernel, items)},
+        )
+
+
+_CODE = """
+__global__ void mark(float* y) {
+    y[threadIdx.x] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    mark<<<x.size(0), 256>>>(y.data_ptr<float>());
+    return y;
+}
+"""
+
+RULE = Rule(
+    code="IDX006",
+    name="launch-fails",
+    severity="error",
+    summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
+    why="A launch with a size of zero, too many threads, too much shared memory or too many registers is "
+    "refused. The host code goes on unless it asks for the error.",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                Evidence(
+                    kind="simulator",
+                    code="launch-error",
+                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
+                    data={"kernel": "mark"},
+                ),
+            )
+        ),
+    ),
+    good=_CODE,
+    detects=("evidence",),
+    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it over.",
+    mend="",
+    check=check,
+)
