@@ -51,6 +51,7 @@ def closure(toolchain: Toolchain) -> list[Path]:
 
     Raises:
         GraderError: g++ can't read them.
+
     """
     text = (
         "#include <torch/extension.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"

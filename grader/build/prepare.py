@@ -81,6 +81,7 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
 
     Raises:
         GraderError: a compiler is missing or can't compile torch's own headers.
+
     """
     if not toolchain.builds:
         missing = toolchain.missing[0]

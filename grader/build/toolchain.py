@@ -68,7 +68,7 @@ class Toolchain:
 
     @property
     def torch_includes(self) -> tuple[Path, ...]:
-        """torch's two include folders."""
+        """Torch's two include folders."""
         if self.torch is None:
             return ()
         include = self.torch / "include"

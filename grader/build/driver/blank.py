@@ -73,8 +73,8 @@ _KNOWN = {
 class _Scanner:
     """One pass over the tokens; remembers the qualifiers of the declaration that it is in."""
 
-    def __init__(self, text: str) -> None:
-        self.stream = list(tokens(text))
+    def __init__(self, text: str, pattern: re.Pattern[str] = _TOKEN) -> None:
+        self.stream = list(tokens(text, pattern))
         self.meaning = {**_KNOWN, **_qualifier_macros(self.stream)}
         self.bodies: list[tuple[int, int]] = []
         self.lambdas = False
@@ -117,8 +117,8 @@ class _Scanner:
                 index = self.close_of(index)
                 text = self.stream[index][1]
             elif text == "{":
-                if self._is_device_body(qualifiers, index):
-                    close = self.close_of(index)
+                close = self.close_of(index) if self._is_device_body(qualifiers, index) else index
+                if self.stream[close][1] == "}":
                     self.bodies.append((end, self.stream[close][2]))
                     index, text = close, "}"
                 qualifiers = set()
@@ -140,33 +140,53 @@ class _Scanner:
         )
 
 
+_BLANK = re.compile(r"(?!\\\n)[^\n]")
+
+
 def _spaces(text: str) -> str:
     """Return the text with everything but line ends and directives turned into spaces."""
     kept: list[str] = []
     position = 0
     for kind, _, start, end in tokens(text):
         if kind == "directive":
-            kept += [re.sub(r"[^\n]", " ", text[position:start]), text[start:end]]
+            kept += [_BLANK.sub(" ", text[position:start]), text[start:end]]
             position = end
-    kept.append(re.sub(r"[^\n]", " ", text[position:]))
+    kept.append(_BLANK.sub(" ", text[position:]))
     return "".join(kept)
 
 
 def blank_device_bodies(text: str) -> str:
     """Return CUDA text in which bodies of `__global__` and device-only functions are empty.
 
-    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept.
-    Bodies of `__host__ __device__` and `constexpr` functions stay, since host code may need them.
+    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept, and macros that define
+    kernels are emptied in the same way. Bodies of `__host__ __device__` and `constexpr` functions stay, since host
+    code may need them.
     """
     scanner = _Scanner(text)
     scanner.scan()
+    spans = [(start, end, _spaces(text[start:end])) for start, end in scanner.bodies]
+    for kind, directive, start, end in scanner.stream:
+        if kind == "directive" and _MACRO_BODY.search(directive):
+            spans.append((start, end, _blank_macro(directive)))
     parts: list[str] = []
     position = 0
-    for start, end in scanner.bodies:
-        parts += [text[position:start], _spaces(text[start:end])]
-        position = end
+    for start, end, replacement in sorted(spans):
+        if start >= position:
+            parts += [text[position:start], replacement]
+            position = end
     parts.append(text[position:])
     return "".join(parts)
+
+
+_MACRO_BODY = re.compile(r"#[ \t]*define\b.*__(?:global|device)__.*\{", re.DOTALL)
+
+
+def _blank_macro(directive: str) -> str:
+    scanner = _Scanner(directive, _INSIDE_DIRECTIVES)
+    scanner.scan()
+    for start, end in reversed(scanner.bodies):
+        directive = directive[:start] + _BLANK.sub(" ", directive[start:end]) + directive[end:]
+    return directive
 
 
 def has_device_lambda(text: str) -> bool:
@@ -191,7 +211,7 @@ def without_assembly(text: str) -> str:
         for _, mark, _, stop in stream[opening:]:
             depth += (mark == "(") - (mark == ")")
             if depth == 0:
-                parts += [text[position:start], re.sub(r"(?!\\\n)[^\n]", " ", text[start:stop])]
+                parts += [text[position:start], _BLANK.sub(" ", text[start:stop])]
                 position = stop
                 break
     parts.append(text[position:])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grader.build.driver import device_pass, host_pass, stock
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import say, trace
+from grader.build.driver.tools import run, say, trace
 
 _UNSUITED = {"-rdc", "-dc", "-dlink", "--relocatable-device-code", "-G", "-x", "-include", "--device-debug"}
 
@@ -44,66 +45,109 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
 
 
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
-    """Device pass, ptxas, host pass; each failure is decided by the stock compilers."""
-    source = command.sources[0]
-    outcome, ptx = device_pass.front_end(config, command, source, text, folder, "stub")
-    if not outcome.ok:
-        outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
+    """Device pass and host pass side by side, then ptxas; each failure is decided by the stock compilers."""
+    with ThreadPoolExecutor(1) as pool:
+        host = pool.submit(_host, config, command, text, folder)
+        outcome, ptx = device_pass.front_end(config, command, command.sources[0], text, folder, "stub")
+        if not outcome.ok:
+            outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
         if not outcome.ok:
             say(outcome.text)
             return outcome.code
-    _rename_internal(ptx)
+        names = names_for(host.result(), ptx.read_text("utf-8", "replace"))
+    if names is None:
+        return stock.compile_cuda(config, command, text, folder)
+    _rename(ptx, names)
     assembled, cubin = device_pass.assemble(config, command, ptx, folder)
     say(outcome.text)
     say(assembled.text + device_pass.plain_names(ptx))
     if not assembled.ok:
         return assembled.code
     blob = device_pass.gpu_binary(config, command, ptx, cubin, folder)
-    header = host_pass.precompiled_for(text)
+    embedded = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(command.output)])
+    say(embedded.text)
+    return embedded.code
+
+
+def _host(config: Config, command: Command, text: str, folder: Path) -> set[str] | None:
+    """Run the host pass; return the kernels that its object registers, None if clang refuses."""
+    blob = folder / "placeholder"
+    blob.write_bytes(bytes(64))
+    header = str(host_pass.precompiled_for(text))
     for face in [True, False] if config.device == "sim" else [False]:
-        host = host_pass.cuda_object(config, command, text, str(header), blob, folder, face=face)
-        if host.ok and not _missing_kernels(command, ptx):
-            return 0
+        host = host_pass.cuda_object(config, command, text, header, blob, folder, face=face)
+        if host.ok:
+            return kernel_names(Path(str(command.output)).read_bytes())
         trace(f"host pass by clang: {host.text[:2000]}")
-    return stock.compile_cuda(config, command, text, folder)
+    return None
 
 
-def _rename_internal(ptx: Path) -> None:
-    """Give names in anonymous namespaces the host compiler's form; nvcc numbers them by file."""
-    text = ptx.read_text("utf-8", "replace")
-    if "_GLOBAL__N_" not in text:
-        return
-
-    def rename(match: re.Match[str]) -> str:
-        length = int(match.group(1))
-        rest = match.group(2)
-        return "12_GLOBAL__N_1" + rest[length:]
-
-    renamed = re.sub(r"(?<=N)(\d+)(_GLOBAL__N_[\w$]*)", rename, text)
-    ptx.write_text(renamed, "utf-8")
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+_ANONYMOUS = re.compile(r"(\d+)(_GLOBAL__N_[\w$]*)")
 
 
-def _missing_kernels(command: Command, ptx: Path) -> bool:
-    """Whether the host object registers a kernel that the device pass did not make."""
-    entries = set(re.findall(r"\.entry\s+([\w$]+)", ptx.read_text("utf-8", "replace")))
-    data = Path(str(command.output)).read_bytes()
-    missing = kernel_names(data) - entries
+def names_for(registered: set[str] | None, ptx: str) -> dict[str, str] | None:
+    """Return for each kernel of the PTX the name that the host registers it under.
+
+    The two compilers name kernels with internal linkage differently. None where the host pass failed or a registered
+    kernel has no device code.
+    """
+    if registered is None:
+        return None
+    entries = {canonical(name): name for name in _ENTRY.findall(ptx)}
+    missing = [name for name in registered if canonical(name) not in entries]
     if missing:
         trace(f"kernels without device code: {sorted(missing)[:5]}")
-    return bool(missing)
+        return None
+    return {entries[canonical(name)]: name for name in registered}
+
+
+def canonical(name: str) -> str:
+    """Return a mangled name without what only tells files and linkage apart."""
+    name = re.sub(r"L(?=\d+[A-Za-z_])", "", name)
+    match = _ANONYMOUS.search(name)
+    while match:
+        digits, rest = match.groups()
+        length, kept = _length(digits, len(rest))
+        name = name[: match.start()] + kept + "@" + rest[length:]
+        match = _ANONYMOUS.search(name)
+    return name
+
+
+def _rename(ptx: Path, names: dict[str, str]) -> None:
+    """Give kernels the names that the host registers, by which the CUDA runtime looks them up."""
+    changed = {old: new for old, new in names.items() if old != new}
+    if changed:
+        text = ptx.read_text("utf-8", "replace")
+        ptx.write_text(re.sub(r"[\w$]+", lambda m: changed.get(m.group(), m.group()), text), "utf-8")
+
+
+_STUB = "__device_stub__"
 
 
 def kernel_names(data: bytes) -> set[str]:
     """Return the mangled names of the kernels whose launch stubs an object defines."""
     names = set()
     for symbol in set(re.findall(rb"_Z[\w$]*__device_stub__[\w$]+", data)):
-        match = re.search(rb"(\d+)__device_stub__", symbol)
-        if match:
-            length = int(match.group(1)) - len(b"__device_stub__")
-            plain = symbol[: match.start()] + str(length).encode() + symbol[match.end() :]
-            names.add(plain.decode("ascii"))
+        before, _, after = symbol.decode("ascii").partition(_STUB)
+        digits = re.search(r"\d+$", before)
+        if digits:
+            length, kept = _length(digits.group(), len(_STUB) + len(after))
+            prefix = before[: digits.start()] + kept
+            names.add(f"{prefix}{length - len(_STUB)}{after}")
     names |= {s.decode() for s in re.findall(rb"\0__device_stub__([\w$]+)\0", data)}
     return names
+
+
+def _length(digits: str, most: int) -> tuple[int, str]:
+    """Return the length that these digits end with, `most` at most, and the digits before it.
+
+    A name that ends in a digit may stand right before a length in a mangled name.
+    """
+    for start, digit in enumerate(digits):
+        if digit != "0" and int(digits[start:]) <= most:
+            return int(digits[start:]), digits[:start]
+    return most, ""
 
 
 def _depend(command: Command) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 from grader.build.driver.config import Config
 
 _KNOWN_TYPES = frozenset(
-    "at c10 std Tensor TensorBase Scalar ScalarType IntArrayRef OptionalIntArrayRef Device DeviceType Layout "
-    "MemoryFormat TensorOptions TensorList ITensorListRef Generator optional nullopt tuple vector array ArrayRef "
-    "string_view string Storage List Dimname DimnameList Stream const double float bool int64_t void T int".split()
+    ["at", "c10", "std", "Tensor", "TensorBase", "Scalar", "ScalarType", "IntArrayRef", "OptionalIntArrayRef", "Device", "DeviceType", "Layout", "MemoryFormat", "TensorOptions", "TensorList", "ITensorListRef", "Generator", "optional", "nullopt", "tuple", "vector", "array", "ArrayRef", "string_view", "string", "Storage", "List", "Dimname", "DimnameList", "Stream", "const", "double", "float", "bool", "int64_t", "void", "T", "int"]
 )
 
 
@@ -48,9 +46,5 @@ def write(config: Config, text: str, folder: Path) -> list[str]:
 
 
 _STUB_METHODS = frozenset(
-    "dim ndimension size stride sym_size sizes strides numel storage_offset nbytes itemsize element_size use_count "
-    "defined has_storage is_alias_of is_contiguous is_cuda is_cpu is_sparse is_floating_point is_complex is_signed "
-    "is_quantized is_same is_leaf requires_grad device get_device scalar_type dtype layout options storage toString "
-    "data_ptr data contiguous cpu cuda set_requires_grad requires_grad_ grad mutable_grad backward variable_data "
-    "tensor_data toType type".split()
+    ["dim", "ndimension", "size", "stride", "sym_size", "sizes", "strides", "numel", "storage_offset", "nbytes", "itemsize", "element_size", "use_count", "defined", "has_storage", "is_alias_of", "is_contiguous", "is_cuda", "is_cpu", "is_sparse", "is_floating_point", "is_complex", "is_signed", "is_quantized", "is_same", "is_leaf", "requires_grad", "device", "get_device", "scalar_type", "dtype", "layout", "options", "storage", "toString", "data_ptr", "data", "contiguous", "cpu", "cuda", "set_requires_grad", "requires_grad_", "grad", "mutable_grad", "backward", "variable_data", "tensor_data", "toType", "type"]
 )

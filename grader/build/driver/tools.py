@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-
 LOG = "kernel-grader.log"
 """Beside the objects: what the compilers said, which torch drops when all goes well."""
 
