@@ -85,7 +85,7 @@ def build(
             build_only=True,
             keep_artifact=files,
             env=place.variables,
-            read_only=place.read_only,
+            read_only=(*place.read_only, *_libraries(options or {})),
             preload=preload,
             options=dict(options or {}),
         )
@@ -97,6 +97,12 @@ def build(
         return _keep(made, scratch, folder, key)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _libraries(options: Mapping[str, JsonValue]) -> tuple[Path, ...]:
+    """Return the folders of the libraries that the guest's options name."""
+    named = (options.get(name) for name in ("library", "torch_library"))
+    return tuple(Path(path).parent for path in named if isinstance(path, str))
 
 
 def _construct(
@@ -133,11 +139,22 @@ def _is_build_error(reply: GuestReply) -> bool:
 
 
 def _outcome(
-    reply: GuestReply, submission: Submission, files: Path, device: DeviceKind, mode: Mode, *, lazy: bool
+    reply: GuestReply,
+    submission: Submission,
+    files: Path,
+    device: DeviceKind,
+    mode: Mode,
+    *,
+    lazy: bool,
 ) -> Build:
     source = parse_source(submission.code)
     log = _log(reply, files)
-    status = {"done": "built", "raised": "failed", "timeout": "timeout", "grader_error": "grader_error"}
+    status = {
+        "done": "built",
+        "raised": "failed",
+        "timeout": "timeout",
+        "grader_error": "grader_error",
+    }
     errors = _errors(reply, log, source) if reply.status != "done" else ()
     return Build.model_validate(
         {

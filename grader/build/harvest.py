@@ -76,11 +76,7 @@ def dispatch_macros(include: Path) -> str:
         "ATen/Dispatch_v2.h",
         "torch/headeronly/core/Dispatch_v2.h",
     )
-    rows = [
-        match.group()
-        for match in _DEFINE.finditer(text)
-        if match.group(1) not in _OWN_MACROS
-    ]
+    rows = [match.group() for match in _DEFINE.finditer(text) if match.group(1) not in _OWN_MACROS]
     return "\n".join(rows) + "\n"
 
 
@@ -89,7 +85,9 @@ def scalar_types(include: Path) -> str:
     text = _first_existing(include, "torch/headeronly/core/ScalarType.h") or _first_existing(
         include, "c10/core/ScalarType.h"
     )
-    block = re.search(r"#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS\(_\)((?:.*\\\n)*.*)", text)
+    block = re.search(
+        r"#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS\(_\)((?:.*\\\n)*.*)", text
+    )
     rows = _SCALAR_ROW.findall(block.group(1)) if block else []
     names = ", ".join(f"{name} = {number or at}" for at, (_, name, number) in enumerate(rows))
     out = [f"enum class ScalarType : int8_t {{ {names}, Undefined = {len(rows)} }};"]

@@ -34,14 +34,25 @@ _GCC = re.compile(
     r"(?P<text>.*)"
 )
 _PTXAS = re.compile(r"^ptxas (?P<severity>error|fatal|warning)\s*: (?P<text>.*)")
-_PTXAS_AT = re.compile(r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|warning)\s*: (?P<text>.*)")
+_PTXAS_AT = re.compile(
+    r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|warning)\s*: (?P<text>.*)"
+)
 _NVCC_ITSELF = re.compile(r"^nvcc (?P<severity>fatal|error|warning)\s*: (?P<text>.*)")
-_LINKER = re.compile(r"^(?:\S*/)?(?:ld(?:\.lld|\.bfd)?|collect2)(?:\.exe)?: (?:error: )?(?P<text>.*)")
+_LINKER = re.compile(
+    r"^(?:\S*/)?(?:ld(?:\.lld|\.bfd)?|collect2)(?:\.exe)?: (?:error: )?(?P<text>.*)"
+)
 _UNDEFINED_REFERENCE = re.compile(r"(?P<text>undefined reference to [`'].*)$")
 _UNDEFINED_SYMBOL = re.compile(r"(?P<text>undefined symbol: (?P<symbol>\S+))")
 _OWN = re.compile(r"^kernel-grader: error: (?P<text>.*)")
 _KILLED = re.compile(r"^(?P<text>.*(?:Killed|internal compiler error|virtual memory exhausted).*)")
-_LINKER_NOISE = ("in function", "warning:", "defined at", "referenced by", "ld returned", "returned 1")
+_LINKER_NOISE = (
+    "in function",
+    "warning:",
+    "defined at",
+    "referenced by",
+    "ld returned",
+    "returned 1",
+)
 _FOLLOW_UPS = (
     "Error limit reached",
     "too many errors emitted",
@@ -51,17 +62,29 @@ _FOLLOW_UPS = (
 )
 _CODES = (
     ("missing-header", r"No such file or directory|cannot open source file"),
-    ("undefined-name", r"is undefined|was not declared|has not been declared|use of undeclared|has no member"),
-    ("no-conversion", r"no suitable (?:user-defined )?conversion|cannot convert|could not convert|invalid conversion"),
+    (
+        "undefined-name",
+        r"is undefined|was not declared|has not been declared|use of undeclared|has no member",
+    ),
+    (
+        "no-conversion",
+        r"no suitable (?:user-defined )?conversion|cannot convert|could not convert|invalid conversion",
+    ),
     ("no-overload", r"no instance of|no matching function|more than one instance|ambiguous"),
     ("syntax", r"expected (?:an?|['`‘]|unqualified)|this declaration has no storage class"),
     ("shared-memory-overflow", r"uses too much shared data"),
     ("too-many-registers", r"too many (?:registers|resources)"),
     ("undefined-symbol", r"undefined (?:symbol|reference)"),
     ("missing-library", r"cannot find -l|unable to find library"),
-    ("redefinition", r"redefinition|already (?:been )?defined|has already been declared|multiple definition"),
+    (
+        "redefinition",
+        r"redefinition|already (?:been )?defined|has already been declared|multiple definition",
+    ),
     ("host-calls-device", r"calling a __(?:device|host)__"),
-    ("unsupported-architecture", r"Value '(?:sm|compute)_\w+' is not defined|Unsupported gpu architecture"),
+    (
+        "unsupported-architecture",
+        r"Value '(?:sm|compute)_\w+' is not defined|Unsupported gpu architecture",
+    ),
     ("refused", r"^refused:"),
 )
 
@@ -80,7 +103,13 @@ def _message(line: str) -> Message | None:
             found = match.groupdict()
             column = int(found.get("column") or 0)
             return Message(
-                "compiler", found["severity"], found["text"], found["file"], int(found["line"]), column, tool
+                "compiler",
+                found["severity"],
+                found["text"],
+                found["file"],
+                int(found["line"]),
+                column,
+                tool,
             )
     if match := _PTXAS_AT.match(line) or _PTXAS.match(line):
         severity = "warning" if match.group("severity") == "warning" else "error"
@@ -184,6 +213,7 @@ def resources(log: str) -> tuple[KernelResources, ...]:
         elif kernel and (match := _USED.search(line)):
             found[kernel] = KernelResources(
                 kernel=plain.get(kernel, kernel),
+                symbol=kernel,
                 registers=int(match["registers"]),
                 shared_bytes=_bytes(match["rest"], r"(\d+) bytes smem"),
                 stack_bytes=stack[0],

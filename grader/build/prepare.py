@@ -28,6 +28,7 @@ from grader.build.driver.config import Config
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
 from grader.records import digest
+from grader.simulator import library
 
 Progress = Callable[[str], None]
 _HERE = Path(__file__).resolve().parent
@@ -95,13 +96,13 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
             if not (folder / "ready.json").is_file():
                 _make(toolchain, folder, progress or (lambda _: None))
                 made = True
-    library = _simulator(toolchain, progress or (lambda _: None))
+    runtime = _simulator(toolchain, progress or (lambda _: None))
     ready = json.loads((folder / "ready.json").read_text("utf-8"))
     return Prepared(
         folder=folder,
         toolchain=toolchain,
         precompiled=tuple(ready["precompiled"]),
-        library=library,
+        library=runtime,
         seconds=time.monotonic() - started if made else 0.0,
     )
 
@@ -128,7 +129,7 @@ def _config(
     device: str,
     mode: str,
     precompiled: Iterable[str],
-    library: Path | None,
+    runtime: Path | None,
 ) -> Config:
     includes = toolchain.torch_includes
     dispatch = includes[0] / "ATen" / "Dispatch.h"
@@ -150,7 +151,7 @@ def _config(
         torch_includes=[str(p) for p in includes],
         system_includes=[str(p) for p in toolchain.system_includes],
         python_include=str(toolchain.python_include),
-        library=str(library) if library else None,
+        library=str(runtime) if runtime else None,
         cudart=str(toolchain.cudart) if toolchain.cudart else None,
         precompiled=list(precompiled),
         dispatch_takes_type="DeprecatedTypeProperties"
@@ -216,6 +217,7 @@ def _copies(toolchain: Toolchain, folder: Path) -> None:
                     break
 
 
+# Without site-packages: the drivers are of the standard library, and start in a fiftieth of a second.
 _DRIVER = """#!/bin/sh
 exec "{python}" -I -S -c 'import sys; sys.path.insert(0, "{root}"); sys.dont_write_bytecode = True
 from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))' {role} "$@"

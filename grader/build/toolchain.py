@@ -140,7 +140,11 @@ def _output(tool: Path | None, *arguments: str) -> str:
         return ""
     try:
         done = subprocess.run(
-            [tool, *arguments], capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            [tool, *arguments],
+            capture_output=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -245,7 +249,9 @@ def _cudart(home: Path | None) -> Path | None:
 
 def _system_includes(gxx: Path | None) -> tuple[Path, ...]:
     text = _output(gxx, "-E", "-v", "-x", "c++", "/dev/null")
-    block = _search(r"(?s)search starts here:\n(?:#include <...> search starts here:\n)?(.*?)End of", text)
+    block = _search(
+        r"(?s)search starts here:\n(?:#include <...> search starts here:\n)?(.*?)End of", text
+    )
     paths = [Path(line.strip()) for line in block.splitlines() if line.startswith(" /")]
     own = re.compile(r"/lib/gcc[^/]*/.*/include(-fixed)?$")
     return tuple(p.resolve() for p in paths if not own.search(str(p)))

@@ -18,6 +18,8 @@ class KernelResources(Record):
 
     kernel: str
     """Demangled name where it could be had."""
+    symbol: str = ""
+    """The name as the device code has it."""
     registers: int
     shared_bytes: int
     """Static shared memory."""

@@ -62,7 +62,10 @@ BUILT: dict[str, Program] = {
     "plain": Program(_elementwise()),
     "no_torch_include": Program(_elementwise(head="")),
     "cuda_runtime_and_math": Program(
-        _elementwise("y[i] = expf(x[i]) + M_PI + INFINITY;", head="#include <torch/extension.h>\n#include <cmath>\n")
+        _elementwise(
+            "y[i] = expf(x[i]) + M_PI + INFINITY;",
+            head="#include <torch/extension.h>\n#include <cmath>\n",
+        )
     ),
     "dispatch_half": Program(
         """#include <torch/extension.h>
@@ -185,7 +188,8 @@ torch::Tensor run(torch::Tensor x) {
         )
     ),
     "own_binding": Program(
-        _elementwise() + 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run, "scale"); }\n',
+        _elementwise()
+        + 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run, "scale"); }\n',
         cpp="",
         functions="",
     ),
@@ -198,7 +202,8 @@ torch::Tensor run(torch::Tensor x) {
         },
     ),
     "arch_flag": Program(
-        _elementwise(), arguments={"extra_cuda_cflags": "['-gencode=arch=compute_80,code=sm_80', '-std=c++20']"}
+        _elementwise(),
+        arguments={"extra_cuda_cflags": "['-gencode=arch=compute_80,code=sm_80', '-std=c++20']"},
     ),
     "namespaces_and_static": Program(
         _elementwise(
@@ -243,8 +248,8 @@ torch::Tensor run(torch::Tensor x) {
     ),
     "vector_types_and_asm": Program(
         _elementwise(
-            "float4 v = reinterpret_cast<const float4*>(x)[i]; int lane; asm volatile(\"mov.u32 %0, %laneid;\" : "
-            "\"=r\"(lane)); y[i] = v.x + v.y + lane + __shfl_down_sync(0xffffffff, v.z, 16);",
+            'float4 v = reinterpret_cast<const float4*>(x)[i]; int lane; asm volatile("mov.u32 %0, %laneid;" : '
+            '"=r"(lane)); y[i] = v.x + v.y + lane + __shfl_down_sync(0xffffffff, v.z, 16);',
         )
     ),
     "device_lambda": Program(
@@ -312,8 +317,10 @@ torch::Tensor run(torch::Tensor x) {
 
 FAILED: dict[str, Program] = {
     "stream_without_header": Program(
-        _elementwise(launch="scale<<<1, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), "
-                     "y.data_ptr<float>(), n);"),
+        _elementwise(
+            launch="scale<<<1, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), "
+            "y.data_ptr<float>(), n);"
+        ),
         error="getCurrentCUDAStream",
     ),
     "check_without_header": Program(
@@ -329,29 +336,39 @@ torch::Tensor run(torch::Tensor x) {
 """,
         error="DeprecatedTypeProperties",
     ),
-    "undefined_in_kernel": Program(_elementwise("y[i] = gelu_exact(x[i]);"), error='"gelu_exact" is undefined'),
+    "undefined_in_kernel": Program(
+        _elementwise("y[i] = gelu_exact(x[i]);"), error='"gelu_exact" is undefined'
+    ),
     "syntax_in_kernel": Program(_elementwise("y[i] = x[i] * 2.0f"), error='expected a ";"'),
     "missing_header": Program(
-        _elementwise(head="#include <torch/extension.h>\n#include <kernels/fast.cuh>\n"), error="kernels/fast.cuh"
+        _elementwise(head="#include <torch/extension.h>\n#include <kernels/fast.cuh>\n"),
+        error="kernels/fast.cuh",
     ),
     "shared_too_large": Program(
-        _elementwise("__shared__ float s[20000]; s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[(i * 7) % 20000];"),
+        _elementwise(
+            "__shared__ float s[20000]; s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[(i * 7) % 20000];"
+        ),
         error="uses too much shared data",
     ),
     "function_not_declared": Program(_elementwise(), cpp="", error="run"),
     "function_not_defined": Program(
-        _elementwise().replace("torch::Tensor run(", "torch::Tensor forward("), error="undefined symbol"
+        _elementwise().replace("torch::Tensor run(", "torch::Tensor forward("),
+        error="undefined symbol",
     ),
     "bad_host_call": Program(_elementwise(check="x.not_a_method();"), error="not_a_method"),
     "wrong_argument": Program(
-        _elementwise(launch="scale<<<1, 256>>>(x, y.data_ptr<float>(), n);"), error="argument of type"
+        _elementwise(launch="scale<<<1, 256>>>(x, y.data_ptr<float>(), n);"),
+        error="argument of type",
     ),
     "device_calls_host": Program(
         _elementwise("y[i] = helper(x[i]);", before="float helper(float v) { return v * 2; }\n"),
         error="calling a __host__ function",
     ),
     "host_calls_device": Program(
-        _elementwise(before="__device__ float helper(float v) { return v * 2; }\n", check="float z = helper(1.0f); (void)z;"),
+        _elementwise(
+            before="__device__ float helper(float v) { return v * 2; }\n",
+            check="float z = helper(1.0f); (void)z;",
+        ),
         error="calling a __device__ function",
     ),
     "unknown_arch": Program(

@@ -41,7 +41,9 @@ def link(config: Config, command: Command) -> int:
     """Link the extension: against the simulator's runtime in CUDA's place, or as it came."""
     arguments = list(command.arguments)
     if config.device == "sim":
-        arguments = [a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"]
+        arguments = [
+            a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"
+        ]
         if config.library and "-lcudart" in command.arguments:
             library = Path(config.library)
             arguments += [str(library), f"-Wl,-rpath,{library.parent}"]
@@ -61,7 +63,11 @@ def _archives(config: Config) -> list[str]:
     names = [config.path(f"{name}.a") for name in config.precompiled]
     names = [name for name in names if Path(name).is_file()]
     hide = [f"-Wl,--exclude-libs,{Path(name).name}" for name in names]
-    return ["-Wl,--start-group", *names, "-Wl,--end-group", *hide, "-Wl,--gc-sections"] if names else []
+    return (
+        ["-Wl,--start-group", *names, "-Wl,--end-group", *hide, "-Wl,--gc-sections"]
+        if names
+        else []
+    )
 
 
 def _quick_link(config: Config, command: Command) -> list[str]:

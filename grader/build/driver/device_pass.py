@@ -58,7 +58,17 @@ def front_end(
         includes += ["-isystem", path]
     lines = ["-lineinfo"] if config.device == "sim" else []
     outcome = run(
-        [config.nvcc, "-ptx", *lines, f"-arch=compute_{arch}", *flags(command), *includes, source, "-o", str(ptx)]
+        [
+            config.nvcc,
+            "-ptx",
+            *lines,
+            f"-arch=compute_{arch}",
+            *flags(command),
+            *includes,
+            source,
+            "-o",
+            str(ptx),
+        ]
     )
     return outcome, ptx
 
@@ -66,7 +76,9 @@ def front_end(
 def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple[Outcome, Path]:
     """Run ptxas, whose word on registers and shared memory is final."""
     cubin = folder / "device.cubin"
-    options = [part for value in command.values("-Xptxas") for part in re.split(r"[,\s]+", value) if part]
+    options = [
+        part for value in command.values("-Xptxas") for part in re.split(r"[,\s]+", value) if part
+    ]
     maximum = command.value("-maxrregcount") or command.value("--maxrregcount")
     if maximum:
         options.append(f"-maxrregcount={maximum}")
@@ -109,4 +121,6 @@ def plain_names(ptx: Path) -> str:
     except OSError:
         return ""
     plain = outcome.text.splitlines() if outcome.ok else []
-    return "".join(f"kernel-grader: kernel {m} is {p}\n" for m, p in zip(names, plain, strict=False))
+    return "".join(
+        f"kernel-grader: kernel {m} is {p}\n" for m, p in zip(names, plain, strict=False)
+    )

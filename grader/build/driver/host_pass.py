@@ -13,7 +13,9 @@ from grader.build.driver.tools import Outcome, run
 _PREFIX = re.compile(
     r"\s*#include <torch/types\.h>\n#include <cuda\.h>\n#include <cuda_runtime\.h>\n"
 )
-_EXTENSION = re.compile(r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]')
+_EXTENSION = re.compile(
+    r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]'
+)
 _HARMLESS_DEFINES = {"NDEBUG", "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
 _CUDA_DEFINES = re.compile(r"-D__CUDA_NO_\w+__$")
 CUDA_DEFINES = [
@@ -192,4 +194,6 @@ def _includes(config: Config, command: Command, *, cuda: bool, face: bool) -> li
 
 
 def _defines(command: Command) -> list[str]:
-    return [d for d in command.defines if not _CUDA_DEFINES.match(d) and "INCLUDE_EXTENSION_H" not in d]
+    return [
+        d for d in command.defines if not _CUDA_DEFINES.match(d) and "INCLUDE_EXTENSION_H" not in d
+    ]

@@ -13,7 +13,16 @@ from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import run, say, trace
 
-_UNSUITED = {"-rdc", "-dc", "-dlink", "--relocatable-device-code", "-G", "-x", "-include", "--device-debug"}
+_UNSUITED = {
+    "-rdc",
+    "-dc",
+    "-dlink",
+    "--relocatable-device-code",
+    "-G",
+    "-x",
+    "-include",
+    "--device-debug",
+}
 
 
 def compile_cuda(config: Config, command: Command) -> int:
@@ -48,7 +57,9 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     """Device pass and host pass side by side, then ptxas; each failure is decided by the stock compilers."""
     with ThreadPoolExecutor(1) as pool:
         host = pool.submit(_host, config, command, text, folder)
-        outcome, ptx = device_pass.front_end(config, command, command.sources[0], text, folder, "stub")
+        outcome, ptx = device_pass.front_end(
+            config, command, command.sources[0], text, folder, "stub"
+        )
         if not outcome.ok:
             outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
         if not outcome.ok:
@@ -119,7 +130,9 @@ def _rename(ptx: Path, names: dict[str, str]) -> None:
     changed = {old: new for old, new in names.items() if old != new}
     if changed:
         text = ptx.read_text("utf-8", "replace")
-        ptx.write_text(re.sub(r"[\w$]+", lambda m: changed.get(m.group(), m.group()), text), "utf-8")
+        ptx.write_text(
+            re.sub(r"[\w$]+", lambda m: changed.get(m.group(), m.group()), text), "utf-8"
+        )
 
 
 _STUB = "__device_stub__"

@@ -10,8 +10,13 @@ from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import Outcome, run, say, trace
 
-_ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)", re.MULTILINE)
-_UNDEFINED = re.compile(r'(?:identifier "(\w+)" is undefined|has no member "(\w+)"|"(\w+)" has not been declared)')
+_ERROR = re.compile(
+    r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)",
+    re.MULTILINE,
+)
+_UNDEFINED = re.compile(
+    r'(?:identifier "(\w+)" is undefined|has no member "(\w+)"|"(\w+)" has not been declared)'
+)
 _MISSING_FILE = re.compile(r"fatal error: (\S+): No such file or directory")
 _HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
 """What only the full torch/extension.h has."""
@@ -86,9 +91,7 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
     """Put the simulator's program in the place of the machine code in nvcc's object."""
-    outcome, ptx = device_pass.front_end(
-        config, command, command.sources[0], text, folder, "stub"
-    )
+    outcome, ptx = device_pass.front_end(config, command, command.sources[0], text, folder, "stub")
     if not outcome.ok:
         outcome, ptx = device_pass.front_end(
             config, command, command.sources[0], text, folder, "full"

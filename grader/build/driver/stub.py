@@ -8,7 +8,46 @@ from pathlib import Path
 from grader.build.driver.config import Config
 
 _KNOWN_TYPES = frozenset(
-    ["at", "c10", "std", "Tensor", "TensorBase", "Scalar", "ScalarType", "IntArrayRef", "OptionalIntArrayRef", "Device", "DeviceType", "Layout", "MemoryFormat", "TensorOptions", "TensorList", "ITensorListRef", "Generator", "optional", "nullopt", "tuple", "vector", "array", "ArrayRef", "string_view", "string", "Storage", "List", "Dimname", "DimnameList", "Stream", "const", "double", "float", "bool", "int64_t", "void", "T", "int"]
+    [
+        "at",
+        "c10",
+        "std",
+        "Tensor",
+        "TensorBase",
+        "Scalar",
+        "ScalarType",
+        "IntArrayRef",
+        "OptionalIntArrayRef",
+        "Device",
+        "DeviceType",
+        "Layout",
+        "MemoryFormat",
+        "TensorOptions",
+        "TensorList",
+        "ITensorListRef",
+        "Generator",
+        "optional",
+        "nullopt",
+        "tuple",
+        "vector",
+        "array",
+        "ArrayRef",
+        "string_view",
+        "string",
+        "Storage",
+        "List",
+        "Dimname",
+        "DimnameList",
+        "Stream",
+        "const",
+        "double",
+        "float",
+        "bool",
+        "int64_t",
+        "void",
+        "T",
+        "int",
+    ]
 )
 
 
@@ -40,11 +79,65 @@ def write(config: Config, text: str, folder: Path) -> list[str]:
     dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
     (folder / "kg_dispatch.inc").write_text(dispatch)
     takes_type = int(config.dispatch_takes_type)
-    flags = [f"-DKG_DISPATCH_TAKES_TYPE={takes_type}", f"-DKG_ACCESSOR={int('ccessor' in text)}", f"-DKG_COMPLEX={int('omplex' in text)}"]
+    flags = [
+        f"-DKG_DISPATCH_TAKES_TYPE={takes_type}",
+        f"-DKG_ACCESSOR={int('ccessor' in text)}",
+        f"-DKG_COMPLEX={int('omplex' in text)}",
+    ]
     folders = [str(folder), f"{config.stubs}/device", f"{config.stubs}/face", config.path("stub")]
     return [*flags, *(f"-I{path}" for path in folders)]
 
 
 _STUB_METHODS = frozenset(
-    ["dim", "ndimension", "size", "stride", "sym_size", "sizes", "strides", "numel", "storage_offset", "nbytes", "itemsize", "element_size", "use_count", "defined", "has_storage", "is_alias_of", "is_contiguous", "is_cuda", "is_cpu", "is_sparse", "is_floating_point", "is_complex", "is_signed", "is_quantized", "is_same", "is_leaf", "requires_grad", "device", "get_device", "scalar_type", "dtype", "layout", "options", "storage", "toString", "data_ptr", "data", "contiguous", "cpu", "cuda", "set_requires_grad", "requires_grad_", "grad", "mutable_grad", "backward", "variable_data", "tensor_data", "toType", "type"]
+    [
+        "dim",
+        "ndimension",
+        "size",
+        "stride",
+        "sym_size",
+        "sizes",
+        "strides",
+        "numel",
+        "storage_offset",
+        "nbytes",
+        "itemsize",
+        "element_size",
+        "use_count",
+        "defined",
+        "has_storage",
+        "is_alias_of",
+        "is_contiguous",
+        "is_cuda",
+        "is_cpu",
+        "is_sparse",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "is_quantized",
+        "is_same",
+        "is_leaf",
+        "requires_grad",
+        "device",
+        "get_device",
+        "scalar_type",
+        "dtype",
+        "layout",
+        "options",
+        "storage",
+        "toString",
+        "data_ptr",
+        "data",
+        "contiguous",
+        "cpu",
+        "cuda",
+        "set_requires_grad",
+        "requires_grad_",
+        "grad",
+        "mutable_grad",
+        "backward",
+        "variable_data",
+        "tensor_data",
+        "toType",
+        "type",
+    ]
 )
