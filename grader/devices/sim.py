@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.prepare import Prepared, prepare
+from grader.build.prepare import Prepared, cache_folder, prepare
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
 from grader.devices.outcome import run_of
@@ -157,7 +159,7 @@ class Simulator:
             state=references.states.get(group.workloads[0].name),
             artifact=building.artifact(self._artifacts, build) if build.key else None,
             env=environment.variables,
-            read_only=(*environment.read_only, self.torch_library.parent),
+            read_only=environment.read_only,
             options={**self._guest_options(build), "log_operators": False},
         )
 
@@ -218,5 +220,16 @@ def open_simulator(
         raise GraderError("the simulator's library could not be built")
     preparing("compiling the simulator's torch device")
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
-    library = torch_library.build(prepared.library.parent, toolchain.gxx, headers, prepared.library)
-    return Simulator(options, form, store, prepared, library, model)
+    library = torch_library.build(cache_folder() / "simulator", toolchain.gxx, headers)
+    beside = _copy(library, prepared.library.parent)
+    return Simulator(options, form, store, prepared, beside, model)
+
+
+def _copy(library: Path, folder: Path) -> Path:
+    """Put a library where every guest that builds or runs may read it."""
+    target = folder / f"{library.stem}-{library.parent.name}{library.suffix}"
+    if not target.is_file():
+        draft = target.with_suffix(f".{os.getpid()}")
+        shutil.copy(library, draft)
+        draft.replace(target)
+    return target

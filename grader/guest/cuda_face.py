@@ -33,7 +33,7 @@ def install(options: Mapping[str, Any]) -> None:
         ValueError: a setting that the simulator doesn't know.
 
     """
-    runtime = ctypes.CDLL(options["library"])  # first: the others find it loaded
+    runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)  # for what comes after
     backend = ctypes.CDLL(options["torch_library"])
     for function in (runtime.kgsim_host_report, backend.kgsim_torch_operators):
         function.restype = ctypes.c_void_p

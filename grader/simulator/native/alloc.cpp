@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kAlign = 512;
 constexpr size_t kGuard = 1024;
-// Two bytes that are a NaN in half and bfloat16, and repeated in float; huge in double and int.
-constexpr uint16_t kPoison = 0x7FA5;
+// Two bytes that are a quiet NaN in half and bfloat16, and repeated in float; huge in double and int.
+constexpr uint16_t kPoison = 0x7FE5;
 // Larger memory is left as the system gives it (zeros), so that untouched pages cost nothing.
 constexpr size_t kPoisonLimit = size_t{1} << 30;
 
