@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,8 +80,9 @@ def _first_process(report: int) -> int:
 class Bubblewrap(Form):
     """All namespaces unshared, a file system of read-only pieces, one tmpfs to write in.
 
-    With `own_identity` each guest of root's becomes a user id of its own inside; without it is in
-    a user namespace, where the host's id stands behind it.
+    Guests of root (`own_identity`) become a user id of their own inside; those of other users are
+    in a user namespace. Root gets no user namespace: its id would stand behind it, which may write
+    below /proc/sys and has no limit of processes.
     """
 
     program: str = ""
@@ -89,11 +90,9 @@ class Bubblewrap(Form):
 
     @classmethod
     def variants(cls, *, root: bool) -> tuple[Bubblewrap, ...]:
-        """Return what is worth trying for this host, strongest first."""
-        ways = (True, False) if root else (False,)
+        """Return what is worth trying for this host, one for each bwrap."""
         return tuple(
-            cls("bubblewrap", COVERS, _lacks(), program, own_identity)
-            for own_identity in ways
+            cls("bubblewrap", COVERS, _lacks(), program, own_identity=root)
             for program in executables()
         )
 

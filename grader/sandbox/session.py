@@ -25,7 +25,7 @@ from grader.sandbox.limits import Limits
 from grader.sandbox.nursery import forget, shared
 from grader.sandbox.trial import holds_warm
 
-DYING = 5.0
+DYING = 2.0
 """Seconds that a guest has to end by itself once its channel is closed."""
 
 

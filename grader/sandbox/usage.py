@@ -21,6 +21,7 @@ class Usage:
 
     def excess(self) -> str:
         """Return what the guest uses too much of, in words; "" where it keeps to its limits."""
+        # Fast, at the price of counting what forks share once for each of them.
         memory = sum(resident(pid) for root in self._guest.roots for pid in tree(root))
         if memory > self._limits.memory:
             return f"more than {self._limits.memory // MIB} MiB of memory"

@@ -24,7 +24,7 @@ Run = Callable[..., GuestReply]
 LIMITS = Limits(wall=60)
 
 
-@pytest.fixture(scope="session", params=range(4), ids=["strongest", "second", "third", "fourth"])
+@pytest.fixture(scope="session", params=range(3), ids=["strongest", "second", "third"])
 def each_form(request: pytest.FixtureRequest) -> Form:
     """Every form that holds here."""
     if request.param >= len(forms()):
