@@ -14,7 +14,7 @@ from grader.records import Extraction, Prose, Sample, Submission
 
 MODEL = "ModelNew"
 REFERENCE = "Model"
-MAX_CODE = 4_000_000
+MAX_CODE = 2_000_000
 """Characters of a submission; no program that a model writes comes near it."""
 
 MAX_BLOCKS = 24
@@ -77,7 +77,7 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
     if not chosen.inside or program.first_segment != program.last_segment:
         spans.append(_span(text, segments, program))
     if len(joined(lines)) > MAX_CODE:
-        found = f"code of {len(joined(lines)) // 1_000_000} MB; more than 4 MB are not graded"
+        found = f"code of {len(joined(lines)) // 1_000_000} MB; more than 2 MB are not graded"
         return Extraction(submission=None, reference=reference, found=found)
     submission = _submission(sample, program._replace(lines=lines, notes=notes), how)
     return Extraction(

@@ -34,6 +34,8 @@ def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...],
     latest first; names that are passed as sources are taken from a block of CUDA or C++. Returns
     the program, notes, and the segments that became part of it.
     """
+    if not earlier:
+        return lines, (), set()
     rest = list(earlier)
     used: set[int] = set()
     notes: list[str] = []

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
-from grader.source.literals import read_literals, unknown_name
+from grader.source.literals import MAX_MARKS, read_literals, unknown_name
 from grader.source.positions import Positions
 from grader.source.scopes import (
     Binding,
@@ -114,6 +114,8 @@ class Evaluator:
                 return computed(str(value), start, end)
             return computed(unknown_name(start), start, end, resolved=False)
 
+        if len(node.values) > MAX_MARKS:
+            return UNKNOWN
         text = read_literals(self.positions.text, *self.positions.span(node), hole)
         return UNKNOWN if text is None else text
 

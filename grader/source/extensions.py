@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from grader.source.evaluate import Evaluator
 from grader.source.scopes import FunctionNode, Scope, call_scope, dotted, read_scope
@@ -25,6 +26,8 @@ CPP_PRELUDE = ("#include <torch/extension.h>",)
 
 MAX_CALLS = 16
 """Calls of one helper function that are followed."""
+MAX_SITES = 64
+"""Calls of load_inline in the text of one program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +84,21 @@ Frame = tuple[ast.AST, str | None, bool, tuple[ast.ClassDef | FunctionNode, ...]
 class ExtensionReader:
     """Reads the extensions of one program; equal texts become one `Unit`."""
 
-    def __init__(self, evaluator: Evaluator, imports: Mapping[str, str]) -> None:
+    def __init__(
+        self, evaluator: Evaluator, imports: Mapping[str, str], nodes: Sequence[ast.AST]
+    ) -> None:
         self.evaluator = evaluator
         self.imports = imports
+        self.calls: dict[str, list[ast.Call]] = {}
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                self.calls.setdefault(node.func.id, []).append(node)
         self.units: dict[tuple[str, Text], Unit] = {}
 
     def read(self, tree: ast.Module) -> Iterator[Extension]:
         """Yield the extensions in the order of the text."""
-        for site in self._sites(tree):
-            for scope in self._scopes(tree, site):
+        for site in islice(self._sites(tree), MAX_SITES):
+            for scope in self._scopes(site):
                 yield self._extension(site, scope)
 
     def unit(self, text: Text, language: UnitLanguage) -> Unit:
@@ -129,7 +138,7 @@ class ExtensionReader:
                 for child in reversed(list(ast.iter_child_nodes(node)))
             ]
 
-    def _scopes(self, tree: ast.Module, site: Site) -> list[Scope]:
+    def _scopes(self, site: Site) -> list[Scope]:
         """Return a scope for each way in which the call's function is called."""
         module = self.evaluator.module
         scope = module
@@ -141,14 +150,8 @@ class ExtensionReader:
         function = site.owners[0] if len(site.owners) == 1 else None
         if not isinstance(function, FunctionNode) or not function.args.args:
             return [scope]
-        calls = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == function.name
-        ]
-        return [call_scope(function, call, module, module) for call in calls[:MAX_CALLS]] or [scope]
+        calls = self.calls.get(function.name, [])[:MAX_CALLS]
+        return [call_scope(function, call, module, module) for call in calls] or [scope]
 
     def _extension(self, site: Site, scope: Scope) -> Extension:
         keywords = _keywords(site)

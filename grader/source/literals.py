@@ -15,6 +15,9 @@ from grader.source.text import Literal, Piece, Text, computed, join
 Hole = Callable[[str, int, int], Text]
 """Gives the text of an f-string hole from its expression and the place of its braces."""
 
+MAX_MARKS = 20_000
+"""Escapes or holes of one literal; one with more isn't read, as no real program has them."""
+
 _START = re.compile(r"([rRbBuUfFtT]{0,2})(\"\"\"|'''|\"|')")
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*)*")
 _ESCAPE = re.compile(
@@ -27,8 +30,11 @@ _NESTED = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\n]*\"|'[^'\n]*'|[{}()\[\
 def read_literals(code: str, start: int, end: int, hole: Hole) -> Text | None:
     """Return the text of the adjacent string literals in `code[start:end]`.
 
-    None where something else than string literals stands there, or a bytes literal.
+    None where something else than string literals stands there, a bytes literal, or one with more
+    than `MAX_MARKS` escapes.
     """
+    if code.count("\\", start, end) > MAX_MARKS:
+        return None
     parts: list[Text] = []
     at = _skip(code, start)
     while at < end:
@@ -81,7 +87,7 @@ def _read_one(code: str, opening: re.Match[str], hole: Hole) -> tuple[Text, int]
     stops = _stops(quote, formatted=literal.formatted)
     parts: list[Text] = []
     at = run = opening.end()
-    while True:
+    for _ in range(MAX_MARKS):
         found = stops.search(code, at)
         if found is None or found[0] == quote or found[0] == "\n":
             last = found.start() if found else len(code)
@@ -94,6 +100,7 @@ def _read_one(code: str, opening: re.Match[str], hole: Hole) -> tuple[Text, int]
         part, at = _read_brace(code, found, literal, hole)
         parts.append(part)
         run = at
+    return join(parts).unresolved(), len(code)
 
 
 def _stops(quote: str, *, formatted: bool) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from grader.source.evaluate import Evaluator
@@ -17,11 +17,16 @@ from grader.source.source import PythonError, Source
 from grader.source.text import Text
 from grader.source.units import Unit
 
-MAX_CODE = 20_000_000
-"""Characters; a longer program isn't read as Python."""
-_KERNEL = re.compile(r"__global__\s[^;{}]{1,2000}\([^;{}]{0,4000}\)\s*\{")
-"""A kernel with a body, rather than a mention of one."""
+MAX_CODE = 2_000_000
+"""Characters; a longer program isn't read as Python, whose trees take a kilobyte a statement."""
+MAX_BRACES = 20_000
+"""Braces of a program with f-strings: Python 3.11 takes quadratic time to parse their holes."""
 
+MAX_MENTIONS = 20
+MAX_HEAD = 4000
+"""Characters from `__global__` to the body of the kernel."""
+
+_FSTRING = re.compile(r"\b[rR]?[fF][rR]?[\"']")
 _warnings_lock = threading.Lock()
 
 
@@ -37,24 +42,28 @@ def parse(code: str) -> Source:
     tree, error = read_python(code)
     if tree is None:
         return _without_python(code, positions, error)
-    imports = _imports(tree)
+    nodes = tuple(ast.walk(tree))
+    imports = _imports(nodes)
     evaluator = Evaluator.of(positions, tree)
-    reader = ExtensionReader(evaluator, imports)
+    reader = ExtensionReader(evaluator, imports, nodes)
     try:
         extensions = tuple(reader.read(tree))
-        loose = _loose(extensions, _string_constants(evaluator, tree))
+        loose = _loose(extensions, evaluator, nodes)
     except RecursionError:
         return _without_python(code, positions, None, tree)
     units = list(dict.fromkeys(unit for one in extensions for unit in one.cuda))
     units += [reader.unit(text, "cuda") for text in loose]
     cpp = tuple(dict.fromkeys(unit for one in extensions for unit in one.cpp))
-    return Source(code, positions, tree, None, extensions, tuple(units), cpp, imports)
+    return Source(code, positions, tree, None, extensions, tuple(units), cpp, imports, nodes)
 
 
+@lru_cache(maxsize=4)
 def read_python(code: str) -> tuple[ast.Module | None, PythonError | None]:
-    """Parse Python; a text that isn't gives the reason."""
+    """Parse Python; a text that isn't gives the reason. The tree is shared: don't change it."""
     if len(code) > MAX_CODE:
         return None, PythonError(f"longer than {MAX_CODE} characters", 1, 0, "")
+    if code.count("{") > MAX_BRACES and _FSTRING.search(code):
+        return None, PythonError(f"f-strings and more than {MAX_BRACES} braces", 1, 0, "")
     try:
         # an invalid escape such as "\d" warns; the lock because filters belong to the process
         with _warnings_lock, warnings.catch_warnings():
@@ -74,30 +83,42 @@ def _without_python(
 ) -> Source:
     texts = [text for text in scan_literals(code) if _is_cuda(text)]
     units = tuple(Unit("cuda", text, positions) for text in dict.fromkeys(texts))
-    return Source(code, positions, tree, error, (), units, (), {})
+    nodes = tuple(ast.walk(tree)) if tree is not None else ()
+    return Source(code, positions, tree, error, (), units, (), {}, nodes)
 
 
-def _loose(extensions: tuple[Extension, ...], constants: list[Text]) -> list[Text]:
+def _loose(
+    extensions: tuple[Extension, ...], evaluator: Evaluator, nodes: Sequence[ast.AST]
+) -> list[Text]:
     """Return texts with kernels that no call could be seen to use, where some call is unclear."""
     if extensions and all(one.complete and one.cuda for one in extensions):
         return []
     known = [unit.text for one in extensions for unit in one.units]
     return [
         text
-        for text in dict.fromkeys(constants)
+        for text in dict.fromkeys(_string_constants(evaluator, nodes))
         if _is_cuda(text) and not any(text.value in other for other in known)
     ]
 
 
 def _is_cuda(text: Text) -> bool:
-    return _KERNEL.search(text.value) is not None
+    """Whether a text has a kernel with a body, rather than a mention of one."""
+    at = -1
+    for _ in range(MAX_MENTIONS):
+        at = text.value.find("__global__", at + 1)
+        if at < 0:
+            return False
+        head, brace, _ = text.value[at : at + MAX_HEAD].partition("{")
+        if brace and "(" in head and ";" not in head:
+            return True
+    return False
 
 
-def _string_constants(evaluator: Evaluator, tree: ast.Module) -> list[Text]:
-    docstrings = _docstrings(tree)
+def _string_constants(evaluator: Evaluator, nodes: Sequence[ast.AST]) -> list[Text]:
+    docstrings = _docstrings(nodes)
     values = [
         evaluator.value(node, evaluator.module)
-        for node in ast.walk(tree)
+        for node in nodes
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -109,14 +130,14 @@ def _string_constants(evaluator: Evaluator, tree: ast.Module) -> list[Text]:
     return [value for value in values if isinstance(value, Text)]
 
 
-def _docstrings(tree: ast.Module) -> set[ast.AST]:
+def _docstrings(nodes: Sequence[ast.AST]) -> set[ast.AST]:
     """Return strings that are statements of their own: no program can use them."""
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {node.value for node in nodes if isinstance(node, ast.Expr)}
 
 
-def _imports(tree: ast.Module) -> Mapping[str, str]:
+def _imports(nodes: Sequence[ast.AST]) -> Mapping[str, str]:
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 names[alias.asname or alias.name.split(".")[0]] = (

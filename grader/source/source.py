@@ -47,6 +47,8 @@ class Source:
     cpp: tuple[Unit, ...]
     imports: Mapping[str, str]
     """Full dotted name of each imported name: `F` -> `torch.nn.functional`."""
+    nodes: tuple[ast.AST, ...]
+    """All nodes of the Python tree, breadth first."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -59,11 +61,6 @@ class Source:
         return self.cuda + self.cpp
 
     # Python
-
-    @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes of the Python tree, breadth first."""
-        return tuple(ast.walk(self.python)) if self.python is not None else ()
 
     def walk(self, *kinds: type[NodeType]) -> Iterator[NodeType]:
         """Yield the nodes of some types, all over the program."""

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from grader.ingest import extract
 from grader.records import Extraction, Sample
 from grader.source import parse
-from tests.ingest.programs import CODE, OTHER, REFERENCE, indented, sample
+
+from .programs import CODE, OTHER, REFERENCE, indented, sample
 
 FENCED = f"```python\n{CODE}```\n"
 FINAL = "<|channel|>final<|message|>"

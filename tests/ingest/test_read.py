@@ -19,7 +19,8 @@ from grader.ingest.completions import read_record
 from grader.ingest.decode import clean, decode
 from grader.ingest.names import UniqueNames, slug
 from grader.records import KernelBenchId, Sample
-from tests.ingest.programs import CODE, OTHER, REFERENCE
+
+from .programs import CODE, OTHER, REFERENCE
 
 FENCED = f"Sure.\n```python\n{CODE}```\n"
 SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
@@ -185,10 +186,10 @@ def test_fifty_megabytes(tmp_path: Path) -> None:
 def test_code_beyond_all_bounds(tmp_path: Path) -> None:
     (one,) = read(write(tmp_path / "a.txt", f"```python\n{CODE}x = 1\n" * 5_000 + "```"))
     assert code_of(one) == CODE + "x = 1\n"
-    (one,) = read(write(tmp_path / "b.txt", f"```python\n{CODE}s = '{'x' * 5_000_000}'\n```"))
+    (one,) = read(write(tmp_path / "b.txt", f"```python\n{CODE}s = '{'x' * 3_000_000}'\n```"))
     extraction = extract(one)
     assert extraction.submission is None
-    assert "more than 4 MB" in extraction.found
+    assert "more than 2 MB" in extraction.found
 
 
 def test_ten_thousand_fences(tmp_path: Path) -> None:

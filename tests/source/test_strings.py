@@ -16,12 +16,12 @@ PROGRAMS = {
     "list": 'a = "A\\n"\nb = r"B\\n"\nload_inline("e", [a, "x"], [a, b], functions=["f", "g"])',
     "positional": 'load_inline("e", "cpp", "cuda")',
     "plus": 'a = "A"\nload_inline("e", "", a + "B" + \'C\' "D")',
-    "implicit": 'src = ("one\\n"  # comment\n    "two\\n"\n    \'three\')\nload_inline("e", "", src)',
+    "implicit": 'src = ("one\\n"  # c\n    "two\\n"\n    \'three\')\nload_inline("e", "", src)',
     "continued": 'src = "one" \\\n    "two"\nload_inline("e", "", src)',
     "augmented": 'src = "A\\n"\nsrc += "B\\n"\nload_inline("e", "", src)\nsrc += "C"',
-    "escapes": 'src = "tab\\t quote\\" \\x41 \\u00e9 \\101 \\\\n \\\n joined"\nload_inline("e", "", src)',
+    "escapes": 'src = "a\\t q\\" \\x41 \\u00e9 \\101 \\\\n \\\n joined"\nload_inline("e", "", src)',
     "raw": 'src = r"""a\\n"b" \\"""" \nload_inline("e", "", src)',
-    "fstring": 'N = 256\nsrc = f"#define N {N}\\nint f() {{ return {N}; }}"\nload_inline("e", "", src)',
+    "fstring": 'N = 256\nsrc = f"#define N {N}\\nint f() {{ {N}; }}"\nload_inline("e", "", src)',
     "fstring raw": 'N = 8\nsrc = rf"{N} \\n {{x}}"\nload_inline("e", "", src)',
     "fstring expression in class": (
         "class C:\n    N = 4\n    src = f'v[{N}]'\nload_inline('e', '', C.src)"
@@ -32,7 +32,9 @@ PROGRAMS = {
     "join": 'parts = ["a", "b"]\nload_inline("e", "", "\\n".join(parts + ["c"]))',
     "strip": 'load_inline("e", "", "  \\n a b \\n ".strip())',
     "lstrip": 'load_inline("e", "", """\n\n  x\n""".lstrip())',
-    "dedent": 'import textwrap\nload_inline("e", "", textwrap.dedent("""\n    a\n\n      b\n    """))',
+    "dedent": (
+        'import textwrap\nload_inline("e", "", textwrap.dedent("""\n    a\n\n      b\n    """))'
+    ),
     "dict": 'S = {"cuda": "A", "cpp": "B"}\nload_inline("e", S["cpp"], S["cuda"])',
     "index": 'S = ["A", "B"]\nload_inline("e", "", S[-1])',
     "function": 'def source():\n    return "A\\n"\nload_inline("e", "", source())',
@@ -62,7 +64,7 @@ def passed(code: str) -> list[dict[str, object]]:
         calls.append({"name": name, "cpp": cpp_sources, "cuda": cuda_sources, **rest})
         return types.SimpleNamespace()
 
-    exec(compile(code, "program", "exec"), {"load_inline": load_inline})  # noqa: S102
+    exec(compile(code, "program", "exec"), {"load_inline": load_inline})
     return calls
 
 
@@ -114,7 +116,8 @@ def test_what_cannot_be_known_is_marked(code: str) -> None:
 
 
 def test_a_hole_keeps_the_rest_readable() -> None:
-    code = 'src = f"""\n__global__ void k(float* x) {{\n  __shared__ float s[{size()}];\n}}\n"""\nload_inline("e", "", src)'
+    kernel = "__global__ void k(float* x) {{\n  __shared__ float s[{size()}];\n}}\n"
+    code = f'src = f"""\n{kernel}"""\nload_inline("e", "", src)'
     (unit,) = parse(code).cuda
     assert [kernel.name for kernel in unit.kernels] == ["k"]
     assert unit.kernels[0].shared[0].name == "s"
@@ -122,8 +125,12 @@ def test_a_hole_keeps_the_rest_readable() -> None:
 
 
 def test_a_source_that_no_call_takes_is_found() -> None:
-    code = 'SRC = """\n__global__ void k() {}\n"""\nopen("k.cu", "w").write(SRC)\next = load(name="e", sources=["k.cu"])'
-    source = parse("from torch.utils.cpp_extension import load\n" + code)
+    code = (
+        "from torch.utils.cpp_extension import load\n"
+        'SRC = """\n__global__ void k() {}\n"""\nopen("k.cu", "w").write(SRC)\n'
+        'ext = load(name="e", sources=["k.cu"])'
+    )
+    source = parse(code)
     assert [extension.call for extension in source.extensions] == ["load"]
     assert [kernel.name for unit in source.cuda for kernel in unit.kernels] == ["k"]
 
@@ -151,8 +158,9 @@ def test_names_of_imports_are_followed() -> None:
 
 def test_flags_and_where_it_is_built() -> None:
     code = (
-        "def make():\n    try:\n        return load_inline('e', '', 'x', extra_cuda_cflags=['-O3', *OPT],\n"
-        "            extra_cflags=['-O2'], extra_ldflags='-lm', no_implicit_headers=True)\n"
+        "def make():\n    try:\n        return load_inline('e', '', 'x',\n"
+        "            extra_cuda_cflags=['-O3', *OPT], extra_cflags=['-O2'],\n"
+        "            extra_ldflags='-lm', no_implicit_headers=True)\n"
         "    except Exception:\n        return None\n"
     )
     (extension,) = parse(code).extensions

@@ -1,4 +1,4 @@
-"""Facts about CUDA text: functions, kernels, launches, shared arrays; and places and edits in it."""
+"""Facts about CUDA text (functions, launches, shared arrays), places and edits in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ constexpr int WARPS = BLOCK / 32;
 __constant__ float table[4];
 
 template <typename scalar_t, int TILE = 16>
-__global__ void __launch_bounds__(256) reduce(const scalar_t* __restrict__ x, float y[], int n, float& r) {
+__global__ void __launch_bounds__(256) reduce(const scalar_t* __restrict__ x, float y[],
+                                              int n, float& r) {
     __shared__ scalar_t tile[TILE][TILE + 1];
     extern __shared__ unsigned char raw[];
     __shared__ float total;
@@ -215,7 +216,8 @@ a = """// a1
 """
 b = "// b1\\n// b2"
 first = load_inline(name="first", cpp_sources=["// c1", b], cuda_sources=[a, b])
-second = load_inline(name="second", cpp_sources="// d1", cuda_sources="// e1", no_implicit_headers=True)
+d, e = "// d1", "// e1"
+second = load_inline(name="second", cpp_sources=d, cuda_sources=e, no_implicit_headers=True)
 '''
 
 
@@ -255,7 +257,7 @@ def test_the_layout_is_the_installed_torchs(
         if arguments["name"] == name:
             cpp_extension.load_inline(**arguments, build_directory=str(tmp_path))
 
-    exec(COMPILED, {"load_inline": load_inline})  # noqa: S102
+    exec(COMPILED, {"load_inline": load_inline})
     source = parse(COMPILED)
     seen = 0
     for file in ("cuda.cu", "main.cpp"):
