@@ -64,7 +64,7 @@ def confirm(
     evidence: Iterable[Evidence],
     spans: Sequence[tuple[str, int, int]],
 ) -> Iterator[Finding]:
-    """Attach to each kernel's first finding what runs showed of that kernel; leave the rest to others."""
+    """Attach to each kernel's first finding what runs showed of that kernel; drop the rest."""
     pending: dict[str, list[Evidence]] = {}
     for item in evidence:
         pending.setdefault(kernel_of(item, spans), []).append(item)
@@ -98,7 +98,7 @@ def settle(
 
     `found` pairs each text finding with its kernel's name; `spans` gives kernels (and helpers) with
     their first and last line. Evidence goes to the nearest text finding of the same kernel; what no
-    text finding explains becomes a finding of its own. A text finding is dropped when the kernel ran
+    text finding explains becomes a finding of its own. A text finding is dropped if the kernel ran
     to its end on the simulator and showed nothing of the kind.
     """
     pending: dict[int, list[Evidence]] = {}

@@ -57,7 +57,7 @@ def insert_after(unit: Unit, node: Node, new: str) -> Edit | None:
 
 
 def add_statement(unit: Unit, node: Node, new: str) -> Edit | None:
-    """Return the edit that runs `new` after a simple statement, in braces where it stood without."""
+    """Return the edit that runs `new` after a simple statement, in braces if it has none."""
     if node.parent is not None and node.parent.type == "compound_statement":
         return insert_after(unit, node, new)
     return unit.edit(node.start_byte, node.end_byte, f"{{ {text(node)} {new} }}")

@@ -1,4 +1,4 @@
-"""The walks through a submission's kernels that rules look at, for the task's sizes and for others."""
+"""The walks through a submission's kernels, for the task's sizes and for others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictiona
 
 
 def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
-    """Return the walks for the named sizes: `main` (the task's, else usual ones), `full`, `odd`, `long`."""
+    """Return the walks for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
     return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
 
 
@@ -269,7 +269,7 @@ def _number(
 
 
 def spans(source: Source) -> tuple[tuple[str, int, int], ...]:
-    """Return each kernel with its first and last line, and with those of the helpers it may call."""
+    """Return each kernel with its first and last line, and those of the helpers."""
     out = []
     for unit in source.cuda:
         functions = [f for f in flow(unit).program.functions if f.kind != "host"]

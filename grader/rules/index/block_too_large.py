@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked, resolve
+from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 MOST, REGISTERS = 1024, 65_536
 
@@ -37,20 +36,28 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 continue
             seen.add(case.kernel)
             yield RULE.finding(
-                case.place(_where(case)), _message(case, threads, follows),
-                severity="warning" if follows and not proof else None, fixes=_clamp(case),
-                confidence="proven" if proof else "likely", evidence=proof,
-                data={"kernel": case.kernel, "threads": threads, **launch_cause(case.kernel, proof)},
-            )  # fmt: skip
+                case.place(_where(case)),
+                _message(threads, follows),
+                severity="warning" if follows and not proof else None,
+                fixes=_clamp(case),
+                confidence="proven" if proof else "likely",
+                evidence=proof,
+                data={
+                    "kernel": case.kernel,
+                    "threads": threads,
+                    **launch_cause(case.kernel, proof),
+                },
+            )
         else:
             yield from _registers(case, context, threads)
             seen.add(case.kernel)
 
 
-def _message(case: Case, threads: int, follows: bool) -> str:
+def _message(threads: int, follows: bool) -> str:
     if follows:
         return (
-            f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is "
+            f"the block's size follows the input: beyond {MOST} threads a block the launch "
+            "fails, and nothing is "
             "computed"
         )
     return f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
@@ -61,7 +68,8 @@ def _registers(case: Case, context: Context, threads: int) -> Iterator[Finding]:
         if case.kernel in used.kernel and used.registers * threads > REGISTERS:
             yield RULE.finding(
                 case.place(_where(case)),
-                f"`{case.kernel}` needs {used.registers} registers a thread: {threads} threads a block would take "
+                f"`{case.kernel}` needs {used.registers} registers a thread: {threads} threads a "
+                "block would take "
                 f"{used.registers * threads}, and there are {REGISTERS}",
                 data={"kernel": case.kernel},
             )
@@ -100,8 +108,10 @@ RULE = Rule(
     severity="error",
     summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
     "block of that size can get; the kernel does not start.",
-    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. "
-    "The launch fails without a word unless somebody asks for the error. Clamp the size and let each "
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all "
+    "of them. "
+    "The launch fails without a word unless somebody asks for the error. Clamp the size and let "
+    "each "
     "thread loop.",
     bad="""
 __global__ void mark(float* y, int n) {
@@ -128,7 +138,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "build", "evidence"),
-    guards="A size that follows the input is a warning unless the task's own size passes the limit, and "
+    guards="A size that follows the input is a warning unless the task's own size passes the "
+    "limit, and "
     "nothing where the host compares it.",
     mend="Clamps the size of a one-dimensional block.",
     check=check,

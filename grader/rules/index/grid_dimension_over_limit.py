@@ -13,9 +13,8 @@ from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 LIMIT = 65_535
 
@@ -31,11 +30,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add(case.kernel)
             yield RULE.finding(
                 case.place(_where(case)),
-                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the "
+                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and "
+                f"may be at most {LIMIT}: the "
                 "launch fails",
-                severity="error", confidence="proven" if proof else "likely", evidence=proof,
+                severity="error",
+                confidence="proven" if proof else "likely",
+                evidence=proof,
                 data={"kernel": case.kernel, **launch_cause(case.kernel, proof)},
-            )  # fmt: skip
+            )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):
         if case.kernel not in seen and case.kernel in odd:
@@ -66,10 +68,13 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     severe = any(axis >= 2 for _, axis in dims)
     return RULE.finding(
         case.place(_where(case)),
-        f"the grid's {names} size is a size of the input (dimension {', '.join(str(a) for _, a in dims)}); only x may pass "
+        f"the grid's {names} size is a size of the input (dimension "
+        f"{', '.join(str(a) for _, a in dims)}); only x may pass "
         f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
-        severity="warning" if severe else "note", confidence="likely", data={"kernel": case.kernel},
-    )  # fmt: skip
+        severity="warning" if severe else "note",
+        confidence="likely",
+        data={"kernel": case.kernel},
+    )
 
 
 def _axis(case: Case, size: int | None) -> int:
@@ -84,8 +89,10 @@ RULE = Rule(
     code="IDX002",
     name="grid-dimension-over-limit",
     severity="warning",
-    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
-    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has "
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the "
+    "launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an "
+    "input has "
     "more: then the launch fails, and nothing is computed. Put the large axis into x, or flatten.",
     bad="""
 __global__ void mark(float* y, int h, int w) {
@@ -112,7 +119,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An "
+    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the "
+    "limit. An "
     "error where the task's own size passes it.",
     mend="",
     check=check,

@@ -41,10 +41,12 @@ def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
 def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
-        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at "
+        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a "
+        "32-bit int ends at "
         "2147483647: it wraps to a negative number and the wrong memory is read",
-        fixes=_widen(case, event.node), data={"kernel": case.kernel, "value": event.data["value"]},
-    )  # fmt: skip
+        fixes=_widen(case, event.node),
+        data={"kernel": case.kernel, "value": event.data["value"]},
+    )
 
 
 def _widen(case: Case, node: Node) -> Iterator[Fix]:
@@ -80,8 +82,13 @@ def _widen(case: Case, node: Node) -> Iterator[Fix]:
 
 def _task(rows: int, cols: int) -> Task:
     shape = TensorSpec(shape=(rows, cols))
-    return Task(name="t", title="t", source="file", reference="",
-                workloads=(Workload(name="w", role="nominal", inputs=(shape,)),))  # fmt: skip
+    return Task(
+        name="t",
+        title="t",
+        source="file",
+        reference="",
+        workloads=(Workload(name="w", role="nominal", inputs=(shape,)),),
+    )
 
 
 _CODE = """
@@ -100,14 +107,16 @@ RULE = Rule(
     code="IDX001",
     name="index-overflows-int32",
     severity="error",
-    summary="With this many elements the 32-bit index wraps to a negative number and the kernel reads "
+    summary="With this many elements the 32-bit index wraps to a negative number and the kernel "
+    "reads "
     "the wrong place.",
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
     good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
     detects=("text",),
-    guards="Only where an index computed for the task's own sizes passes the limit: two of three real "
+    guards="Only where an index computed for the task's own sizes passes the limit: two of "
+    "three real "
     "kernels use int, and almost all of them never get there.",
     mend="Widens the multiplication and the variable.",
     check=check,

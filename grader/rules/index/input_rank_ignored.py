@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import body_start
+from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, bindings, cases, task_inputs
@@ -42,11 +42,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _finding(case: Case, name: str, place, severity, proof: tuple[Evidence, ...]) -> Finding:  # type: ignore[no-untyped-def]
     return RULE.finding(
         place,
-        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D "
+        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are "
+        "no more: of a 3-D or 4-D "
         "input only the first size(0) * size(1) values are worked on, in the wrong groups",
-        severity=severity, confidence="proven" if proof else "likely", evidence=proof,
-        fixes=_fixes(case, name), data={"kernel": case.kernel},
-    )  # fmt: skip
+        severity=severity,
+        confidence="proven" if proof else "likely",
+        evidence=proof,
+        fixes=_fixes(case, name),
+        data={"kernel": case.kernel},
+    )
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
@@ -117,13 +121,16 @@ RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",
     severity="warning",
-    summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is "
+    summary="The host code looks at two sizes only; an input with more dimensions, or another "
+    "axis, is "
     "only partly processed.",
-    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. "
+    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything "
+    "larger. "
     "Check the rank, or fold the leading dimensions: `x.view({-1, x.size(-1)})`.",
     bad="""
 __global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+    for (int i = threadIdx.x; i < cols; i += blockDim.x)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
@@ -134,7 +141,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     good="""
 __global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+    for (int i = threadIdx.x; i < cols; i += blockDim.x)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
 }
 torch::Tensor run(torch::Tensor x) {
     TORCH_CHECK(x.dim() == 2);
@@ -145,7 +153,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A note as long as the task's input is a matrix (or not known); a warning where it has another "
+    guards="A note as long as the task's input is a matrix (or not known); a warning where it "
+    "has another "
     "rank, or where a run with one came out wrong.",
     mend="Refuses inputs of another rank.",
     check=check,

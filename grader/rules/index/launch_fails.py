@@ -46,7 +46,8 @@ RULE = Rule(
     name="launch-fails",
     severity="error",
     summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
-    why="A launch with a size of zero, too many threads, too much shared memory or too many registers is "
+    why="A launch with a size of zero, too many threads, too much shared memory or too many "
+    "registers is "
     "refused. The host code goes on unless it asks for the error.",
     bad=Example(
         _CODE,
@@ -55,7 +56,8 @@ RULE = Rule(
                 Evidence(
                     kind="simulator",
                     code="launch-error",
-                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
+                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the "
+                    "grid is empty.",
                     data={"kernel": "mark"},
                 ),
             )
@@ -63,7 +65,8 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it over.",
+    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it "
+    "over.",
     mend="",
     check=check,
 )

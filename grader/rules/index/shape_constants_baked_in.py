@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.records import Finding, Fix, TensorSpec
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked, resolve
+from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, task_inputs
 from grader.source.flow import Access
@@ -74,11 +74,14 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
     expr = resolve(case.walk.launch.host, config[0])
     return RULE.finding(
         case.place(expr.node if not isinstance(expr, Items) else config[0].node),
-        f"the grid is rounded down: with {numel} elements it has {case.walk.launch.grid[0]} blocks of {case.walk.threads} "
-        f"threads, and the last {numel - covered} elements of `{access.region.name}` are never written",
+        f"the grid is rounded down: with {numel} elements it has {case.walk.launch.grid[0]} "
+        f"blocks of {case.walk.threads} "
+        f"threads, and the last {numel - covered} elements of `{access.region.name}` are never "
+        "written",
         severity="error" if case.sizes.real else "warning",
-        fixes=_round_up(case), data={"kernel": case.kernel},
-    )  # fmt: skip
+        fixes=_round_up(case),
+        data={"kernel": case.kernel},
+    )
 
 
 def _round_up(case: Case) -> Iterator[Fix]:
@@ -101,7 +104,7 @@ def _round_up(case: Case) -> Iterator[Fix]:
 
 
 def _constants(source: Source, context: Context) -> Iterator[Finding]:
-    """Report named constants above 1024 that equal a size of the task and that the host never checks."""
+    """Report named constants above 1024 that equal a size of the task and are never checked."""
     sizes = {
         size
         for role in ("nominal", "full")
@@ -121,7 +124,8 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
             if isinstance(value, int) and value in sizes:
                 yield RULE.finding(
                     case.place(node),
-                    f"`{name}` = {value} is the size of the task's own input; with any other size the kernel computes "
+                    f"`{name}` = {value} is the size of the task's own input; with any other "
+                    "size the kernel computes "
                     "something else or runs out of bounds, and nothing checks it",
                     data={"constant": name},
                 )
@@ -132,9 +136,11 @@ RULE = Rule(
     code="IDX005",
     name="shape-constants-baked-in",
     severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements "
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves "
+    "elements "
     "out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. "
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one "
+    "input. "
     "Round up, `(n + 255) / 256`, guard the index, and pass sizes as parameters.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
@@ -163,7 +169,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
-    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several "
+    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that "
+    "several "
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
     mend="Rounds the number of blocks up.",
     check=check,

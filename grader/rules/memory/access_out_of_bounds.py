@@ -49,7 +49,8 @@ RULE = Rule(
     name="access-out-of-bounds",
     severity="error",
     summary="A thread reads or writes outside of every buffer that the kernel was given.",
-    why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory "
+    why="On a GPU such an access hits somebody else's memory, or ends the program with an "
+    "illegal memory "
     "access. The run names the line, the thread and the element.",
     bad=Example(
         _CODE,
@@ -65,7 +66,8 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence is theirs.",
+    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
+    "is theirs.",
     mend="",
     check=check,
 )

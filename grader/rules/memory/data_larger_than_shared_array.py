@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for accesses past the end of fixed shared arrays, at the task's sizes and for long rows."""
+    """Look for accesses past the end of fixed shared arrays, for long rows as well."""
     found = text_findings(source, context)
     yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
 
@@ -49,7 +49,8 @@ def _finding(case: Case, event: Event) -> Finding:
     verb = "writes" if event.data.get("access") == "write" else "reads"
     if case.sizes.name.startswith("long"):
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of "
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index "
+            "that follows the size of "
             f"the input: rows from {cells + 1} elements on go past its end"
         )
     else:
@@ -58,10 +59,16 @@ def _finding(case: Case, event: Event) -> Finding:
             f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
         )
     return RULE.finding(
-        case.place(event.node), message, fixes=_fixes(case, name),
-        data={"kernel": case.kernel, "array": name, "capacity": cells,
-              "cause": f"shared-oob {case.kernel}"},
-    )  # fmt: skip
+        case.place(event.node),
+        message,
+        fixes=_fixes(case, name),
+        data={
+            "kernel": case.kernel,
+            "array": name,
+            "capacity": cells,
+            "cause": f"shared-oob {case.kernel}",
+        },
+    )
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
@@ -77,10 +84,13 @@ RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",
     severity="error",
-    summary="A row of the input is copied into a fixed-size shared array that is too small for long "
+    summary="A row of the input is copied into a fixed-size shared array that is too small for "
+    "long "
     "rows; the kernel writes past its end.",
-    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the "
-    "end the kernel overwrites other shared variables or stops with an illegal access. Read the row "
+    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. "
+    "Past the "
+    "end the kernel overwrites other shared variables or stops with an illegal access. Read the "
+    "row "
     "from global memory twice, go over it in tiles, or check the length on the host.",
     bad="""
 __global__ void centre(const float* x, float* y, int dim) {
@@ -110,7 +120,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Host code that compares the size with a number is believed: it refuses long rows or takes "
+    guards="Host code that compares the size with a number is believed: it refuses long rows or "
+    "takes "
     "another way.",
     mend="Reads global memory where the array only held a copy of it.",
     check=check,

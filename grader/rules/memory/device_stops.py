@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 
-def check(source: Source, context: Context) -> Iterator[Finding]:
+def check(_source: Source, context: Context) -> Iterator[Finding]:
     """Report each kind of stop once."""
     kept: dict[str, list[Evidence]] = {}
     for item in observed(context, "stop"):
@@ -33,9 +33,11 @@ RULE = Rule(
     code="MEM012",
     name="kernel-stops-itself",
     severity="error",
-    summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the kernel stops "
+    summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the "
+    "kernel stops "
     "and the context is lost.",
-    why="After a trap every later CUDA call of the process fails. Find out which thread's values break "
+    why="After a trap every later CUDA call of the process fails. Find out which thread's "
+    "values break "
     "the assertion; the run names the line.",
     bad=Example(
         _CODE,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked
+from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before, statement
@@ -73,22 +73,30 @@ def _finding(
     node = call.config[2].node if len(call.config) > 2 else call.node
     if long:
         message = (
-            "the launch asks for shared memory in proportion to the input: once a row needs more than "
+            "the launch asks for shared memory in proportion to the input: once a row needs more "
+            "than "
             f"{LARGEST if asked else DEFAULT} bytes the kernel does not start"
         )
     elif total > LARGEST:
-        message = f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
+        message = (
+            f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than "
+            f"{LARGEST}"
+        )
     else:
         message = (
-            f"the launch asks for {total} bytes of shared memory; above {DEFAULT} the kernel does not start unless "
+            f"the launch asks for {total} bytes of shared memory; above {DEFAULT} the kernel "
+            "does not start unless "
             "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
         )
     return RULE.finding(
-        case.place(node), message, severity="warning" if long and not proof else None,
-        confidence="proven" if proof else "likely", evidence=proof,
+        case.place(node),
+        message,
+        severity="warning" if long and not proof else None,
+        confidence="proven" if proof else "likely",
+        evidence=proof,
         fixes=_fixes(case) if not asked else (),
         data={"kernel": case.kernel, "bytes": total, **launch_cause(case.kernel, proof)},
-    )  # fmt: skip
+    )
 
 
 def _fixes(case: Case) -> Iterator[Fix]:
@@ -111,10 +119,12 @@ RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",
     severity="error",
-    summary="The launch asks for more than 48 KB of dynamic shared memory without the required opt-in, "
+    summary="The launch asks for more than 48 KB of dynamic shared memory without the required "
+    "opt-in, "
     "so the kernel never starts and the output is garbage.",
     why="A block gets 48 KB as a matter of course; more has to be asked for with "
-    "`cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 "
+    "`cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to "
+    "99, 163 "
     "or 227 KB depending on the GPU. Otherwise the launch fails, and without a check of the error "
     "nobody notices.",
     bad="""
@@ -143,7 +153,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so "
+    guards="Sizes that can't be computed are left to the simulator. Where only long rows would "
+    "need so "
     "much it is a warning, and nothing where the host compares the size.",
     mend="Inserts the call of cudaFuncSetAttribute.",
     check=check,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import global_regions
+from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -21,7 +21,7 @@ FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for tensors that the host code makes without saying where, among the kernels' arguments."""
+    """Look for tensors made without saying where, among the kernels' arguments."""
     proof = observed(context, "host-memory")
     yield from settle(
         RULE, tuple(_text(source, context)), proof, context, spans(source), contradict=False
@@ -41,12 +41,17 @@ def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
             ):
                 continue
             seen.add(tensor.node.id)
-            yield case.kernel, RULE.finding(
-                case.place(tensor.node),
-                f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as "
-                f"`{region.name}`: the GPU can't read it",
-                fixes=_fixes(case, tensor), data={"kernel": case.kernel},
-            )  # fmt: skip
+            yield (
+                case.kernel,
+                RULE.finding(
+                    case.place(tensor.node),
+                    "the tensor made here lives in CPU memory (no device is given), and the kernel "
+                    "gets its pointer as "
+                    f"`{region.name}`: the GPU can't read it",
+                    fixes=_fixes(case, tensor),
+                    data={"kernel": case.kernel},
+                ),
+            )
 
 
 def _on_host(tensor: Tensor) -> bool:
@@ -84,7 +89,8 @@ RULE = Rule(
     name="host-pointer-passed-to-kernel",
     severity="error",
     summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
-    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: "
+    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to "
+    "the GPU: "
     "the kernel stops with an illegal memory access. Take the options of an input.",
     bad="""
 __global__ void sums(const float* x, float* s, int n) {
@@ -111,7 +117,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Options that come from a variable are believed; only tensors made with no options, or with "
+    guards="Options that come from a variable are believed; only tensors made with no options, "
+    "or with "
     "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
     mend="Adds the options of the first input.",
     check=check,

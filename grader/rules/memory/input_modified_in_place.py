@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import body_start, global_regions, origin
+from grader.rules.mending import fix
 from grader.rules.observed import observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
@@ -72,10 +72,12 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
     often = " (`contiguous()` and views share its memory)" if copied else ""
     return RULE.finding(
         case.place(node),
-        f"the kernel writes into `{name}`, the tensor that forward was given{often}: the caller's data is changed, and a "
+        f"the kernel writes into `{name}`, the tensor that forward was given{often}: the "
+        "caller's data is changed, and a "
         "second call computes with it",
-        fixes=_fixes(case, name), data={"kernel": case.kernel},
-    )  # fmt: skip
+        fixes=_fixes(case, name),
+        data={"kernel": case.kernel},
+    )
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
@@ -91,9 +93,11 @@ RULE = Rule(
     code="MEM010",
     name="input-modified-in-place",
     severity="error",
-    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees "
+    summary="The kernel overwrites the caller's input tensor, so a second call (or the "
+    "reference) sees "
     "changed data.",
-    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it "
+    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever "
+    "calls it "
     "twice, or compares it with the reference on the same tensor, gets something else the second "
     "time. Allocate an output.",
     bad="""
@@ -118,7 +122,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works "
+    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference "
+    "that works "
     "in place allows it.",
     mend="Works on a copy.",
     check=check,

@@ -38,9 +38,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if bad is not None:
             found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
     yield from settle(
-        RULE, tuple(found.values()), observed(context, "misaligned"), context, spans(source),
+        RULE,
+        tuple(found.values()),
+        observed(context, "misaligned"),
+        context,
+        spans(source),
         contradict=False,
-    )  # fmt: skip
+    )
 
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
@@ -57,19 +61,24 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
     where = "where a row's length is no multiple of it" if long else "already at these sizes"
     return RULE.finding(
         case.place(node),
-        f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from an offset that need not be a "
-        f"multiple of {width} ({where}, e.g. {rest} over): the kernel stops with a misaligned address",
-        severity="warning" if long else None, data={"kernel": case.kernel, "width": width},
-    )  # fmt: skip
+        f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from "
+        "an offset that need not be a "
+        f"multiple of {width} ({where}, e.g. {rest} over): the kernel stops with a misaligned "
+        "address",
+        severity="warning" if long else None,
+        data={"kernel": case.kernel, "width": width},
+    )
 
 
 RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",
     severity="error",
-    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which "
+    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, "
+    "which "
     "stops the kernel.",
-    why="A vector load needs an address that is a multiple of its size. A row starts at one only if the "
+    why="A vector load needs an address that is a multiple of its size. A row starts at one "
+    "only if the "
     "row's length is a multiple of the vector's: test that on the host (and the pointer too, for "
     "slices), and take scalar loads otherwise.",
     bad="""
@@ -98,7 +107,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is "
+    guards="Flat buffers start at an allocation and are aligned; host code that tests the "
+    "remainder is "
     "believed. A warning where only other row lengths than the task's are affected.",
     mend="",
     check=check,

@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import checked
+from grader.rules.mending import fix
 from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import simple_statement
@@ -85,15 +85,22 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
     grid = last.launch.grid
     return RULE.finding(
         case.place(access.node),
-        f"line {case.line(access.node)} {what} `{access.region.name}` at an index that nothing compares with its size: "
-        f"with {numel} elements and {grid[0]} blocks of {last.threads} threads the last block {what} element {index}",
-        fixes=_guard(case, access.node), data={"kernel": case.kernel, "index": index, "size": numel or 0,
-              "cause": f"oob {case.kernel}"},
-    )  # fmt: skip
+        f"line {case.line(access.node)} {what} `{access.region.name}` at an index that nothing "
+        "compares with its size: "
+        f"with {numel} elements and {grid[0]} blocks of {last.threads} threads the last block "
+        f"{what} element {index}",
+        fixes=_guard(case, access.node),
+        data={
+            "kernel": case.kernel,
+            "index": index,
+            "size": numel or 0,
+            "cause": f"oob {case.kernel}",
+        },
+    )
 
 
 def _guard(case: Case, node: Node) -> Iterator[Fix]:
-    """Put the access under `if (index < count)`, the count being the kernel's last integer parameter."""
+    """Put the access under `if (index < count)`, for each integer parameter as the count."""
     counts = [p.name for p in case.walk.kernel.parameters if not p.pointer and p.type in _INTEGERS]
     own = simple_statement(node)
     if own.type != "expression_statement" or node.type != "subscript_expression":
@@ -123,8 +130,10 @@ RULE = Rule(
     code="MEM001",
     name="missing-bounds-guard",
     severity="error",
-    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
-    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. "
+    summary="Threads past the end of the data still read or write, which corrupts memory or "
+    "crashes.",
+    why="The grid is rounded up to whole blocks, so the last block has more threads than there "
+    "is data. "
     "Each thread has to compare its index with the size before it touches memory.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
@@ -151,7 +160,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Only indices that are followed exactly, in buffers whose size is known, count; where the "
+    guards="Only indices that are followed exactly, in buffers whose size is known, count; "
+    "where the "
     "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
     "checks that the size divides. A kernel that ran to its end on the simulator without an access "
     "out of bounds is not reported.",

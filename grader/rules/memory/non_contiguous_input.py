@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import body_start
+from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
@@ -17,8 +17,19 @@ from grader.source.flow.tree import Call, Member, Name, walk
 if TYPE_CHECKING:
     from grader.source import Source
 
-HANDLED = frozenset({"contiguous", "is_contiguous", "stride", "strides", "packed_accessor32",
-                     "packed_accessor64", "packed_accessor", "accessor", "is_non_overlapping_and_dense"})  # fmt: skip
+HANDLED = frozenset(
+    {
+        "contiguous",
+        "is_contiguous",
+        "stride",
+        "strides",
+        "packed_accessor32",
+        "packed_accessor64",
+        "packed_accessor",
+        "accessor",
+        "is_non_overlapping_and_dense",
+    }
+)
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim", "mT", "T"})
 
 
@@ -47,14 +58,21 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> Finding:
     function = case.walk.launch.host
     node = next(
-        (p.node for p in walk(function.body) if isinstance(p, Call) and p.name in {"data_ptr", "clone"}
-         and isinstance(p.base, Name) and p.base.id == name),
+        (
+            p.node
+            for p in walk(function.body)
+            if isinstance(p, Call)
+            and p.name in {"data_ptr", "clone"}
+            and isinstance(p.base, Name)
+            and p.base.id == name
+        ),
         function.node,
-    )  # fmt: skip
+    )
     why = f"; `forward` passes a view made by `{view}`" if view else ""
     return RULE.finding(
         case.place(node),
-        f"the kernel walks `{name}` as if its rows lay one after the other, and nothing makes it contiguous or checks "
+        f"the kernel walks `{name}` as if its rows lay one after the other, and nothing makes it "
+        "contiguous or checks "
         f"that it is: a transposed or sliced input gives wrong numbers{why}",
         severity="error" if view and proof else "warning" if proof or view else "note",
         confidence="proven" if proof else "likely",
@@ -74,7 +92,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
 
 
 def _proof(context: Context) -> tuple[Evidence, ...]:
-    """Return mismatches on workloads whose inputs are not contiguous, where the others were right."""
+    """Return mismatches on workloads with strided inputs, where the others were right."""
     if context.task is None:
         return ()
     strided = {
@@ -139,8 +157,10 @@ RULE = Rule(
     severity="warning",
     summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced "
     "input gives wrong numbers.",
-    why="A view has the same memory in another order. A kernel that computes its addresses from sizes "
-    "alone reads the wrong elements. `x = x.contiguous()` costs nothing where it already is; `clone()` "
+    why="A view has the same memory in another order. A kernel that computes its addresses from "
+    "sizes "
+    "alone reads the wrong elements. `x = x.contiguous()` costs nothing where it already is; "
+    "`clone()` "
     "and `empty_like` keep the strides and are no help.",
     bad="""
 __global__ void copy(const float* x, float* y, int n) {
@@ -166,8 +186,10 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Three of four real kernels don't check it, and most are never called with a view: it is a "
-    "folded note until `forward` makes a view itself or a run with a transposed input came out wrong.",
+    guards="Three of four real kernels don't check it, and most are never called with a view: "
+    "it is a "
+    "folded note until `forward` makes a view itself or a run with a transposed input came out "
+    "wrong.",
     mend="Makes the input contiguous at the beginning of the host function.",
     check=check,
 )

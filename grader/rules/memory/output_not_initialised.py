@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import global_regions
+from grader.rules.mending import fix
 from grader.rules.observed import observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
@@ -22,7 +22,7 @@ FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for buffers from torch::empty that a kernel adds to before anything is stored in them."""
+    """Look for buffers from torch::empty that a kernel adds to before it stores anything."""
     written: set[int] = set()
     found: dict[int, Finding] = {}
     for case in cases(source, context):
@@ -66,7 +66,7 @@ def _filled(case: Case) -> bool:
 
 
 def _first(case: Case, name: str) -> Access | None:
-    """Return the access that reads or adds to a buffer before the kernel has stored anything in it."""
+    """Return the access that reads or adds to a buffer before anything is stored in it."""
     if case.walk.stopped:
         return None
     for access in case.walk.accesses:
@@ -82,10 +82,12 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
     how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
     return RULE.finding(
         case.place(tensor.node),
-        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was "
+        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as "
+        f"`{name}`) before anything was "
         "stored there",
-        fixes=_fixes(case, tensor), data={"kernel": case.kernel},
-    )  # fmt: skip
+        fixes=_fixes(case, tensor),
+        data={"kernel": case.kernel},
+    )
 
 
 def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
@@ -106,9 +108,11 @@ RULE = Rule(
     code="MEM008",
     name="output-not-initialised",
     severity="error",
-    summary="The result buffer starts with random memory and is added to, or not every element of it is "
+    summary="The result buffer starts with random memory and is added to, or not every element "
+    "of it is "
     "written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result "
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the "
+    "result "
     "differs from run to run. Take `torch::zeros`, or store a first value everywhere.",
     bad="""
 __global__ void total(const float* x, float* s, int n) {
@@ -135,7 +139,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or "
+    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores "
+    "to, or "
     "that the kernel itself stores to first, are fine.",
     mend="Makes the buffer with zeros.",
     check=check,

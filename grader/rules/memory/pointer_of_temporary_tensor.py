@@ -40,10 +40,11 @@ def _declared(unit: Unit, part: Declare) -> Iterator[Finding]:
     maker = taken.base
     if maker.name not in {"contiguous", *(COPIES - VIEWS)}:
         return
-    certain = maker.name in {"clone"}
+    certain = maker.name == "clone"
     yield RULE.finding(
         unit.place(part.node),
-        f"`{part.name}` points into the temporary that `{text(maker.node)}` makes, which is gone at the end of this "
+        f"`{part.name}` points into the temporary that `{text(maker.node)}` makes, which is gone "
+        "at the end of this "
         "statement: when the kernel runs, the memory may already be in use for something else",
         severity="error" if certain else "warning",
         fixes=_fixes(unit, part, maker),
@@ -74,10 +75,13 @@ RULE = Rule(
     code="MEM009",
     name="pointer-of-temporary-tensor",
     severity="error",
-    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory "
+    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read "
+    "memory "
     "that is already reused.",
-    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy "
-    "was made, its memory goes back to the allocator before the kernel is launched. Name the tensor "
+    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. "
+    "If a copy "
+    "was made, its memory goes back to the allocator before the kernel is launched. Name the "
+    "tensor "
     "first.",
     bad="""
 __global__ void copy(const float* x, float* y, int n) {
@@ -98,12 +102,14 @@ __global__ void copy(const float* x, float* y, int n) {
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(x.contiguous().data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    copy<<<(x.numel() + 255) / 256, 256>>>(
+        x.contiguous().data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
 """,
     detects=("text",),
-    guards="In the launch's own argument list a temporary lives long enough, and views share memory "
+    guards="In the launch's own argument list a temporary lives long enough, and views share "
+    "memory "
     "with their tensor. `contiguous()` often returns the tensor itself, so it is a warning.",
     mend="Keeps the tensor in a variable.",
     check=check,

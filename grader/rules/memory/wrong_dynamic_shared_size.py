@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import resolve
+from grader.rules.mending import fix
 from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -54,12 +54,14 @@ def _too_small(case: Case, event: Event) -> Finding:
     given = case.walk.launch.shared or 0
     _, node = _expression(case)
     rest = (
-        "the launch reserves none" if given == 0
+        "the launch reserves none"
+        if given == 0
         else f"the launch reserves {given} bytes, room for {given // size} elements of {size} bytes"
-    )  # fmt: skip
+    )
     return RULE.finding(
         case.place(node),
-        f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, "
+        f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of "
+        f"{case.walk.threads} threads, "
         f"but {rest}",
         fixes=_fixes(case, event, size, given),
         data={
@@ -101,7 +103,8 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
             case.unit.edit(
                 last.start_byte,
                 last.end_byte,
-                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * sizeof({kind})",
+                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * "
+                f"sizeof({kind})",
             )
         ],
     )
@@ -128,10 +131,12 @@ def _too_large(case: Case) -> Iterator[Finding]:
         _, node = _expression(case)
         yield RULE.finding(
             case.place(node),
-            f"the launch reserves {cells} elements of `{dynamic[0].name}`, of which the kernel uses {used}: "
+            f"the launch reserves {cells} elements of `{dynamic[0].name}`, of which the kernel "
+            f"uses {used}: "
             f"{(cells - used) * size} bytes too many for each block",
-            severity="note", data={"kernel": case.kernel},
-        )  # fmt: skip
+            severity="note",
+            data={"kernel": case.kernel},
+        )
 
 
 def _used(region: Region) -> int:
@@ -146,8 +151,10 @@ RULE = Rule(
     code="MEM005",
     name="wrong-dynamic-shared-size",
     severity="error",
-    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
-    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the "
+    summary="The launch reserves a different number of bytes of shared memory than the kernel "
+    "uses.",
+    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, "
+    "or the "
     "size of a smaller type leave the kernel writing past the end: into other arrays, or into an "
     "illegal access.",
     bad="""

@@ -17,19 +17,27 @@ MEANING = {
     "constant-factor": "every result is {factor:.4g} times what it should be",
     "sign-flip": "every result has the wrong sign",
     "constant-offset": "every result is off by the same amount ({offset:+.4g})",
-    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by is wrong",
+    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by "
+    "is wrong",
     "transposed": "the values are right but two dimensions are swapped",
     "shifted": "the values are right but moved by one place",
     "input-returned": "the input comes back unchanged",
     "constant-value": "one and the same value comes out everywhere",
     "zeros": "zeros come out where the reference has other values",
 }
-EVENTS = ("uninit-shared-read", "race-raw", "race-war", "race-waw", "shared-oob", "shuffle-mask",
-          "barrier-divergence")  # fmt: skip
+EVENTS = (
+    "uninit-shared-read",
+    "race-raw",
+    "race-war",
+    "race-waw",
+    "shared-oob",
+    "shuffle-mask",
+    "barrier-divergence",
+)
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what a wrong result's pattern means, where no defect of the kernel's mechanics explains it."""
+    """Say what a wrong result's pattern means, where the mechanics don't explain it."""
     seen = [e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.code in MEANING]
     if not seen:
         return
@@ -44,9 +52,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for code in list(codes)[:1]:
         items = tuple(e for e in seen if e.code == code)
         yield RULE.finding(
-            _place(every), f"{_say(items[0])} ({items[0].text})", confidence="proven", evidence=items,
+            _place(every),
+            f"{_say(items[0])} ({items[0].text})",
+            confidence="proven",
+            evidence=items,
             data={"pattern": code},
-        )  # fmt: skip
+        )
 
 
 def _say(item: Evidence) -> str:
@@ -84,24 +95,32 @@ RULE = Rule(
     code="NUM001",
     name="computes-something-else",
     severity="error",
-    summary="The kernel computes a different formula than the task asks for, for example a sum where a "
+    summary="The kernel computes a different formula than the task asks for, for example a sum "
+    "where a "
     "mean is wanted.",
-    why="A constant factor between result and reference is a forgotten (or added) division by a length, "
-    "its root, or a scale; a factor for each row is a wrong norm; swapped dimensions are a wrong index. "
+    why="A constant factor between result and reference is a forgotten (or added) division by a "
+    "length, "
+    "its root, or a scale; a factor for each row is a wrong norm; swapped dimensions are a wrong "
+    "index. "
     "The pattern of the wrong values says which.",
     bad=Example(
         _CODE,
         Context(
             evidence=(
-                Evidence(kind="mismatch", code="constant-factor", text="the wrong are 64 times the reference",
-                         data={"factor": 64.0}),
+                Evidence(
+                    kind="mismatch",
+                    code="constant-factor",
+                    text="the wrong are 64 times the reference",
+                    data={"factor": 64.0},
+                ),
             )
         ),
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only with a comparison that went wrong in a pattern, and not where a race, unfilled memory or "
+    guards="Only with a comparison that went wrong in a pattern, and not where a race, unfilled "
+    "memory or "
     "a lost partial result explains the numbers.",
     mend="",
     check=check,
-)  # fmt: skip
+)

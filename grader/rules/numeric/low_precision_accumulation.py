@@ -66,11 +66,15 @@ def _accumulators(
                     kind = start.node.child_by_field_name("type")
                     yield RULE.finding(
                         unit.place(start.node),
-                        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
-                        fixes=fix("sum in float", [unit.edit(kind.start_byte, kind.end_byte, "float")])
-                        if kind is not None else (),
+                        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half "
+                        "sum stops growing",
+                        fixes=fix(
+                            "sum in float", [unit.edit(kind.start_byte, kind.end_byte, "float")]
+                        )
+                        if kind is not None
+                        else (),
                         data={"variable": start.name},
-                    )  # fmt: skip
+                    )
 
 
 def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
@@ -88,10 +92,12 @@ def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
             if step and longest >= LONG and access.kind == "load":
                 yield RULE.finding(
                     case.place(access.node),
-                    f"one thread adds up to {longest} terms into one running float: typically 1e-5 of relative error, "
+                    f"one thread adds up to {longest} terms into one running float: typically "
+                    "1e-5 of relative error, "
                     "where a tree leaves 1e-7",
-                    severity="note", confidence="possible",
-                )  # fmt: skip
+                    severity="note",
+                    confidence="possible",
+                )
                 return
 
 
@@ -114,8 +120,10 @@ RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision or in a single running float, so small terms get lost.",
-    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; very "
+    summary="Long sums are kept in half precision or in a single running float, so small terms "
+    "get lost.",
+    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's "
+    "type; very "
     "long ones into several partial sums that a tree joins.",
     bad="""
 __global__ void dot(const __half* a, __half* y, int n) {
@@ -132,7 +140,8 @@ __global__ void dot(const __half* a, __half* y, int n) {
 }
 """,
     detects=("text",),
-    guards="A template's own type is fine while only float and double are instantiated; partial sums of "
+    guards="A template's own type is fine while only float and double are instantiated; partial "
+    "sums of "
     "a few hundred terms are accurate.",
     mend="Declares the accumulator as float.",
     check=check,

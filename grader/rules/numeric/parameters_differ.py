@@ -13,8 +13,21 @@ from grader.rules.rule import Context, Example, Rule
 if TYPE_CHECKING:
     from grader.source import Source
 
-LAYERS = ("Conv", "Linear", "BatchNorm", "LayerNorm", "GroupNorm", "Embedding", "LSTM", "GRU", "RNN",
-          "Bilinear", "PReLU", "MultiheadAttention", "InstanceNorm")  # fmt: skip
+LAYERS = (
+    "Conv",
+    "Linear",
+    "BatchNorm",
+    "LayerNorm",
+    "GroupNorm",
+    "Embedding",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "Bilinear",
+    "PReLU",
+    "MultiheadAttention",
+    "InstanceNorm",
+)
 RANDOM = frozenset({"randn", "rand", "empty", "zeros", "ones", "randn_like", "full"})
 
 
@@ -38,11 +51,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if random and missing:
             yield RULE.finding(
                 source.place(node),
-                f"`{name}` is drawn here in another way than the reference's `{wanted[missing[0]]}` (`{missing[0]}`) draws its "
+                f"`{name}` is drawn here in another way than the reference's "
+                f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
                 "weights: the same seed gives other numbers, and no state of the reference fits",
-                severity="error" if wrong else "warning", evidence=wrong[:1],
+                severity="error" if wrong else "warning",
+                evidence=wrong[:1],
                 data={"own": sorted(own), "missing": missing},
-            )  # fmt: skip
+            )
             return
 
 
@@ -103,15 +118,19 @@ RULE = Rule(
     code="NUM006",
     name="parameters-differ-from-reference",
     severity="error",
-    summary="The weights are created in another way or order than in the reference, so the same seed "
+    summary="The weights are created in another way or order than in the reference, so the same "
+    "seed "
     "gives different numbers and the check fails.",
-    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies "
-    "the reference's state by name. Either way the weights must be made by the same layers under the "
+    why="A grader seeds the generator, builds both modules, and compares what they compute; or "
+    "it copies "
+    "the reference's state by name. Either way the weights must be made by the same layers under "
+    "the "
     "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
     bad=Example(_BAD, _CONTEXT),
     good=Example(_GOOD, _CONTEXT),
     detects=("text", "evidence"),
-    guards="Needs the reference's text, and only counts random draws; a warning until a result differs.",
+    guards="Needs the reference's text, and only counts random draws; a warning until a result "
+    "differs.",
     mend="",
     check=check,
 )

@@ -91,7 +91,7 @@ def _parsed(text: str) -> Reference | None:
 
 
 def reference_of(source: Source, context: Context) -> Reference | None:
-    """Return the reference: the task's, the one in the prompt, or a class Model in the submission."""
+    """Return the reference: the task's, the prompt's, or a class Model in the submission."""
     if context.task is not None and context.task.reference.strip():
         return _parsed(context.task.reference)
     if context.extraction is not None and context.extraction.reference:

@@ -24,10 +24,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     ):
         return
     model = source.classes.get("ModelNew")
-    if (
-        model is None
-        or reference.has("InstanceNorm")
-        and "track_running_stats=True" not in reference.text
+    if model is None or (
+        reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text
     ):
         return
     inner = list(ast.walk(model))
@@ -42,10 +40,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             }:
                 yield RULE.finding(
                     source.place(argument),
-                    "the kernel normalises with the running statistics whatever the mode; a module in training mode, as the "
+                    "the kernel normalises with the running statistics whatever the mode; a "
+                    "module in training mode, as the "
                     "reference is run, uses those of the batch (and updates the running ones)",
-                    severity="error" if wrong else "warning", evidence=wrong[:1],
-                )  # fmt: skip
+                    severity="error" if wrong else "warning",
+                    evidence=wrong[:1],
+                )
                 return
 
 
@@ -75,9 +75,11 @@ RULE = Rule(
     code="NUM005",
     name="train-eval-mode-mismatch",
     severity="error",
-    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other "
+    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or "
+    "the other "
     "way round.",
-    why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the "
+    why="A module is in training mode until somebody calls `.eval()`. Batch norm then "
+    "normalises with the "
     "statistics of the batch and updates the running ones.",
     bad=Example(_BAD, _CONTEXT),
     good=Example(

@@ -47,9 +47,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
             yield RULE.finding(
                 source.place(extension.keywords["extra_cuda_cflags"]),
-                "--use_fast_math takes approximate divisions, roots and exponentials: fine at 1e-4, not bit by bit",
-                severity="note", confidence="possible",
-            )  # fmt: skip
+                "--use_fast_math takes approximate divisions, roots and exponentials: fine at "
+                "1e-4, not bit by bit",
+                severity="note",
+                confidence="possible",
+            )
 
 
 def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
@@ -62,7 +64,8 @@ def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
                 if isinstance(call, Call) and call.name in EXP and _raw(function, call.args):
                     yield RULE.finding(
                         unit.place(part.node),
-                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an input of 89 on it is infinity, and "
+                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an "
+                        "input of 89 on it is infinity, and "
                         "the result NaN; subtract the row's maximum first",
                     )
                     return
@@ -107,7 +110,8 @@ def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
             if one and grows and not calm and not tested:
                 yield RULE.finding(
                     unit.place(part.node),
-                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is x there, and log1p is exact for "
+                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is "
+                    "x there, and log1p is exact for "
                     "small ones",
                 )
 
@@ -125,7 +129,8 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
         if isinstance(part, Number) and abs(float(part.value) - 0.044715) < 1e-6:
             yield RULE.finding(
                 unit.place(part.node),
-                "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
+                "this is GELU's tanh approximation; the reference takes the exact form with erf, "
+                "up to 5e-4 apart",
             )
             return
 
@@ -135,7 +140,8 @@ RULE = Rule(
     name="unstable-or-inexact-formula",
     severity="warning",
     summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",
-    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large "
+    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return "
+    "x for large "
     "x. An approximation that the reference does not use differs from it by more than rounding.",
     bad="""
 __global__ void softmax(const float* x, float* y, int n) {
@@ -153,7 +159,8 @@ __global__ void softmax(const float* x, float* y, int n) {
 }
 """,
     detects=("text",),
-    guards="Only exponentials of values as they were loaded, in functions that take no maximum. Fast math "
+    guards="Only exponentials of values as they were loaded, in functions that take no maximum. "
+    "Fast math "
     "is a note.",
     mend="",
     check=check,

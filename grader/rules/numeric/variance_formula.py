@@ -38,10 +38,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):
                     yield RULE.finding(
                         unit.place(part.node),
-                        f"`{one_line(part.node, 50)}` takes the variance as a difference of two large numbers: where the "
+                        f"`{one_line(part.node, 50)}` takes the variance as a difference of two "
+                        "large numbers: where the "
                         "mean is large against the spread, few digits are left",
-                        severity="warning" if wrong else "note", confidence="possible",
-                    )  # fmt: skip
+                        severity="warning" if wrong else "note",
+                        confidence="possible",
+                    )
 
 
 def _divisor(reference: Reference) -> str:
@@ -68,7 +70,8 @@ def _about_variance(part: Binary) -> bool:
 def _biased(unit: Unit, part: Binary) -> Finding:
     return RULE.finding(
         unit.place(part.node),
-        f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: every result is off by the "
+        f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: "
+        "every result is off by the "
         "factor sqrt((n - 1) / n)",
         fixes=_fixes(unit, part),
     )
@@ -88,9 +91,12 @@ def _cancels(part: Binary) -> bool:
     """Whether it reads `a / n - m * m`."""
     right = part.right
     square = (
-        isinstance(right, Binary) and right.op == "*" and isinstance(right.left, Name)
-        and isinstance(right.right, Name) and right.left.id == right.right.id
-    )  # fmt: skip
+        isinstance(right, Binary)
+        and right.op == "*"
+        and isinstance(right.left, Name)
+        and isinstance(right.right, Name)
+        and right.left.id == right.right.id
+    )
     if not square or not isinstance(right, Binary) or not isinstance(right.left, Name):
         return False
     return (
@@ -104,21 +110,30 @@ __global__ void norm(const float* x, float* y, float mean, float sumsq, int n, f
     y[threadIdx.x] = (x[threadIdx.x] - mean) * inv;
 }
 """
-_TASK = Task(name="t", title="t", source="file", workloads=(),
-             reference="def forward(x):\n    return torch.nn.functional.layer_norm(x, (64,))\n")  # fmt: skip
+_TASK = Task(
+    name="t",
+    title="t",
+    source="file",
+    workloads=(),
+    reference="def forward(x):\n    return torch.nn.functional.layer_norm(x, (64,))\n",
+)
 
 RULE = Rule(
     code="NUM004",
     name="variance-divisor-or-formula",
     severity="error",
-    summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels badly.",
-    why="Normalisation layers divide the sum of squared differences by n; torch.var divides by n - 1 "
-    "unless told otherwise. E[x^2] - E[x]^2 in float loses all digits when the mean is a few thousand "
+    summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels "
+    "badly.",
+    why="Normalisation layers divide the sum of squared differences by n; torch.var divides by "
+    "n - 1 "
+    "unless told otherwise. E[x^2] - E[x]^2 in float loses all digits when the mean is a few "
+    "thousand "
     "times the spread: subtract the mean first, or update it as Welford does.",
     bad=Example(_BAD, Context(task=_TASK)),
     good=(_BAD, Example(_BAD.replace("(n - 1)", "n"), Context(task=_TASK))),
     detects=("text", "evidence"),
-    guards="The divisor is compared only where the reference shows its own. The one-pass formula is a "
+    guards="The divisor is compared only where the reference shows its own. The one-pass "
+    "formula is a "
     "note, and a warning where results differ.",
     mend="Divides by n.",
     check=check,

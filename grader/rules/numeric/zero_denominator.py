@@ -1,4 +1,4 @@
-"""NUM002: a row of zeros leads to a division by zero, or is treated in another way than in torch."""
+"""NUM002: a row of zeros leads to a division by zero, or is treated unlike in torch."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ LIMITS = frozenset({"fmaxf", "fmax", "max", "fmax_"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at what rows are divided by."""
     proof = tuple(
-        e for e in context.evidence
+        e
+        for e in context.evidence
         if e.kind in {"mismatch", "probe"} and e.code == "nan" and "zero" in (e.workload or "")
-    )  # fmt: skip
+    )
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
@@ -56,19 +57,23 @@ def _function(unit: Unit, function: Function, proof: tuple[Evidence, ...]) -> It
             return
         yield RULE.finding(
             unit.place(part.node),
-            f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result 0/0 = NaN, as in a "
+            f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result "
+            "0/0 = NaN, as in a "
             "reference without an epsilon; make sure that this is wanted",
-            severity="warning" if proof else "note", confidence="proven" if proof else "possible", evidence=proof,
-            fixes=_fixes(unit, divisor), data={"variable": divisor.id},
-        )  # fmt: skip
+            severity="warning" if proof else "note",
+            confidence="proven" if proof else "possible",
+            evidence=proof,
+            fixes=_fixes(unit, divisor),
+            data={"variable": divisor.id},
+        )
         return
 
 
 def _guarded(unit: Unit, name: str, test: Expr | None) -> Finding:
-    node = test.node if test is not None else None
     return RULE.finding(
-        unit.place(node),
-        f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, it gives NaN",
+        unit.place(test.node) if test is not None else None,
+        f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, "
+        "it gives NaN",
         severity="note",
         confidence="possible",
         data={"variable": name},
@@ -147,8 +152,10 @@ RULE = Rule(
     severity="warning",
     summary="A row of zeros leads to a division by zero; decide whether that should give NaN as in "
     "PyTorch or zeros.",
-    why="A norm of 0 makes 0/0 = NaN. If the reference has no epsilon that is the matching result; if the "
-    "task asks for zeros, or for an epsilon, it is not. A guard that the reference doesn't have is a "
+    why="A norm of 0 makes 0/0 = NaN. If the reference has no epsilon that is the matching "
+    "result; if the "
+    "task asks for zeros, or for an epsilon, it is not. A guard that the reference doesn't have "
+    "is a "
     "difference as well, if a harmless one.",
     bad="""
 __global__ void unit(const float* x, float* y, int n) {
@@ -167,7 +174,8 @@ __global__ void unit(const float* x, float* y, int n, float eps) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A note until a run with rows of zeros differs from the reference. An epsilon, a maximum or a "
+    guards="A note until a run with rows of zeros differs from the reference. An epsilon, a "
+    "maximum or a "
     "test of the denominator settles it.",
     mend="Divides rows of zeros by 1.",
     check=check,

@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.memory.hosts import global_regions
+from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Region, Tensor
@@ -35,10 +35,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add(tensor.node.id)
             yield RULE.finding(
                 case.place(tensor.node),
-                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every element of it: one write of the "
+                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every "
+                "element of it: one write of the "
                 "whole buffer for nothing",
-                fixes=_fixes(case, tensor), data={"kernel": case.kernel},
-            )  # fmt: skip
+                fixes=_fixes(case, tensor),
+                data={"kernel": case.kernel},
+            )
 
 
 def _complete(case: Case, region: Region) -> bool:

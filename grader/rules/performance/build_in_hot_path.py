@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import ast
 
 from grader.records import Finding
 from grader.rules.python_code import python_code
@@ -51,13 +50,13 @@ import torch
 from torch.utils.cpp_extension import load_inline
 class ModelNew(torch.nn.Module):
     def forward(self, x):
-        ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="", functions=["f"])
+        ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])
         return ext.f(x)
 """,
     good="""
 import torch
 from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="", functions=["f"])
+ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])
 class ModelNew(torch.nn.Module):
     def forward(self, x):
         return ext.f(x)

@@ -28,7 +28,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 seen.add(tensor.node.id)
                 yield RULE.finding(
                     case.place(tensor.node),
-                    f"the data is copied here and then changed in place by `{case.kernel}`: the copy is one more read and one "
+                    f"the data is copied here and then changed in place by `{case.kernel}`: the "
+                    "copy is one more read and one "
                     "more write of all of it, which an output of its own would save",
                     data={"kernel": case.kernel},
                 )

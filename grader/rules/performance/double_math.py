@@ -37,9 +37,11 @@ def _double(case: Case, event: Event) -> Finding:
     where = " for every element" if event.data.get("loops") else ""
     return RULE.finding(
         case.place(event.node),
-        f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
-        fixes=_suffix(case, event), data={"kernel": case.kernel},
-    )  # fmt: skip
+        f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without "
+        "`f` (or a double) meets a float",
+        fixes=_suffix(case, event),
+        data={"kernel": case.kernel},
+    )
 
 
 def _suffix(case: Case, event: Event) -> Iterator[Fix]:
@@ -58,9 +60,10 @@ def _slow(case: Case) -> Iterator[Finding]:
         for part in walk(loop.body) if isinstance(loop, Loop) else ():
             if isinstance(part, Call) and part.name in {"pow", "powf"} and _is_two(part.args):
                 yield RULE.finding(
-                    case.place(part.node), f"`{one_line(part.node, 40)}` is a slow way to write a product",
+                    case.place(part.node),
+                    f"`{one_line(part.node, 40)}` is a slow way to write a product",
                     data={"kernel": case.kernel},
-                )  # fmt: skip
+                )
                 return
             divisor = _divisor(part)
             if (
@@ -70,10 +73,11 @@ def _slow(case: Case) -> Iterator[Finding]:
             ):
                 yield RULE.finding(
                     case.place(part.node),
-                    f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which stays the same: multiply by its "
+                    f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which "
+                    "stays the same: multiply by its "
                     "reciprocal",
                     data={"kernel": case.kernel},
-                )  # fmt: skip
+                )
                 return
 
 
@@ -93,7 +97,8 @@ RULE = Rule(
     code="PRF014",
     name="double-or-slow-math-in-float-code",
     severity="note",
-    summary="Constants without `f` switch part of the calculation to double precision, and some math "
+    summary="Constants without `f` switch part of the calculation to double precision, and some "
+    "math "
     "calls are slower than needed.",
     why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float"
     " x is a double division; `1.0f / x` is not. A division by a value that stays the same in"

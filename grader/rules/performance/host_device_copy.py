@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import ast
 
 from grader.records import Edit, Finding
 from grader.rules.mending import fix
@@ -28,17 +27,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     for unit in source.cuda:
         for host in flow(unit).program.functions:
             for part in walk(host.body) if host.kind == "host" else ():
-                copies = (
-                    isinstance(part, Call)
-                    and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}
-                    and part.args
-                )
-                if copies and isinstance(
-                    part.args[-1 if part.name == "cudaMemcpy" else 3 if len(part.args) > 3 else -1],
-                    Name,
-                ):
-                    words = [a.id for a in part.args if isinstance(a, Name)]
-                    if "cudaMemcpyHostToDevice" in words or "cudaMemcpyDeviceToHost" in words:
+                if isinstance(part, Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}:
+                    words = {a.id for a in part.args if isinstance(a, Name)}
+                    if words & {"cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"}:
                         yield RULE.finding(
                             unit.place(part.node),
                             "the host function copies between CPU and GPU memory on every call",
@@ -56,15 +47,18 @@ def _python(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[F
     if away:
         yield RULE.finding(
             source.place((start, end)),
-            "the result is copied to CPU memory on every call: the host waits, and the data crosses the bus",
+            "the result is copied to CPU memory on every call: the host waits, and the data "
+            "crosses the bus",
             fixes=fix("leave the data on the GPU", edits),
         )
     else:
         yield RULE.finding(
             source.place((start, end)),
-            "the data is moved to the GPU on every call: free when it is there already, a slow copy when not",
-            severity="note", fixes=fix("leave the data where it is", edits),
-        )  # fmt: skip
+            "the data is moved to the GPU on every call: free when it is there already, a slow "
+            "copy when not",
+            severity="note",
+            fixes=fix("leave the data where it is", edits),
+        )
 
 
 def _to(node: ast.Call) -> str:
@@ -98,7 +92,8 @@ class ModelNew(nn.Module):
         return ext.run(x.contiguous().to(torch.float32))
 """,
     detects=("text",),
-    guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of dtype is"
+    guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of "
+    "dtype is"
     " no copy between devices.",
     mend="Deletes the call.",
     check=check,

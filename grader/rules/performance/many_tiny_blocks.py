@@ -52,7 +52,8 @@ def _tiny(case: Case) -> str:
         else "one block for each position of three axes"
     )
     return (
-        f"the launch makes {count} of at most {case.walk.threads} threads, each with {case.walk.barriers} barriers for "
+        f"the launch makes {count} of at most {case.walk.threads} threads, each with "
+        f"{case.walk.barriers} barriers for "
         "about one element a thread: starting and waiting cost more than the work"
     )
 
@@ -72,7 +73,8 @@ def _single(source: Source, context: Context, case: Case) -> str:
     if max(sizes, default=0) < MANY or not any(a.loops for a in long.walk.accesses):
         return ""
     return (
-        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor "
+        f"one block of {case.walk.threads} threads walks over the whole input, however large it "
+        "is: one multiprocessor "
         "works and the others wait"
     )
 
@@ -81,7 +83,8 @@ RULE = Rule(
     code="PRF005",
     name="many-tiny-blocks",
     severity="warning",
-    summary="Millions of small blocks with little work each: start-up and barriers cost more than the"
+    summary="Millions of small blocks with little work each: start-up and barriers cost more "
+    "than the"
     " arithmetic; or a single block for all of the data.",
     why="Starting a block costs about as much as a few hundred instructions, and a barrier makes "
     "all of it wait. Give each block more to do (several rows, one a warp), or drop the "
@@ -118,7 +121,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
-    guards="One block a row with long rows is good, and so are elementwise kernels without barriers."
+    guards="One block a row with long rows is good, and so are elementwise kernels without "
+    "barriers."
     " A second, small launch over a few partial results may have one block.",
     mend="",
     check=check,

@@ -33,18 +33,26 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         proof = counted(context, line)
         yield RULE.finding(
             case.place(first.access.node),
-            f"each thread walks a row of its own: neighbouring lanes are {first.stride} elements apart on line {line}{more}, so "
+            f"each thread walks a row of its own: neighbouring lanes are {first.stride} elements "
+            f"apart on line {line}{more}, so "
             f"a warp's load touches {first.sectors} packets of 32 bytes, {first.ideal} would do",
-            confidence="proven" if proof else "likely", evidence=proof,
-            data={"kernel": case.kernel, "stride": first.stride, "sectors": first.sectors, "lines": [line, *others]},
-        )  # fmt: skip
+            confidence="proven" if proof else "likely",
+            evidence=proof,
+            data={
+                "kernel": case.kernel,
+                "stride": first.stride,
+                "sectors": first.sectors,
+                "lines": [line, *others],
+            },
+        )
 
 
 RULE = Rule(
     code="PRF001",
     name="one-thread-walks-a-row",
     severity="warning",
-    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart addresses "
+    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart "
+    "addresses "
     "and the memory bus is mostly wasted.",
     why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of "
     "the 32 lanes needs a packet of its own and uses 4 bytes of it. Let a block (or a warp) "
@@ -59,7 +67,8 @@ __global__ void sums(const float* x, float* y, int rows, int dim) {
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
-    sums<<<(x.size(0) + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+    sums<<<(x.size(0) + 255) / 256, 256>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
     return y;
 }
 """,
@@ -73,7 +82,8 @@ __global__ void sums(const float* x, float* y, int rows, int n) {
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
-    sums<<<(x.size(1) + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+    sums<<<(x.size(1) + 255) / 256, 256>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
     return y;
 }
 """,

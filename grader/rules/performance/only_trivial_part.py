@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import ast
 
 from grader.records import Finding
 from grader.rules.python_code import python_code
@@ -44,18 +43,20 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         target.attr
         for node in code.of(ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Attribute) and isinstance(node.value, ast.Call)
+        if isinstance(target, ast.Attribute)
+        and isinstance(node.value, ast.Call)
         and code.canonical(node.value.func).rpartition(".")[2].startswith(LAYERS)
-    }  # fmt: skip
+    }
     for function in code.reached:
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and _heavy(code.canonical(node.func), node, layers):
                 yield RULE.finding(
                     source.place(node),
-                    "the heavy part still runs in PyTorch here; the custom kernels only go over single elements, so there is "
+                    "the heavy part still runs in PyTorch here; the custom kernels only go over "
+                    "single elements, so there is "
                     "little to gain",
                     severity="note",
-                )  # fmt: skip
+                )
                 return
 
 
@@ -70,7 +71,8 @@ RULE = Rule(
     code="PRF013",
     name="only-trivial-part-in-cuda",
     severity="warning",
-    summary="The heavy operation still runs in PyTorch; the custom kernel only does a cheap step, so "
+    summary="The heavy operation still runs in PyTorch; the custom kernel only does a cheap "
+    "step, so "
     "little can be gained.",
     why="A convolution or a matrix product takes nearly all of the time of a layer. A kernel for "
     "the activation behind it saves one pass over the output at most.",
@@ -78,7 +80,8 @@ RULE = Rule(
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor x);", functions=["run"], cuda_sources='''
+ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor x);", functions=["run"],
+                  cuda_sources='''
 __global__ void relu(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] > 0.0f ? x[i] : 0.0f;

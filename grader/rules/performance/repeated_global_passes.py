@@ -24,10 +24,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             first, second = pair
             yield RULE.finding(
                 case.place(second.node),
-                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all of it, after line "
+                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all "
+                "of it, after line "
                 f"{case.line(first.node)}: one pass over global memory more than needed",
-                confidence="possible", data={"kernel": case.kernel},
-            )  # fmt: skip
+                confidence="possible",
+                data={"kernel": case.kernel},
+            )
 
 
 def _pair(case: Case) -> tuple[Access, Access] | None:

@@ -28,10 +28,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 seen.add(case.kernel)
                 yield RULE.finding(
                     case.place(reach.access.node),
-                    f"`{reach.access.region.name}` is read one number at a time; four at once (float4) need a quarter of the "
+                    f"`{reach.access.region.name}` is read one number at a time; four at once "
+                    "(float4) need a quarter of the "
                     "load instructions, where the address is a multiple of 16 bytes",
-                    confidence="possible", data={"kernel": case.kernel, "fold": True},
-                )  # fmt: skip
+                    confidence="possible",
+                    data={"kernel": case.kernel, "fold": True},
+                )
                 break
 
 
@@ -39,7 +41,8 @@ RULE = Rule(
     code="PRF007",
     name="scalar-memory-access",
     severity="note",
-    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions for the "
+    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions "
+    "for the "
     "same data.",
     why="A float4 load moves 16 bytes with one instruction. It needs addresses that are multiples"
     " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
@@ -59,7 +62,9 @@ __global__ void relu(const float4* x, float4* y, int n) {
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
-    relu<<<1, 256>>>(reinterpret_cast<const float4*>(x.data_ptr<float>()), reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4);
+    relu<<<1, 256>>>(
+        reinterpret_cast<const float4*>(x.data_ptr<float>()),
+        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4);
     return y;
 }
 """,

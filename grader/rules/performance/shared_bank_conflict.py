@@ -27,10 +27,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add((case.kernel, region.name))
             yield RULE.finding(
                 case.place(event.node),
-                f"the lanes of a warp ask one bank of `{region.name}` for {event.count} different words on line "
+                f"the lanes of a warp ask one bank of `{region.name}` for {event.count} "
+                "different words on line "
                 f"{case.line(event.node)}: the access takes {event.count} turns",
-                fixes=_pad(case, region), data={"kernel": case.kernel, "turns": event.count},
-            )  # fmt: skip
+                fixes=_pad(case, region),
+                data={"kernel": case.kernel, "turns": event.count},
+            )
 
 
 def _pad(case: Case, region: Region) -> Iterator[Fix]:
@@ -87,7 +89,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
-    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth "
+    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not "
+    "worth "
     "a word.",
     mend="Pads the last dimension by one.",
     check=check,

@@ -33,11 +33,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         proof = counted(context, line)
         yield RULE.finding(
             case.place(first.access.node),
-            f"neighbouring threads are {first.stride} elements apart in `{first.access.region.name}` on line {line}{more}: a warp "
+            f"neighbouring threads are {first.stride} elements apart in "
+            f"`{first.access.region.name}` on line {line}{more}: a warp "
             f"touches {first.sectors} packets of 32 bytes where {first.ideal} would do",
-            confidence="proven" if proof else "likely", evidence=proof,
-            data={"kernel": case.kernel, "stride": first.stride, "sectors": first.sectors, "lines": [line, *others]},
-        )  # fmt: skip
+            confidence="proven" if proof else "likely",
+            evidence=proof,
+            data={
+                "kernel": case.kernel,
+                "stride": first.stride,
+                "sectors": first.sectors,
+                "lines": [line, *others],
+            },
+        )
 
 
 RULE = Rule(
@@ -52,7 +59,8 @@ RULE = Rule(
     bad="""
 __global__ void sums(const float* x, float* y, int C, int HW) {
     float s = 0.0f;
-    for (int c = threadIdx.x; c < C; c += blockDim.x) s += x[(blockIdx.x * C + c) * HW + blockIdx.y];
+    for (int c = threadIdx.x; c < C; c += blockDim.x)
+        s += x[(blockIdx.x * C + c) * HW + blockIdx.y];
     y[blockIdx.x * blockDim.x + threadIdx.x] = s;
 }
 torch::Tensor run(torch::Tensor x) {

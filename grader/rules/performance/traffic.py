@@ -28,7 +28,7 @@ class Reach:
     sectors: int
     ideal: int
     turn: int
-    """Elements by which a thread moves on from one turn of the innermost loop to the next; 0: unknown."""
+    """Elements by which a thread moves on from one turn of its loop to the next; 0: unknown."""
 
 
 def reaches(case: Case) -> Iterator[Reach]:
@@ -52,7 +52,7 @@ def reaches(case: Case) -> Iterator[Reach]:
         )
 
 
-def _reach(access: Access, warp: np.ndarray, later: Access | None) -> Reach:  # type: ignore[type-arg]
+def _reach(access: Access, warp: np.ndarray, later: Access | None) -> Reach:
     offsets = access.offsets[warp] if access.offsets is not None else np.zeros(len(warp), np.int64)
     size = SIZES.get(access.region.type, 4)
     steps = np.diff(offsets)

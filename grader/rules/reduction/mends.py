@@ -98,16 +98,17 @@ def declared_type(function: Node, name: str) -> str:
 
 
 def block_reduction(step: Step, *, warps_done: bool) -> str:
-    """Return the text of a reduction over the whole block that leaves the result in every thread."""
+    """Return a reduction over the whole block that leaves the result in every thread."""
     shuffle = f"__shfl_xor_sync({FULL}, {step.value}, reduce_offset)"
-    loop = f"for (int reduce_offset = 16; reduce_offset > 0; reduce_offset >>= 1) {step.combine(shuffle)}"
+    head = "for (int reduce_offset = 16; reduce_offset > 0; reduce_offset >>= 1)"
+    loop = f"{head} {step.combine(shuffle)}"
     lines = [
         f"__shared__ {step.type} reduce_part[32];",
         "__syncthreads();",
         f"if (threadIdx.x % 32 == 0) reduce_part[threadIdx.x / 32] = {step.value};",
         "__syncthreads();",
-        f"{step.value} = threadIdx.x % 32 < (blockDim.x + 31) / 32 ? reduce_part[threadIdx.x % 32] "
-        f": {step.identity};",
+        f"{step.value} = threadIdx.x % 32 < (blockDim.x + 31) / 32",
+        f"    ? reduce_part[threadIdx.x % 32] : {step.identity};",
         loop,
     ]
     return "\n".join(lines if warps_done else [loop, *lines])
@@ -115,8 +116,8 @@ def block_reduction(step: Step, *, warps_done: bool) -> str:
 
 def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to add the warps' parts together."""
-    last = step_of(case, loss.exchange, _call_in_kernel(case, loss.exchange_call))
-    first = step_of(case, loss.first_exchange, _call_in_kernel(case, loss.first_call))
+    last = step_of(case, loss.exchange, loss.exchange_call)
+    first = step_of(case, loss.first_exchange, loss.first_call)
     if first is not None:
         yield from replace_all(case.unit, first, last)
     if last is not None:
@@ -124,10 +125,6 @@ def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
             "add the parts of all warps together through shared memory",
             [insert_after(case.unit, last.statement, block_reduction(last, warps_done=True))],
         )
-
-
-def _call_in_kernel(case: Case, call: Node | None) -> Node | None:
-    return call
 
 
 def replace_all(unit: Unit, first: Step, last: Step | None) -> Iterator[Fix]:
@@ -157,7 +154,8 @@ def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:
         yield from _butterfly(case.unit, loss.exchange)
     if step is not None:
         lines = (
-            f"__shared__ {step.type} reduce_total;\nif (threadIdx.x == 0) reduce_total = {step.value};\n"
+            f"__shared__ {step.type} reduce_total;\nif (threadIdx.x == 0) reduce_total = "
+            f"{step.value};\n"
             f"__syncthreads();\n{step.value} = reduce_total;"
         )
         outer = statement(step.statement)
@@ -182,7 +180,7 @@ def _butterfly(unit: Unit, exchange: Node) -> Iterator[Fix]:
 
 
 def store_in_tree(unit: Unit, add: Node, read: Node, *, before: bool) -> Iterator[Fix]:
-    """Yield the fix that keeps each thread's cell up to date in a tree that adds into a register."""
+    """Yield the fix that keeps the cells up to date in a tree that adds into a register."""
     loop = next(enclosing_loops(add), None)
     base = read.child_by_field_name("argument")
     sums = list(descendants(read, "binary_expression"))

@@ -14,9 +14,8 @@ from grader.rules.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -41,7 +40,8 @@ def _finding(case: Case, loss: Loss) -> Finding:
     warps = (loss.group + 31) // 32
     return RULE.finding(
         case.place(_where(loss)),
-        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on one row: what line "
+        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on "
+        "one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
         data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
         fixes=join_warps(case, loss),
@@ -52,10 +52,13 @@ RULE = Rule(
     code="RED001",
     name="missing-cross-warp-reduction",
     severity="error",
-    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the "
+    summary="Each group of 32 threads sums its own part, but the parts are never added "
+    "together, so the "
     "total is too small.",
-    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp "
-    "ends with a sum of its own; one value a warp has to go through shared memory (or an atomic), past "
+    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps "
+    "each warp "
+    "ends with a sum of its own; one value a warp has to go through shared memory (or an "
+    "atomic), past "
     "a barrier, and be summed again.",
     bad="""
 __global__ void row_sum(const float* x, float* y, int cols) {
@@ -90,8 +93,10 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the "
+    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups "
+    "over the "
     "block are not reported: whose loads end in a stored value is followed thread by thread.",
-    mend="Adds the step through shared memory, or replaces the reduction by one over the whole block.",
+    mend="Adds the step through shared memory, or replaces the reduction by one over the whole "
+    "block.",
     check=check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
-from grader.rules.cuda_code import descendants, text
+from grader.rules.cuda_code import descendants
 from grader.rules.mending import fix
 from grader.rules.reduction.mends import store_in_tree
 from grader.rules.reduction.result import result_evidence, settled
@@ -27,9 +27,8 @@ from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -89,7 +88,8 @@ def _wrong_exchange(case: Case, halving: Halving, part: Assign, call: Call) -> F
         return None
     return RULE.finding(
         case.place(part.node),
-        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is not updated in the loop: lane "
+        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is "
+        "not updated in the loop: lane "
         "0 ends with the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
         fixes=_exchange_fixes(case, halving, target.id, value),
         data={"kernel": case.kernel, "have": 5, "want": 32},
@@ -132,10 +132,13 @@ def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None
     fixes = store_in_tree(case.unit, part.node, node, before=False) if node is not None else ()
     return RULE.finding(
         case.place(part.node),
-        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum back to "
-        f"`{name}`: each step reads the first partial results again, and most threads' parts are lost",
-        fixes=fixes, data={"kernel": case.kernel},
-    )  # fmt: skip
+        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum "
+        "back to "
+        f"`{name}`: each step reads the first partial results again, and most threads' parts are "
+        "lost",
+        fixes=fixes,
+        data={"kernel": case.kernel},
+    )
 
 
 def _tree_before(case: Case, loss: Loss) -> Node:
@@ -169,22 +172,25 @@ def _unused(case: Case) -> Iterator[Finding]:
         last = [p for p in parts if isinstance(p, Assign) and id(p.target) in targets][-1]
         yield RULE.finding(
             case.place(last.node),
-            f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
+            f"`{start.name}` is summed up here and never read: what the threads have computed "
+            "goes nowhere",
             data={"kernel": case.kernel},
         )
 
 
 def _lost(case: Case, loss: Loss) -> Finding:
-    """Return the finding about parts that don't arrive, where the step that loses them isn't plain."""
+    """Return the finding about parts that don't arrive, where the step isn't plain."""
     at = loss.exchange_call or loss.exchange or _tree_before(case, loss)
     node = next(enclosing_loops(at), at) if at is loss.exchange else at
     missing = ", ".join(str(t) for t in loss.missing)
     return RULE.finding(
         case.place(node),
-        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} of {loss.group} threads: "
-        f"those of threads {missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
+        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} "
+        f"of {loss.group} threads: "
+        "those of threads "
+        f"{missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
         data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
-    )  # fmt: skip
+    )
 
 
 RULE = Rule(
@@ -194,7 +200,8 @@ RULE = Rule(
     summary="The summing loop adds something other than the running total, so own values or whole "
     "groups are left out.",
     why="Each step of a reduction must pass on what the steps before have collected. A loop that "
-    "shuffles the original value collects one value a step, log2(32) = 5 in all; a tree that sums into "
+    "shuffles the original value collects one value a step, log2(32) = 5 in all; a tree that "
+    "sums into "
     "a register and stores nothing back reads the same first values in every step.",
     bad=(
         """

@@ -24,7 +24,7 @@ def result_evidence(context: Context) -> tuple[Evidence, ...]:
 def settled(
     found: Iterable[tuple[str, Finding]], evidence: Sequence[Evidence]
 ) -> Iterator[Finding]:
-    """Attach the pattern of the wrong result to what the text says; a pattern alone proves no line."""
+    """Attach the wrong result's pattern to what the text says; alone it proves no line."""
     for _, finding in found:
         if evidence:
             yield finding.model_copy(update={"evidence": (*finding.evidence, *evidence)})

@@ -35,8 +35,10 @@ def _finding(case: Case, loss: Loss) -> Finding:
     return RULE.finding(
         case.place(node),
         f"after line {case.line(node)} only the first thread of each "
-        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the reduced value, but line "
-        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of "
+        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the "
+        "reduced value, but line "
+        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has "
+        f"{loss.have} of "
         f"{loss.group} partial results",
         data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
         fixes=broadcast(case, loss),
@@ -49,7 +51,8 @@ RULE = Rule(
     severity="error",
     summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own "
     "leftover value.",
-    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the others keep "
+    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the "
+    "others keep "
     "partial sums. Whoever needs it must get it: through a shared variable and a barrier, with "
     "`__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it in every lane.",
     bad="""
@@ -57,7 +60,8 @@ __global__ void scale(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    for (int c = threadIdx.x; c < cols; c += 32) y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
+    for (int c = threadIdx.x; c < cols; c += 32)
+        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
@@ -70,7 +74,8 @@ __global__ void scale(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
     for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
-    for (int c = threadIdx.x; c < cols; c += 32) y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
+    for (int c = threadIdx.x; c < cols; c += 32)
+        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);

@@ -25,9 +25,8 @@ from grader.source.flow.tree import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -45,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _drops(case: Case, halving: Halving) -> bool:
-    """Whether it is a tree over the block that takes cells at the counter's distance, and none twice."""
+    """Whether it is a tree over the block that takes cells at the counter's distance."""
     if halving.doubling or halving.start is None or not _mentions_block(case, halving.start):
         return False
     called = {p.name for p in walk(case.walk.kernel.body) if isinstance(p, Call)}
@@ -85,11 +84,13 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
     return RULE.finding(
         case.place(halving.loop.node),
         f"the halving loop only works for a power of two: a block of {threads} threads goes "
-        f"{', '.join(str(s) for s in steps)}, and the partial result at index {lost} is dropped (the block size on "
+        f"{', '.join(str(s) for s in steps)}, and the partial result at index {lost} is dropped "
+        "(the block size on "
         f"line {case.line(case.walk.launch.call.node)} follows the data)",
-        severity="error" if real else "warning", data={"kernel": case.kernel, "threads": threads},
+        severity="error" if real else "warning",
+        data={"kernel": case.kernel, "threads": threads},
         fixes=(*_round_block(case), *_any_size(case, halving)),
-    )  # fmt: skip
+    )
 
 
 def _round_block(case: Case) -> Iterator[Fix]:
@@ -98,7 +99,8 @@ def _round_block(case: Case) -> Iterator[Fix]:
     node = _block_size(case, config[1]) if len(config) > 1 else None
     if node is None:
         return
-    new = f"([&] {{ int rounded = 32; while (rounded < (int)({text(node)}) && rounded < 1024) rounded *= 2; return rounded; }}())"
+    test = f"rounded < (int)({text(node)}) && rounded < 1024"
+    new = f"([&] {{ int rounded = 32; while ({test}) rounded *= 2; return rounded; }}())"
     yield from fix(
         "round the block size up to a power of two",
         [case.unit.edit(node.start_byte, node.end_byte, new)],
@@ -137,11 +139,18 @@ def _any_size(case: Case, halving: Halving) -> Iterator[Fix]:
     if not isinstance(step, Assign) or init is None or test is None:
         return
     edits: list[Edit | None] = [
-        case.unit.edit(init.start_byte, init.end_byte, f"for_init {k}".replace(
-            f"for_init {k}", f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;")),
+        case.unit.edit(
+            init.start_byte,
+            init.end_byte,
+            f"for_init {k}".replace(
+                f"for_init {k}", f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;"
+            ),
+        ),
         case.unit.edit(test.start_byte, test.end_byte, "tree_size > 1"),
-        case.unit.edit(step.node.start_byte, step.node.end_byte, f"tree_size = {k}, {k} = ({k} + 1) / 2"),
-    ]  # fmt: skip
+        case.unit.edit(
+            step.node.start_byte, step.node.end_byte, f"tree_size = {k}, {k} = ({k} + 1) / 2"
+        ),
+    ]
     for item in descendants(node, "binary_expression"):
         left, right = item.child_by_field_name("left"), item.child_by_field_name("right")
         if text(right) == k and text(item.child_by_field_name("operator")) == "<":
@@ -156,11 +165,15 @@ RULE = Rule(
     code="RED004",
     name="tree-needs-power-of-two",
     severity="error",
-    summary="The halving loop only works when the thread count is a power of two; with another, some "
+    summary="The halving loop only works when the thread count is a power of two; with another, "
+    "some "
     "values are dropped.",
-    why="Each step folds the upper half of the partial results onto the lower one. When the number is "
-    "odd, the last one has no partner and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two "
-    "parts. Round the block size up and give idle threads a neutral value, or halve upwards and test "
+    why="Each step folds the upper half of the partial results onto the lower one. When the "
+    "number is "
+    "odd, the last one has no partner and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and "
+    "lose two "
+    "parts. Round the block size up and give idle threads a neutral value, or halve upwards and "
+    "test "
     "whether the partner exists.",
     bad="""
 __global__ void row_sum(const float* x, float* y, int cols) {
@@ -178,7 +191,8 @@ torch::Tensor run(torch::Tensor x) {
     int cols = x.size(1);
     auto y = torch::empty({x.size(0)}, x.options());
     int threads = std::min(cols, 256);
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), cols);
     return y;
 }
 """,
@@ -199,12 +213,14 @@ torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty({x.size(0)}, x.options());
     int threads = 32;
     while (threads < cols && threads < 256) threads *= 2;
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), cols);
     return y;
 }
 """,
     detects=("text",),
-    guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are "
+    guards="Constant powers of two, block sizes that are rounded up, and trees that halve "
+    "upwards are "
     "fine. A warning where only other sizes than the task's give such a block.",
     mend="Rounds the block size up where the host sets it, or lets the tree handle any size.",
     check=check,

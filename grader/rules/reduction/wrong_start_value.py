@@ -72,11 +72,14 @@ def _accumulator(
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
             yield RULE.finding(
                 unit.place(start.node),
-                f"`{start.name}` starts at {wrong}, which is no neutral start of a {_NAMES[fold]}: {_EFFECT[fold]}",
-                fixes=fix(f"start the {_NAMES[fold]} at {good}",
-                          [unit.edit(start.init.node.start_byte, start.init.node.end_byte, good)]),
+                f"`{start.name}` starts at {wrong}, which is no neutral start of a "
+                f"{_NAMES[fold]}: {_EFFECT[fold]}",
+                fixes=fix(
+                    f"start the {_NAMES[fold]} at {good}",
+                    [unit.edit(start.init.node.start_byte, start.init.node.end_byte, good)],
+                ),
                 data={"variable": start.name},
-            )  # fmt: skip
+            )
             return
 
 
@@ -174,9 +177,13 @@ def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
 def _guarded(part: If, test: Binary, name: str) -> tuple[str, Expr] | None:
     """Return the fold of `if (v > m) m = v;`."""
     sets = [
-        p for p in walk(part.then)
-        if isinstance(p, Assign) and p.op == "=" and isinstance(p.target, Name) and p.target.id == name
-    ]  # fmt: skip
+        p
+        for p in walk(part.then)
+        if isinstance(p, Assign)
+        and p.op == "="
+        and isinstance(p.target, Name)
+        and p.target.id == name
+    ]
     if not sets or not isinstance(test.right, Name) or test.right.id != name:
         return None
     if not _same(sets[0].value, test.left):
@@ -192,12 +199,17 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
     if isinstance(first, Assign) and first.op in {"+=", "-=", "*="}:
         yield RULE.finding(
             unit.place(first.node),
-            f"`{start.name}` is never set before line {unit.place(first.node).line} adds to it: the sum starts with "
+            f"`{start.name}` is never set before line {unit.place(first.node).line} adds to it: "
+            "the sum starts with "
             "whatever the register held",
-            fixes=fix("start it at 0", [unit.edit(
-                start.node.end_byte - 1, start.node.end_byte - 1, " = 0")] if _alone(start) else []),
+            fixes=fix(
+                "start it at 0",
+                [unit.edit(start.node.end_byte - 1, start.node.end_byte - 1, " = 0")]
+                if _alone(start)
+                else [],
+            ),
             data={"variable": start.name},
-        )  # fmt: skip
+        )
 
 
 def _alone(start: Declare) -> bool:
@@ -231,9 +243,11 @@ RULE = Rule(
     code="RED005",
     name="wrong-start-value",
     severity="error",
-    summary="The running value starts at a number that is not neutral, or is not set at all, so the "
+    summary="The running value starts at a number that is not neutral, or is not set at all, so "
+    "the "
     "result is off.",
-    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product "
+    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a "
+    "product "
     "at 1, a sum at 0. `FLT_MIN` is the smallest positive number, not the most negative one: the "
     "maximum of a row of negative values then comes out as a tiny positive number.",
     bad=(

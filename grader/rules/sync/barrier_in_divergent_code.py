@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Finding, Fix, Severity
 from grader.rules.cuda_code import one_line, text
 from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
@@ -38,8 +38,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     exited = [k for k, (_, f) in found.items() if f.severity == "warning"]
     keep = {k: v for k, v in found.items() if k not in exited}
     certain = tuple(v for k, v in found.items() if k in exited)
-    yield from settle(RULE, (*keep.values(), *certain), proof, context, spans(source),
-                      contradict=not certain)  # fmt: skip
+    yield from settle(
+        RULE, (*keep.values(), *certain), proof, context, spans(source), contradict=not certain
+    )
 
 
 def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
@@ -48,34 +49,46 @@ def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
     condition = one_line(cause, 60) if cause is not None else "a condition"
     data = {"kernel": case.kernel, "cause_line": case.line(cause)}
     if event.kind == "barrier-exited":
-        severity = "error" if starved else "warning"
+        severity: Severity = "error" if starved else "warning"
         rest = (
-            f", and line {case.line(starved[0].node)} then reads shared cells that they never stored"
+            f", and line {case.line(starved[0].node)} then reads shared cells that they never "
+            "stored"
             if starved
             else "; CUDA asks for all threads of the block there"
         )
         message = (
-            f"{event.count} threads have returned under `{condition}` (line {case.line(cause)}) when the others "
+            f"{event.count} threads have returned under `{condition}` (line {case.line(cause)}) "
+            "when the others "
             f"wait at the `__syncthreads()` on line {line}{rest}"
         )
         return RULE.finding(
-            case.place(event.node), message, severity=severity, data=data,
+            case.place(event.node),
+            message,
+            severity=severity,
+            data=data,
             fixes=_late_return(case, cause),
-        )  # fmt: skip
+        )
     if event.sure:
         message = (
-            f"only {event.data['here']} threads of {case.walk.threads} reach the `__syncthreads()` on line {line}: "
-            f"the others are kept away by `{condition}` (line {case.line(cause)}), and the block can hang"
+            f"only {event.data['here']} threads of {case.walk.threads} reach the "
+            f"`__syncthreads()` on line {line}: "
+            f"the others are kept away by `{condition}` (line {case.line(cause)}), and the block "
+            "can hang"
         )
     else:
         message = (
-            f"the `__syncthreads()` on line {line} stands under `{condition}` (line {case.line(cause)}), which is not "
+            f"the `__syncthreads()` on line {line} stands under `{condition}` (line "
+            f"{case.line(cause)}), which is not "
             "the same for all threads of the block; those that get there wait for ever"
         )
     return RULE.finding(
-        case.place(event.node), message, confidence="likely" if event.sure else "possible",
-        severity=None if event.sure else "warning", data=data, fixes=_hoist(case, event.node, cause),
-    )  # fmt: skip
+        case.place(event.node),
+        message,
+        confidence="likely" if event.sure else "possible",
+        severity=None if event.sure else "warning",
+        data=data,
+        fixes=_hoist(case, event.node, cause),
+    )
 
 
 def _hoist(case: Case, barrier: Node, cause: Node | None) -> Iterator[Fix]:
@@ -153,9 +166,11 @@ RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",
     severity="error",
-    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or "
+    summary="Only some threads of a block reach a barrier that all must reach; the kernel can "
+    "hang or "
     "mix data.",
-    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's "
+    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the "
+    "thread's "
     "index, in a loop that threads leave at different times, or after an early return, some never "
     "arrive. Bring all threads to the barrier, and put the condition around the work instead.",
     bad="""
@@ -199,8 +214,10 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "evidence"),
     guards="Conditions of block indices, parameters and values that all threads share are no "
-    "divergence; a condition on data is a warning at most. Threads that returned before the barrier "
-    "are a warning as long as nobody needs what they would have stored: hardware lets them count as "
+    "divergence; a condition on data is a warning at most. Threads that returned before the "
+    "barrier "
+    "are a warning as long as nobody needs what they would have stored: hardware lets them count "
+    "as "
     "arrived.",
     mend="Moves the barrier behind the branch, or turns the early return into a flag.",
     check=check,

@@ -30,9 +30,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if pair is not None:
                 found[case.kernel] = (case.kernel, _finding(case, *pair))
     yield from settle(
-        RULE, tuple(found.values()), observed(context, "global-race"), context, spans(source),
+        RULE,
+        tuple(found.values()),
+        observed(context, "global-race"),
+        context,
+        spans(source),
         contradict=False,
-    )  # fmt: skip
+    )
 
 
 def _suspicious(case: Case) -> bool:
@@ -49,7 +53,7 @@ def _suspicious(case: Case) -> bool:
 
 
 def _dependence(case: Case) -> tuple[Access, Access] | None:
-    """Return a read of block 0 and the access of another block that writes there, if there are such."""
+    """Return a read of block 0 and the access of another block that writes there, if any."""
     launch = assume_block(case.walk.launch)
     other_index = (
         (1, 0, 0)
@@ -96,7 +100,8 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     how = "adds to" if write.kind == "atomic" else "stores to"
     return RULE.finding(
         case.place(read.node),
-        f"line {line} reads `{name}`, to which every block {how} on line {case.line(write.node)} of the same launch: "
+        f"line {line} reads `{name}`, to which every block {how} on line {case.line(write.node)} "
+        "of the same launch: "
         "blocks run in no fixed order, so it sees what only some of them have added",
         data={"kernel": case.kernel},
     )
@@ -106,10 +111,13 @@ RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",
     severity="error",
-    summary="One block uses a result of another block in the same launch; blocks run in no fixed order, "
+    summary="One block uses a result of another block in the same launch; blocks run in no "
+    "fixed order, "
     "so it may read an old value.",
-    why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete "
-    "when the launch has ended: what needs it belongs into a second kernel (launches of one stream run "
+    why="There is no barrier between the blocks of a launch. A total that all blocks collect is "
+    "complete "
+    "when the launch has ended: what needs it belongs into a second kernel (launches of one "
+    "stream run "
     "in order), into the last block that a counter with `__threadfence()` finds, or behind a grid "
     "barrier of a cooperative launch.",
     bad="""
@@ -124,7 +132,8 @@ torch::Tensor run(torch::Tensor x) {
     auto total = torch::zeros({1}, x.options());
     auto y = torch::empty_like(x);
     int n = x.numel();
-    share<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
+    share<<<(n + 255) / 256, 256>>>(
+        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
 """,
@@ -142,12 +151,14 @@ torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
     int n = x.numel();
     collect<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), total.data_ptr<float>(), n);
-    divide<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
+    divide<<<(n + 255) / 256, 256>>>(
+        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
 """,
     detects=("text", "evidence"),
-    guards="A block that reads back only what it wrote itself is fine, and so are kernels with a fence, "
+    guards="A block that reads back only what it wrote itself is fine, and so are kernels with "
+    "a fence, "
     "a grid barrier, or a grid of one block.",
     mend="",
     check=check,

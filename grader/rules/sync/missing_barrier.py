@@ -63,34 +63,42 @@ def _finding(case: Case, event: Event) -> Finding:
     here, there = case.line(event.node), case.line(event.other)
     if event.kind == "race-raw":
         message = (
-            f"thread {event.thread} reads `{name}` on line {here} while another thread may not have "
+            f"thread {event.thread} reads `{name}` on line {here} while another thread may not "
+            "have "
             f"stored it yet (line {there}): no `__syncthreads()` lies between"
         )
     elif event.kind == "race-war":
         message = (
-            f"line {here} overwrites `{name}` while other threads may still be reading it on line {there}: "
+            f"line {here} overwrites `{name}` while other threads may still be reading it on "
+            f"line {there}: "
             "no `__syncthreads()` lies between"
         )
     else:
         message = (
-            f"different threads store different values to the same cell of `{name}` (lines {there} and {here}) "
+            f"different threads store different values to the same cell of `{name}` (lines "
+            f"{there} and {here}) "
             "without a barrier between: which one stays is chance"
         )
     first = event.other if event.other is not None else event.node
     return RULE.finding(
-        case.place(event.node), message, fixes=separate(case.unit, first, event.node),
+        case.place(event.node),
+        message,
+        fixes=separate(case.unit, first, event.node),
         data={"array": name, "kernel": case.kernel, "other_line": there},
-    )  # fmt: skip
+    )
 
 
 RULE = Rule(
     code="SYN002",
     name="missing-barrier",
     severity="error",
-    summary="One thread reads a shared value before another has surely written it, or overwrites it "
+    summary="One thread reads a shared value before another has surely written it, or "
+    "overwrites it "
     "while others still read it.",
-    why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what "
-    "one has stored visible to the others, and only a barrier keeps a fast warp from overwriting what "
+    why="The warps of a block run at their own pace. Only a barrier that all of them reach "
+    "makes what "
+    "one has stored visible to the others, and only a barrier keeps a fast warp from overwriting "
+    "what "
     "a slow one still has to read. Without it the result depends on timing.",
     bad="""
 __global__ void blur(const float* x, float* y, int n) {
@@ -122,8 +130,10 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Accesses of one thread, of one warp (SYN005), ordered by `__syncwarp`, or under a condition "
-    "on data are not reported, nor threads that store the same value. A race that the simulator did "
+    guards="Accesses of one thread, of one warp (SYN005), ordered by `__syncwarp`, or under a "
+    "condition "
+    "on data are not reported, nor threads that store the same value. A race that the simulator "
+    "did "
     "not see in a kernel that it ran to its end is dropped.",
     mend="Puts `__syncthreads()` between the two accesses, or at the end of the loop's turn.",
     check=check,

@@ -41,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _is_other(case: Case, event: Event) -> bool:
-    """Whether another rule explains it: threads that left early, or a block size that is no power of two."""
+    """Whether another rule explains it: threads that left early, or an odd block size."""
     if event.data.get("exited"):
         return True
     never = event.region is not None and event.region.stores == 0
@@ -72,26 +72,30 @@ def _finding(case: Case, event: Event) -> Finding:
     name = region.name if region is not None else "shared memory"
     line = case.line(event.node)
     target = _tree_add(event.node)
-    nobody = region is not None and region.stores == 0 or _first_access(case, event)
+    nobody = (region is not None and region.stores == 0) or _first_access(event)
     if nobody and target is not None:
         message = (
-            f"no thread stores its own partial result to `{name}` before line {line} reads it, so only "
+            f"no thread stores its own partial result to `{name}` before line {line} reads it, "
+            "so only "
             f"thread 0's part reaches the total, with leftovers of shared memory added to it"
         )
     elif nobody:
         message = f"line {line} reads `{name}`, which no thread has stored anything in by then"
     else:
         message = (
-            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} threads do so, "
+            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} "
+            "threads do so, "
             f"e.g. thread {event.thread} reads cell {event.cell})"
         )
     return RULE.finding(
-        case.place(event.node), message, fixes=_fixes(case, event.node, target),
+        case.place(event.node),
+        message,
+        fixes=_fixes(case, event.node, target),
         data={"array": name, "kernel": case.kernel, "cause": f"uninit {case.kernel} {name}"},
-    )  # fmt: skip
+    )
 
 
-def _first_access(case: Case, event: Event) -> bool:
+def _first_access(event: Event) -> bool:
     """Whether nothing at all was stored in the array before."""
     shadow = event.region.shadow if event.region is not None else None
     return shadow is not None and int(event.data.get("written", 1)) == 0
@@ -149,8 +153,10 @@ RULE = Rule(
     severity="error",
     summary="The kernel reads shared memory that no thread has filled yet, so it computes with "
     "leftovers.",
-    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree "
-    "reduction whose partial results were never stored sums such leftovers, and only one thread's own "
+    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A "
+    "tree "
+    "reduction whose partial results were never stored sums such leftovers, and only one "
+    "thread's own "
     "part survives. Each thread has to store its part, and all have to meet at a barrier, before "
     "anyone reads.",
     bad="""
@@ -192,7 +198,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so "
+    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, "
+    "and so "
     "does anything under a condition on data. A finding that the simulator's own check of shared "
     "memory does not confirm, on a kernel that it ran to the end, is dropped.",
     mend="Stores each thread's partial result before the loop and keeps its cell up to date in it.",

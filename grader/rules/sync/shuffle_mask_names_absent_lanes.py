@@ -15,9 +15,8 @@ from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
+    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -53,10 +52,13 @@ def _finding(case: Case, event: Event) -> Finding:
     line = case.line(where)
     if event.kind == "shuffle-tail":
         return RULE.finding(
-            case.place(where), f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp "
-            f"{event.count} lanes that the mask of line {line} names don't exist", severity="warning",
-            confidence="possible", data={"kernel": case.kernel},
-        )  # fmt: skip
+            case.place(where),
+            f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp "
+            f"{event.count} lanes that the mask of line {line} names don't exist",
+            severity="warning",
+            confidence="possible",
+            data={"kernel": case.kernel},
+        )
     condition = one_line(event.other, 60) if event.other is not None else "a condition"
     inside = (
         f" (the shuffle itself is on line {case.line(event.node)})"
@@ -65,26 +67,33 @@ def _finding(case: Case, event: Event) -> Finding:
     )
     if not event.sure:
         message = (
-            f"the warp exchange on line {line}{inside} names lanes with its mask that may not be there: "
+            f"the warp exchange on line {line}{inside} names lanes with its mask that may not be "
+            "there: "
             f"`{condition}` is not the same for all lanes"
         )
     elif event.data.get("exited"):
         message = (
-            f"the warp exchange on line {line}{inside} names all lanes with its mask, but lanes have returned under "
+            f"the warp exchange on line {line}{inside} names all lanes with its mask, but lanes "
+            "have returned under "
             f"`{condition}` (line {case.line(event.other)})"
         )
     else:
         message = (
-            f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but only "
-            f"{event.data['active']} of each warp get there: `{condition}` (line {case.line(event.other)}) keeps "
+            f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, "
+            "but only "
+            f"{event.data['active']} of each warp get there: `{condition}` (line "
+            f"{case.line(event.other)}) keeps "
             "the others away, so the result is undefined and the kernel may hang"
         )
     exited = bool(event.data.get("exited"))
     return RULE.finding(
-        case.place(where), message, severity="warning" if exited or not event.sure else None,
-        confidence="likely" if event.sure else "possible", data={"kernel": case.kernel},
+        case.place(where),
+        message,
+        severity="warning" if exited or not event.sure else None,
+        confidence="likely" if event.sure else "possible",
+        data={"kernel": case.kernel},
         fixes=_hoist(case, where, event.other),
-    )  # fmt: skip
+    )
 
 
 def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
@@ -109,10 +118,13 @@ RULE = Rule(
     code="SYN004",
     name="shuffle-mask-names-absent-lanes",
     severity="error",
-    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run "
+    summary="A warp exchange promises that all lanes of its mask take part, but only some of "
+    "them run "
     "that line.",
-    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that "
-    "a branch keeps away never come: what is read is undefined, and the warp may wait for ever. Let "
+    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes "
+    "that "
+    "a branch keeps away never come: what is read is undefined, and the warp may wait for ever. "
+    "Let "
     "all lanes exchange, and put the test of the lane around the use of the result.",
     bad="""
 __device__ float warp_sum(float v) {
@@ -157,7 +169,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "evidence"),
     guards="Conditions that whole warps share are fine, and so are masks that come from "
-    "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, and "
+    "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, "
+    "and "
     "lanes that have returned, are a warning: hardware counts them as gone.",
     mend="Moves the exchange before the branch, so that every lane takes part.",
     check=check,

@@ -74,14 +74,20 @@ def _old_shuffles(source: Source, context: Context) -> Iterator[Finding]:
                 if isinstance(part, Call) and part.base is None and part.name in OLD:
                     yield RULE.finding(
                         case.place(part.node),
-                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it trusted that the "
+                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it "
+                        "trusted that the "
                         "threads of a warp move together",
                         fixes=fix(
                             "use the synchronising form",
-                            [case.unit.edit(part.node.start_byte, part.node.start_byte + len(part.name) + 1,
-                                            f"{part.name}_sync(0xffffffff, ")],
+                            [
+                                case.unit.edit(
+                                    part.node.start_byte,
+                                    part.node.start_byte + len(part.name) + 1,
+                                    f"{part.name}_sync(0xffffffff, ",
+                                )
+                            ],
                         ),
-                    )  # fmt: skip
+                    )
         return
 
 
@@ -91,9 +97,12 @@ RULE = Rule(
     severity="warning",
     summary="The code relies on the threads of a warp moving together, which newer GPUs do not "
     "guarantee.",
-    why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, "
-    "in which 32 threads add each other's shared cells line by line, may read a cell before or after "
-    "its update. `__syncwarp()` between the steps, or shuffles with `_sync`, make the order certain.",
+    why="Since Volta each thread has its own program counter. The unrolled tail of an old "
+    "reduction, "
+    "in which 32 threads add each other's shared cells line by line, may read a cell before or "
+    "after "
+    "its update. `__syncwarp()` between the steps, or shuffles with `_sync`, make the order "
+    "certain.",
     bad="""
 __global__ void tail(const float* x, float* y) {
     __shared__ float s[64];

@@ -116,7 +116,7 @@ class Accesses(Loops):
 
     @staticmethod
     def _load_local(pointer: Pointer) -> Value:
-        region = pointer.region
+        region: Region = pointer.region
         index = Value(pointer.offset).scalar
         if index is not None and index in region.values:
             return region.values[index]
@@ -139,8 +139,15 @@ class Accesses(Loops):
         if not inside.all():
             if self.doubt == 0 and not region.escaped:
                 bad = offsets[~inside]
-                self.emit("shared-oob", node, region=region, cell=int(bad.max() if bad.max() > 0 else bad.min()),
-                          thread=int(threads[~inside][0]), count=len(bad), data={"access": kind})  # fmt: skip
+                self.emit(
+                    "shared-oob",
+                    node,
+                    region=region,
+                    cell=int(bad.max() if bad.max() > 0 else bad.min()),
+                    thread=int(threads[~inside][0]),
+                    count=len(bad),
+                    data={"access": kind},
+                )
             offsets, threads = offsets[inside], threads[inside]
         return offsets, threads
 

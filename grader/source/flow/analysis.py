@@ -16,15 +16,39 @@ from grader.source.flow.tree import Program
 if TYPE_CHECKING:
     from grader.source.units import Unit
 
-USUAL = Sizes("usual", by_rank={1: (5003,), 2: (70, 2100), 3: (40, 70, 1100), 4: (20, 300, 10, 12),
-                                5: (2, 20, 6, 10, 12)}, number=2100)  # fmt: skip
-EVEN = Sizes("usual even", by_rank={1: (8192,), 2: (128, 512), 3: (4, 64, 128), 4: (2, 64, 16, 16),
-                                    5: (2, 16, 4, 8, 16)}, number=512)  # fmt: skip
-"""For host code that refuses the usual ones: powers of two, and rows that fit in a block's memory."""
-ODD = Sizes("odd", by_rank={1: (1001,), 2: (35, 100), 3: (20, 100, 7), 4: (20, 100, 3, 5),
-                            5: (2, 20, 3, 5, 7)}, number=100)  # fmt: skip
-LONG = Sizes("long", by_rank={1: (1 << 20,), 2: (40, 200_003), 3: (20, 5, 200_003),
-                              4: (20, 9001, 3, 64), 5: (2, 9001, 3, 5, 7)}, number=200_003)  # fmt: skip
+USUAL = Sizes(
+    "usual",
+    by_rank={
+        1: (5003,),
+        2: (70, 2100),
+        3: (40, 70, 1100),
+        4: (20, 300, 10, 12),
+        5: (2, 20, 6, 10, 12),
+    },
+    number=2100,
+)
+EVEN = Sizes(
+    "usual even",
+    by_rank={1: (8192,), 2: (128, 512), 3: (4, 64, 128), 4: (2, 64, 16, 16), 5: (2, 16, 4, 8, 16)},
+    number=512,
+)
+"""For host code that refuses the usual ones: powers of two, and shorter rows."""
+ODD = Sizes(
+    "odd",
+    by_rank={1: (1001,), 2: (35, 100), 3: (20, 100, 7), 4: (20, 100, 3, 5), 5: (2, 20, 3, 5, 7)},
+    number=100,
+)
+LONG = Sizes(
+    "long",
+    by_rank={
+        1: (1 << 20,),
+        2: (40, 200_003),
+        3: (20, 5, 200_003),
+        4: (20, 9001, 3, 64),
+        5: (2, 9001, 3, 5, 7),
+    },
+    number=200_003,
+)
 
 
 @dataclass(frozen=True, eq=False)

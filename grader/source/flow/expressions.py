@@ -123,8 +123,14 @@ class Machine(Intrinsics):
         return tuple(sizes)
 
     def _declare_shared(self, stmt: Declare, kind: str) -> None:
-        known = next((r for r in self.walk.regions if r.node is not None and r.node.id == stmt.node.id
-                      and r.name == stmt.name), None)  # fmt: skip
+        known = next(
+            (
+                r
+                for r in self.walk.regions
+                if r.node is not None and r.node.id == stmt.node.id and r.name == stmt.name
+            ),
+            None,
+        )
         if known is None:
             known = self._new_shared(stmt, kind)
             self.walk.regions.append(known)
@@ -226,7 +232,7 @@ class Machine(Intrinsics):
             return 8
         return SIZES.get(self.type_name(text.replace("const ", "").strip()), 4)
 
-    def launch(self, expr: LaunchCall) -> Value:
+    def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch; on the device that would be dynamic parallelism."""
         raise StopWalkError("a launch from the device")
 
@@ -235,7 +241,7 @@ class Machine(Intrinsics):
         box = self.find(name)
         if box is not None:
             return box.value if box.type != CELL else self.load(box.value.pointer, self.node_here)
-        last = name.split("::")[-1]
+        last = name.rsplit("::", maxsplit=1)[-1]
         if last == "warpSize":
             return Value(32, "i", False)
         if last in {"threadIdx", "blockIdx", "blockDim", "gridDim"}:
@@ -360,8 +366,13 @@ class Machine(Intrinsics):
         if expr.op == "-":
             return Value(-value.number, value.type, False)
         if expr.op == "!":
-            return Value(np.logical_not(value.number) if isinstance(value.number, np.ndarray)
-                         else int(not value.number), "b", False)  # fmt: skip
+            return Value(
+                np.logical_not(value.number)
+                if isinstance(value.number, np.ndarray)
+                else int(not value.number),
+                "b",
+                False,
+            )
         if expr.op == "~" and not isinstance(value.number, float):
             return Value(~value.number, value.type, False)
         return value
@@ -376,8 +387,16 @@ class Machine(Intrinsics):
         number = value.number
         if letter in "iul" and isinstance(number, float):
             number = int(number)
-        return Value(number, letter if letter != "?" else value.type, value.varies, value.parts,
-                     value.reduced, None, value.thing, value.loaded)  # fmt: skip
+        return Value(
+            number,
+            letter if letter != "?" else value.type,
+            value.varies,
+            value.parts,
+            value.reduced,
+            None,
+            value.thing,
+            value.loaded,
+        )
 
     def _cast_pointer(self, value: Value, kind: str) -> Value:
         pointer = value.pointer
@@ -390,8 +409,13 @@ class Machine(Intrinsics):
         if kind in VECTORS and now // max(was, 1) > 1:
             self.note_vector(pointer, now // was)
         same = kind if now else pointer.type
-        return Value(None, varies=False, pointer=Pointer(
-            pointer.region, pointer.offset, pointer.varies, scale, pointer.depth, same))  # fmt: skip
+        return Value(
+            None,
+            varies=False,
+            pointer=Pointer(
+                pointer.region, pointer.offset, pointer.varies, scale, pointer.depth, same
+            ),
+        )
 
     def _recast_shared(self, pointer: Pointer, kind: str, now: int) -> None:
         region = pointer.region

@@ -34,14 +34,46 @@ from grader.source.flow.tree import (
 from grader.source.flow.values import Pointer, Value, truth, type_letter, unknown
 
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
-FRESH = {"empty": "empty", "empty_like": "empty", "zeros": "zeros", "zeros_like": "zeros", "full": "filled",
-         "full_like": "filled", "ones": "filled", "ones_like": "filled", "empty_strided": "empty",
-         "rand": "filled", "randn": "filled", "new_empty": "empty", "new_zeros": "zeros"}  # fmt: skip
-SAME = {"contiguous": "contiguous", "clone": "clone", "detach": "derived", "to": "derived", "cuda": "derived",
-        "cpu": "derived", "view": "derived", "reshape": "derived", "flatten": "derived", "squeeze": "derived",
-        "unsqueeze": "derived", "transpose": "derived", "permute": "derived", "t": "derived", "float": "derived",
-        "half": "derived", "type": "derived", "view_as": "derived", "expand": "derived", "select": "derived",
-        "slice": "derived", "toType": "derived", "index_select": "derived"}  # fmt: skip
+FRESH = {
+    "empty": "empty",
+    "empty_like": "empty",
+    "zeros": "zeros",
+    "zeros_like": "zeros",
+    "full": "filled",
+    "full_like": "filled",
+    "ones": "filled",
+    "ones_like": "filled",
+    "empty_strided": "empty",
+    "rand": "filled",
+    "randn": "filled",
+    "new_empty": "empty",
+    "new_zeros": "zeros",
+}
+SAME = {
+    "contiguous": "contiguous",
+    "clone": "clone",
+    "detach": "derived",
+    "to": "derived",
+    "cuda": "derived",
+    "cpu": "derived",
+    "view": "derived",
+    "reshape": "derived",
+    "flatten": "derived",
+    "squeeze": "derived",
+    "unsqueeze": "derived",
+    "transpose": "derived",
+    "permute": "derived",
+    "t": "derived",
+    "float": "derived",
+    "half": "derived",
+    "type": "derived",
+    "view_as": "derived",
+    "expand": "derived",
+    "select": "derived",
+    "slice": "derived",
+    "toType": "derived",
+    "index_select": "derived",
+}
 KEEP_SIZES = {
     "contiguous",
     "clone",
@@ -111,8 +143,17 @@ class HostMachine(Machine):
     """One thread that runs host code; what it doesn't know of torch is an unknown value."""
 
     def __init__(self, program: Program, function: Function, sizes: Sizes) -> None:
-        nothing = Launch(LaunchCall(function.node, "", (), (), ()), function, "", (1, 1, 1), (1, 1, 1),
-                         0, (), (), True)  # fmt: skip
+        nothing = Launch(
+            LaunchCall(function.node, "", (), (), ()),
+            function,
+            "",
+            (1, 1, 1),
+            (1, 1, 1),
+            0,
+            (),
+            (),
+            True,
+        )
         super().__init__(program, Walk(function, nothing, (0, 0, 0)), 1)
         self.block_shape, self.grid_shape, self.block_index = (1, 1, 1), (1, 1, 1), (0, 0, 0)
         self.function, self.sizes = function, sizes
@@ -125,7 +166,7 @@ class HostMachine(Machine):
 
     def go(self) -> HostRun:
         """Run the host function; never raises."""
-        scope = {p.name: Box(self.argument(p, i)) for i, p in enumerate(self.function.parameters)}
+        scope = {p.name: Box(self.argument(p)) for p in self.function.parameters}
         inputs = tuple(self.tensors)
         self.frames.append(Frame(self.function, self.mask, [scope]))
         self.bind_template(self.frames[-1], self.function, ())
@@ -136,13 +177,21 @@ class HostMachine(Machine):
             stopped = str(reason)
         except RecursionError:
             stopped = "nested too deeply"
-        return HostRun(self.function, self.sizes, tuple(self.launches), tuple(self.tensors),
-                       tuple(self.returned), inputs, tuple(self.made_calls), stopped,
-                       self.refused)  # fmt: skip
+        return HostRun(
+            self.function,
+            self.sizes,
+            tuple(self.launches),
+            tuple(self.tensors),
+            tuple(self.returned),
+            inputs,
+            tuple(self.made_calls),
+            stopped,
+            self.refused,
+        )
 
     # --- arguments ---------------------------------------------------------------------------
 
-    def argument(self, parameter: Parameter, index: int) -> Value:
+    def argument(self, parameter: Parameter) -> Value:
         """Return what a parameter holds when the function is called from Python."""
         if parameter.type.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
             position = len(self.tensors)
@@ -189,8 +238,9 @@ class HostMachine(Machine):
 
     # --- launches ----------------------------------------------------------------------------
 
-    def launch(self, expr: LaunchCall) -> Value:
+    def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch."""
+        expr = _expr
         config = [self.eval(part) for part in expr.config]
         grid, block = (_three(config[k]) if k < len(config) else (1, 1, 1) for k in (0, 1))
         shared = config[2].scalar if len(config) > 2 else 0
@@ -207,7 +257,7 @@ class HostMachine(Machine):
                 arguments,
                 template,
                 self.doubt == 0,
-            )  # fmt: skip
+            )
         )
         return Value()
 
@@ -225,7 +275,7 @@ class HostMachine(Machine):
         self.made_calls.append(expr)
         name = expr.name
         if expr.base is None:
-            if name.startswith("AT_DISPATCH") or name.startswith("DISPATCH"):
+            if name.startswith(("AT_DISPATCH", "DISPATCH")):
                 return self._dispatch(expr)
             if name in FRESH and ("torch" in expr.qualified or "at::" in expr.qualified):
                 return self._fresh(expr)
@@ -268,7 +318,7 @@ class HostMachine(Machine):
         base = self.eval(expr.base) if expr.base is not None else Value()
         tensor = base.thing
         if not isinstance(tensor, Tensor):
-            if isinstance(tensor, SizeList) and expr.name in {"size"}:
+            if isinstance(tensor, SizeList) and expr.name == "size":
                 return self._number(len(tensor.tensor.sizes) if tensor.tensor.sizes else None)
             if isinstance(tensor, SizeList) and expr.name == "vec":
                 return base

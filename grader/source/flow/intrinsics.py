@@ -15,20 +15,66 @@ from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Function, Lambda, Member, Name, Node
 from grader.source.flow.values import Bits, Pointer, Value, binary, join, truth, unknown
 
-SHUFFLES = {"__shfl_sync": "idx", "__shfl_down_sync": "down", "__shfl_up_sync": "up",
-            "__shfl_xor_sync": "xor", "__shfl": "idx", "__shfl_down": "down", "__shfl_up": "up",
-            "__shfl_xor": "xor", "WARP_SHFL_DOWN": "down", "WARP_SHFL_XOR": "xor"}  # fmt: skip
-VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__reduce_add_sync", "__reduce_max_sync",
-         "__reduce_min_sync", "__match_any_sync"}  # fmt: skip
-ATOMICS = {"atomicAdd", "atomicMax", "atomicMin", "atomicSub", "atomicExch", "atomicCAS", "atomicOr",
-           "atomicAnd", "atomicXor", "atomicInc", "atomicDec", "atomicAdd_block", "gpuAtomicAdd",
-           "atomicAdd_system", "atomicMaxFloat"}  # fmt: skip
+SHUFFLES = {
+    "__shfl_sync": "idx",
+    "__shfl_down_sync": "down",
+    "__shfl_up_sync": "up",
+    "__shfl_xor_sync": "xor",
+    "__shfl": "idx",
+    "__shfl_down": "down",
+    "__shfl_up": "up",
+    "__shfl_xor": "xor",
+    "WARP_SHFL_DOWN": "down",
+    "WARP_SHFL_XOR": "xor",
+}
+VOTES = {
+    "__ballot_sync",
+    "__any_sync",
+    "__all_sync",
+    "__reduce_add_sync",
+    "__reduce_max_sync",
+    "__reduce_min_sync",
+    "__match_any_sync",
+}
+ATOMICS = {
+    "atomicAdd",
+    "atomicMax",
+    "atomicMin",
+    "atomicSub",
+    "atomicExch",
+    "atomicCAS",
+    "atomicOr",
+    "atomicAnd",
+    "atomicXor",
+    "atomicInc",
+    "atomicDec",
+    "atomicAdd_block",
+    "gpuAtomicAdd",
+    "atomicAdd_system",
+    "atomicMaxFloat",
+}
 LOADS = {"__ldg", "__ldcg", "__ldcs", "__ldca", "__ldlu", "__ldcv"}
 STORES = {"__stcs", "__stcg", "__stwb", "__stwt"}
-QUIET = {"printf", "assert", "__threadfence", "__threadfence_block", "__nanosleep", "__assert_fail",
-         "__threadfence_system", "__builtin_assume", "__prefetch_global_l1", "static_assert"}  # fmt: skip
-INTEGER = {"min": np.minimum, "max": np.maximum, "std::min": np.minimum, "std::max": np.maximum,
-           "umin": np.minimum, "umax": np.maximum}  # fmt: skip
+QUIET = {
+    "printf",
+    "assert",
+    "__threadfence",
+    "__threadfence_block",
+    "__nanosleep",
+    "__assert_fail",
+    "__threadfence_system",
+    "__builtin_assume",
+    "__prefetch_global_l1",
+    "static_assert",
+}
+INTEGER = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "std::min": np.minimum,
+    "std::max": np.maximum,
+    "umin": np.minimum,
+    "umax": np.maximum,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +224,8 @@ class Intrinsics(Accesses):
         """Evaluate a function that the text doesn't define: mathematics, or not known."""
         args = [self.eval(a) for a in expr.args]
         if expr.name in INTEGER and len(args) == 2 and args[0].known and args[1].known:
-            number: Any = INTEGER[expr.name](args[0].number, args[1].number)
+            fold: Any = INTEGER[expr.name]
+            number = fold(args[0].number, args[1].number)
             uniform = np.ndim(number) == 0
             plain = number.item() if uniform else number
             return Value(plain, args[0].type, False)
@@ -263,10 +310,14 @@ class Intrinsics(Accesses):
             warp = int(self.ids[absent][0] >> 5)
             active = int((self.mask & (self.ids >> 5 == warp)).sum())
             self.emit(
-                "shuffle-mask", node, other=self.branch[-1] if self.branch else self.return_node,
-                sure=True, thread=int(self.ids[absent][0]), count=int(absent.sum()),
+                "shuffle-mask",
+                node,
+                other=self.branch[-1] if self.branch else self.return_node,
+                sure=True,
+                thread=int(self.ids[absent][0]),
+                count=int(absent.sum()),
                 data={"mask": number, "exited": gone, "warp": warp, "active": active},
-            )  # fmt: skip
+            )
         elif self.threads % 32 and number & 0xFFFFFFFF == 0xFFFFFFFF and self.mask[-1]:
             self.emit("shuffle-tail", node, sure=True, count=32 - self.threads % 32)
 
@@ -405,10 +456,19 @@ class Intrinsics(Accesses):
 def _math(name: str, numbers: list[Any]) -> float | int | None:
     """Return a mathematical function of known numbers."""
     functions: dict[str, Any] = {
-        "ceil": math.ceil, "ceilf": math.ceil, "floor": math.floor, "floorf": math.floor, "sqrt": math.sqrt,
-        "log2": math.log2, "log2f": math.log2, "pow": math.pow, "abs": abs, "exp2": lambda v: 2.0**v,
-        "round": round, "sqrtf": math.sqrt,
-    }  # fmt: skip
+        "ceil": math.ceil,
+        "ceilf": math.ceil,
+        "floor": math.floor,
+        "floorf": math.floor,
+        "sqrt": math.sqrt,
+        "log2": math.log2,
+        "log2f": math.log2,
+        "pow": math.pow,
+        "abs": abs,
+        "exp2": lambda v: 2.0**v,
+        "round": round,
+        "sqrtf": math.sqrt,
+    }
     try:
         return functions[name](*numbers) if name in functions else None
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):

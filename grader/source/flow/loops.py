@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow.machine import Box, LoopFrame, Statements, forget
+from grader.source.flow.memory import Region, everything
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import (
     Assign,
@@ -22,7 +23,6 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-from grader.source.flow.memory import Region, everything
 from grader.source.flow.values import Bits, Value, join, unknown
 
 FEW_TURNS = 3
@@ -131,10 +131,10 @@ class Loops(Statements):
         rest = self._skipped_parts()
         for name in assigned_in(loop.body):
             other = self.find(name)
-            local = other is not None and other.value.pointer is not None
-            if other is not None and other.value.pointer is not None:
-                self._forget_array(other.value.pointer.region, rest)
-            if local and other is not None and other.value.pointer.region.space == "local":
+            pointer = other.value.pointer if other is not None else None
+            if pointer is not None:
+                self._forget_array(pointer.region, rest)
+            if pointer is not None and pointer.region.space == "local":
                 continue
             if other is not None and other is not box:
                 other.value = forget(other.value)

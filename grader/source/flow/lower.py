@@ -55,10 +55,27 @@ _FLOAT = re.compile(r"^[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fFlL]?$")
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 _TYPES = frozenset(
     {
-        "float", "double", "int", "long", "unsigned", "size_t", "int64_t", "int32_t", "uint32_t",
-        "uint64_t", "bool", "char", "short", "scalar_t", "half", "__half", "T", "accscalar_t", "acc_t",
+        "float",
+        "double",
+        "int",
+        "long",
+        "unsigned",
+        "size_t",
+        "int64_t",
+        "int32_t",
+        "uint32_t",
+        "uint64_t",
+        "bool",
+        "char",
+        "short",
+        "scalar_t",
+        "half",
+        "__half",
+        "T",
+        "accscalar_t",
+        "acc_t",
     }
-)  # fmt: skip
+)
 
 
 @functools.lru_cache(maxsize=1)
@@ -201,8 +218,11 @@ class _Lowering:
 
     def _plain_call(self, node: Node, function: Node, args: tuple[Expr, ...]) -> Expr:
         if function.type not in {
-            "identifier", "qualified_identifier", "template_function", "type_identifier",
-        }:  # fmt: skip
+            "identifier",
+            "qualified_identifier",
+            "template_function",
+            "type_identifier",
+        }:
             base = self.expr(function)
             return Call(node, "operator()", "operator()", base, (), args)
         name, template = self._callee(function)
@@ -374,11 +394,19 @@ class _Lowering:
             return self._vexing(node, target, kind, words)
         name, dims, pointer, reference = self._target(target)
         return Declare(
-            node, name, clean_type(kind), dims, init,
-            shared="__shared__" in words, extern="extern" in words, static="static" in words,
-            pointer=pointer, reference=reference,
-            const=bool(words & {"const", "constexpr"}), volatile="volatile" in words,
-        )  # fmt: skip
+            node,
+            name,
+            clean_type(kind),
+            dims,
+            init,
+            shared="__shared__" in words,
+            extern="extern" in words,
+            static="static" in words,
+            pointer=pointer,
+            reference=reference,
+            const=bool(words & {"const", "constexpr"}),
+            volatile="volatile" in words,
+        )
 
     def _vexing(self, node: Node, target: Node, kind: str, words: set[str]) -> Stmt:
         """Read `dim3 grid(n);`, which the grammar takes for a function, as a variable."""
@@ -443,8 +471,9 @@ class _Lowering:
         declarator = node.child_by_field_name("declarator")
         pointer = False
         while declarator is not None and declarator.type in {
-            "pointer_declarator", "reference_declarator",
-        }:  # fmt: skip
+            "pointer_declarator",
+            "reference_declarator",
+        }:
             pointer = True
             declarator = declarator.child_by_field_name("declarator") or (
                 declarator.named_children[-1] if declarator.named_children else None
@@ -551,9 +580,16 @@ def _top_level(node: Node, template: Node | None, depth: int) -> Iterator[tuple[
         if child.type == "template_declaration":
             yield from _top_level(child, child, depth + 1)
         elif child.type in {
-            "namespace_definition", "linkage_specification", "declaration_list", "preproc_ifdef",
-            "preproc_if", "preproc_else", "ERROR", "struct_specifier", "field_declaration_list",
-        }:  # fmt: skip
+            "namespace_definition",
+            "linkage_specification",
+            "declaration_list",
+            "preproc_ifdef",
+            "preproc_if",
+            "preproc_else",
+            "ERROR",
+            "struct_specifier",
+            "field_declaration_list",
+        }:
             yield from _top_level(child, None, depth + 1)
         else:
             yield child, template
@@ -584,9 +620,21 @@ def _expression(text: str) -> Expr | None:
     return first.init if isinstance(first, Declare) else None
 
 
-_SKIPPED = frozenset({"comment", "preproc_call", "preproc_include", "preproc_def", "using_declaration",
-                      "alias_declaration", "type_definition", "static_assert_declaration",
-                      "namespace_alias_definition", "preproc_function_def", "preproc_directive"})  # fmt: skip
+_SKIPPED = frozenset(
+    {
+        "comment",
+        "preproc_call",
+        "preproc_include",
+        "preproc_def",
+        "using_declaration",
+        "alias_declaration",
+        "type_definition",
+        "static_assert_declaration",
+        "namespace_alias_definition",
+        "preproc_function_def",
+        "preproc_directive",
+    }
+)
 
 _EXPR: dict[str, Callable[[_Lowering, Node], Expr]] = {
     "number_literal": _Lowering.number,

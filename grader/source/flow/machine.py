@@ -133,12 +133,22 @@ class State:
             if self.doubt or region.escaped:
                 return
             self.emit(
-                kind, node, other=self.nodes[other] if other >= 0 else None, region=region,
-                cell=int(cells[0]), thread=int(threads[0]), count=len(cells),
-                data={"same_warp": same_warp, "cells": np.unique(cells), "threads": np.unique(threads),
-                      "exited": bool(not self.alive.all()), "active": int(self.mask.sum()),
-                      "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum())},
-            )  # fmt: skip
+                kind,
+                node,
+                other=self.nodes[other] if other >= 0 else None,
+                region=region,
+                cell=int(cells[0]),
+                thread=int(threads[0]),
+                count=len(cells),
+                data={
+                    "same_warp": same_warp,
+                    "cells": np.unique(cells),
+                    "threads": np.unique(threads),
+                    "exited": bool(not self.alive.all()),
+                    "active": int(self.mask.sum()),
+                    "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum()),
+                },
+            )
 
         return report
 
@@ -161,7 +171,7 @@ class State:
                 order=self.order,
                 wide=offset.type == "l",
                 **details,
-            )  # fmt: skip
+            )
         )
 
     # --- variables ---------------------------------------------------------------------------
@@ -180,9 +190,17 @@ class State:
 
     def store(self, box: Box, value: Value) -> None:
         """Assign to a variable, in the active threads."""
-        if box.type != "?" and box.type != value.type:
-            value = Value(value.number, box.type, value.varies, value.parts, value.reduced,
-                          value.pointer, value.thing, value.loaded)  # fmt: skip
+        if box.type not in {"?", value.type}:
+            value = Value(
+                value.number,
+                box.type,
+                value.varies,
+                value.parts,
+                value.reduced,
+                value.pointer,
+                value.thing,
+                value.loaded,
+            )
             if box.type in "iul" and isinstance(value.number, float):
                 value.number = int(value.number)
         if self.doubt:
@@ -203,15 +221,23 @@ class State:
         elif not np.array_equal(here, self.alive):
             missing = self.alive & ~here
             self.emit(
-                "barrier-divergence", node, other=self.branch[-1] if self.branch else None,
-                sure=True, thread=int(np.argmax(missing)), count=int(missing.sum()),
+                "barrier-divergence",
+                node,
+                other=self.branch[-1] if self.branch else None,
+                sure=True,
+                thread=int(np.argmax(missing)),
+                count=int(missing.sum()),
                 data={"here": int(here.sum())},
-            )  # fmt: skip
+            )
         elif not self.alive.all():
             self.emit(
-                "barrier-exited", node, other=self.return_node, sure=True,
-                thread=int(np.argmin(self.alive)), count=int((~self.alive).sum()),
-            )  # fmt: skip
+                "barrier-exited",
+                node,
+                other=self.return_node,
+                sure=True,
+                thread=int(np.argmin(self.alive)),
+                count=int((~self.alive).sum()),
+            )
         self.clock.epoch += 1
 
     def warp_barrier(self) -> None:

@@ -1,7 +1,7 @@
 """Memory regions, and the shadow of shared memory that catches threads in the act.
 
-The shadow follows the usual race detector's rule: two accesses to a cell by different threads, one of
-them a write, conflict unless a barrier lies between them. Inside a warp `__syncwarp` or a shuffle
+The shadow follows the usual race detector's rule: two accesses to a cell by different threads, one
+of them a write, conflict unless a barrier lies between them. Inside a warp `__syncwarp` or a shuffle
 counts as the barrier.
 """
 
@@ -120,9 +120,14 @@ def conflict_free(a_warp: Ints, b_warp: Ints, a_epoch: Ints, now: Ints) -> Mask:
 
 
 def read(
-    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, report: Report,
+    shadow: Shadow,
+    cells: Ints,
+    threads: Ints,
+    clock: Clock,
+    node_id: int,
+    report: Report,
     atomic: bool = False,
-) -> Bits | None:  # fmt: skip
+) -> Bits | None:
     """Note reads of `cells` by `threads`; report what conflicts; return whose data was read."""
     never = shadow.state[cells] == 0
     if never.any():
@@ -164,9 +169,16 @@ def _note_read(
 
 
 def write(
-    shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, report: Report,
-    value: Value, parts: Bits | None, atomic: bool = False,
-) -> None:  # fmt: skip
+    shadow: Shadow,
+    cells: Ints,
+    threads: Ints,
+    clock: Clock,
+    node_id: int,
+    report: Report,
+    value: Value,
+    parts: Bits | None,
+    atomic: bool = False,
+) -> None:
     """Note writes to `cells` by `threads`; report what conflicts with earlier accesses."""
     warps = threads >> 5
     now = clock.warps[warps]

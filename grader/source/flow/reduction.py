@@ -1,8 +1,8 @@
 """Which threads' partial results reach what a kernel stores.
 
 Every thread's loads carry that thread's bit, through registers, shuffles and shared memory. Threads
-that load a row together (their addresses interleave with the stride of one loop) must all be in what
-is stored for that row; which of them are not tells the defects of reductions apart.
+that load a row together (their addresses interleave with the stride of one loop) must all be in
+what is stored for that row; which of them are not tells the defects of reductions apart.
 """
 
 from __future__ import annotations
@@ -140,15 +140,23 @@ def _loss(walk: Walk, store: Access, groups: Groups) -> Loss | None:
     nothing = (0, None, None, "")
     last, first = (before[-1], before[0]) if before else (nothing, nothing)
     return Loss(
-        kind, store, last[1], last[2], first[1], first[2], int(have[thread].sum()),
-        int(want[worst].sum()), int((groups == groups[thread]).sum()), thread,
+        kind,
+        store,
+        last[1],
+        last[2],
+        first[1],
+        first[2],
+        int(have[thread].sum()),
+        int(want[worst].sum()),
+        int((groups == groups[thread]).sum()),
+        thread,
         tuple(int(t) for t in missing[:4]),
         kind == "broadcast" or int(counts.max()) >= 4 * int(counts.min()) > 0,
-    )  # fmt: skip
+    )
 
 
 def _is_scan(have: Any, storing: Any) -> bool:
-    """Whether every thread holds its own and lower threads' data: a prefix sum, complete as it is."""
+    """Whether every thread holds its own and lower threads' data: a prefix sum."""
     above = np.arange(have.shape[1])[None, :] > storing[:, None]
     return bool(not (have & above).any() and (have.sum(axis=1) > 1).any() and len(storing) > 1)
 

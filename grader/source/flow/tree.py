@@ -315,7 +315,7 @@ class Program:
 
 
 @cache
-def _slots(kind: type[Expr] | type[Stmt]) -> tuple[str, ...]:
+def _slots(kind: Any) -> tuple[str, ...]:
     """Return the fields of a class that may hold parts."""
     plain = {
         "node",
@@ -334,7 +334,8 @@ def _slots(kind: type[Expr] | type[Stmt]) -> tuple[str, ...]:
 
 def children(item: Expr | Stmt) -> Iterator[Expr | Stmt]:
     """Yield the direct parts of a node, in source order."""
-    for name in _slots(type(item)):
+    kind: Any = type(item)
+    for name in _slots(kind):
         value = getattr(item, name)
         if isinstance(value, Expr | Stmt):
             yield value
