@@ -34,7 +34,8 @@ def receive(channel: Channel, scratch: Path, count: int) -> None:
 def send(channel: Channel, scratch: Path, limit: int) -> None:
     """Send the regular files that are there, `limit` bytes at most, and what was left out."""
     found, skipped = _regular_files(folder(scratch))
-    total, chosen = 0, []
+    total = 0
+    chosen: list[tuple[str, Path]] = []
     for name, path, size in sorted(found):
         total += size
         (chosen if total <= limit and len(chosen) < MAX_FILES else skipped).append((name, path))

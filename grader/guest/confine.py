@@ -29,7 +29,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class _FilterProgram(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]  # noqa: RUF012
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:

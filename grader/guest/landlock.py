@@ -26,7 +26,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class _Ruleset(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012 - the way of ctypes
+    _fields_ = [
         ("files", ctypes.c_uint64),
         ("network", ctypes.c_uint64),
         ("scope", ctypes.c_uint64),
@@ -35,7 +35,7 @@ class _Ruleset(ctypes.Structure):
 
 class _Rule(ctypes.Structure):
     _pack_ = 1
-    _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]  # noqa: RUF012
+    _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
 def abi() -> int:

@@ -1,7 +1,8 @@
 """The program in the sandbox: runs one job for the host over two file descriptors.
 
-Started as `python main.py READ_FD WRITE_FD`, or forked by `warm`. Nothing that it says is believed on the host, beyond
-bytes that are compared there; its bookkeeping is kept out of easy reach, and nothing rests on that.
+Started as `python main.py READ_FD WRITE_FD`, or forked by `warm`. Nothing that it says is believed
+on the host, beyond bytes that are compared there; its bookkeeping is kept out of easy reach, and
+nothing rests on that.
 """
 
 from __future__ import annotations
@@ -68,7 +69,13 @@ def serve(channel: Channel, job: Frame) -> None:
     weights = dict(zip(names, given[len(given) - len(names) :], strict=True))
     init = tuple(given[value] if kind == "tensor" else value for kind, value in settings["init"])
     session.Session(
-        channel, job, scratch, init, weights, settings["options"], settings["preload"]
+        channel,
+        job,
+        scratch=scratch,
+        init=init,
+        given=weights,
+        options=settings["options"],
+        preloads=settings["preload"],
     ).run()
 
 

@@ -34,7 +34,7 @@ class Placement:
         """Wait for all work of the device; raises what it failed with."""
 
     def report(self) -> Any:
-        """What the device saw since the last report; None where it sees nothing."""
+        """Return what the device saw since the last report; None where it sees nothing."""
         return None
 
 
@@ -42,12 +42,15 @@ class Gpu(Placement):
     """A real GPU."""
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Copy it there."""
         return tensor.cuda()
 
     def module(self, model: Any) -> Any:
+        """Move its parameters there."""
         return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
+        """Fill blocks of likely sizes with NaN and free them."""
         # The caching allocator hands freed blocks out again by size.
         sizes = {max(tensor.nbytes, 512) for tensor in inputs} | {1 << 10, 1 << 20, 16 << 20}
         blocks = [torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes]
@@ -55,6 +58,7 @@ class Gpu(Placement):
         del blocks
 
     def synchronize(self) -> None:
+        """Wait, and raise what a kernel failed with."""
         torch.cuda.synchronize()
 
 
@@ -69,25 +73,32 @@ class Simulator(Placement):
         self._face.install(options)
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Copy it there."""
         return self._face.to_device(tensor)
 
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Copy it back."""
         return self._face.to_host(tensor)
 
     def module(self, model: Any) -> Any:
+        """Move its parameters there."""
         with self._face.unlogged():
             return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:  # noqa: ARG002 - all new memory is
+        """Begin a run: what the simulator hands out is unwritten by itself."""
         self._face.begin()
 
     def check_outputs(self, outputs: Sequence[Any]) -> None:
+        """Note which bytes nobody has written."""
         self._face.check_outputs(list(outputs))
 
     def synchronize(self) -> None:
+        """Wait, and raise what a kernel failed with."""
         torch.cuda.synchronize()
 
     def report(self) -> Any:
+        """Return what the simulator saw."""
         return self._face.report()
 
 

@@ -63,7 +63,7 @@ def _reason(error: BaseException, path: str) -> str:
 
 
 def _lines(error: BaseException, path: str) -> Iterator[str]:
-    """The traceback as Python prints it, without the guest's own frames at its top."""
+    """Yield the traceback as Python prints it, without the guest's own frames at its top."""
     first = error.__traceback__
     while first is not None and first.tb_frame.f_code.co_filename != path:
         first = first.tb_next

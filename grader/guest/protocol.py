@@ -197,7 +197,7 @@ class Frame:
 
 
 def element_count(shape: list[int]) -> int:
-    """Number of elements of a shape; raises ProtocolError beyond what any machine could hold."""
+    """Return the number of elements; raises ProtocolError beyond what any machine could hold."""
     if math.prod(max(size, 1) for size in shape) > _BIG:
         raise ProtocolError("a tensor of more elements than fit into any memory")
     return math.prod(shape)
@@ -222,7 +222,7 @@ def check_body(kind: str, header: Mapping[str, Any], size: int) -> None:
 
 
 def check_tensor(header: Mapping[str, Any], size: int) -> None:
-    """Raise ProtocolError unless `size` bytes are exactly what dtype and shape of the header ask."""
+    """Raise ProtocolError unless `size` bytes are what dtype and shape of the header ask for."""
     if len(header["shape"]) != len(header["strides"]):
         raise ProtocolError("a tensor with another number of strides than dimensions")
     wanted = element_count(header["shape"]) * ITEM_SIZES[header["dtype"]]

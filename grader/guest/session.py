@@ -21,7 +21,7 @@ from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
 
 
-class OperatorLog(TorchDispatchMode):
+class OperatorLog(TorchDispatchMode):  # type: ignore[misc]
     """Counts the torch operators that run below it."""
 
     def __init__(self, counts: Counter[str]) -> None:
@@ -45,6 +45,7 @@ class Session:
         self,
         channel: Channel,
         job: Frame,
+        *,
         scratch: Path,
         init: tuple[Any, ...],
         given: Mapping[str, torch.Tensor],
@@ -183,7 +184,7 @@ class Session:
         return structure, captured
 
     def _report(self, operators: Counter[str]) -> bytes:
-        """What was seen during the run; explains a verdict and never makes one."""
+        """Return what was seen during the run as JSON; explains a verdict and never makes one."""
         try:
             seen = {"operators": dict(operators), "simulator": self._place.report()}
             return json.dumps(seen).encode()

@@ -36,9 +36,7 @@ USER_NAMESPACE = 0x10000000
 def main() -> None:
     """Import what every guest needs, then fork one guest for each order."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    import torch.utils.cpp_extension
-
-    import grader.guest.session  # noqa: F401 - imported here once for all guests
+    import grader.guest.session  # noqa: F401 - brings torch in, once for all guests
 
     gc.collect()
     gc.freeze()

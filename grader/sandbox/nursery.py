@@ -1,4 +1,4 @@
-"""The host's hold on the warm parent: starts it, sends it orders, does without it where it fails."""
+"""The host's hold on the warm parent: starts it and sends it orders."""
 
 from __future__ import annotations
 

@@ -9,23 +9,30 @@ import errno
 import os
 import socket
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-REFUSED = (
-    # other processes
-    "ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd "
-    # the kernel
-    "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register "
-    "kexec_load kexec_file_load init_module finit_module delete_module reboot syslog "
-    "lookup_dcookie iopl ioperm vm86 vm86old modify_ldt nfsservctl uselib _sysctl "
-    # keys, clocks, host name, accounting
-    "keyctl add_key request_key settimeofday clock_settime clock_adjtime adjtimex stime "
-    "sethostname setdomainname acct quotactl quotactl_fd swapon swapoff "
-    # mounts and namespaces
-    "mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick "
-    "mount_setattr setns unshare name_to_handle_at open_by_handle_at fanotify_init vhangup"
-).split()
+REFUSED: Mapping[str, str] = {
+    "other processes": (
+        "ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd"
+    ),
+    "the kernel": (
+        "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register "
+        "kexec_load kexec_file_load init_module finit_module delete_module reboot syslog "
+        "lookup_dcookie iopl ioperm vm86 vm86old modify_ldt nfsservctl uselib _sysctl"
+    ),
+    "keys, clocks, host name, accounting": (
+        "keyctl add_key request_key settimeofday clock_settime clock_adjtime adjtimex "
+        "stime sethostname setdomainname acct quotactl quotactl_fd swapon swapoff"
+    ),
+    "mounts and namespaces": (
+        "mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig "
+        "fsmount fspick mount_setattr setns unshare name_to_handle_at open_by_handle_at "
+        "fanotify_init vhangup"
+    ),
+}
+"""System calls that are refused, by what they reach for."""
 NAMESPACES = (0x00020000, *(1 << bit for bit in range(25, 31)))
 """The CLONE_NEW... flags of clone(2)."""
 TERMINAL_INJECTION = (0x5412, 0x541C)
@@ -55,7 +62,7 @@ def program(*, sockets: bool, signals: bool) -> bytes:
 
     rules = sc.SyscallFilter(defaction=sc.ALLOW)
     refused = sc.ERRNO(errno.EPERM)
-    for name in REFUSED:
+    for name in " ".join(REFUSED.values()).split():
         _refuse(rules, refused, name)
     # glibc falls back to clone, whose flags a filter can see.
     _refuse(rules, sc.ERRNO(errno.ENOSYS), "clone3")

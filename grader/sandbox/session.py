@@ -17,7 +17,7 @@ from grader.errors import GraderError
 from grader.guest.protocol import MAX_FILES, STAGES, Frame, ProtocolError
 from grader.records import RunStatus, digest
 from grader.sandbox import arrays
-from grader.sandbox.channel import GuestEnded, GuestGreedy, GuestLate, HostChannel
+from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
 from grader.sandbox.files import read_folder, write_file
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
@@ -92,11 +92,11 @@ class Conversation:
             return self._work()
         except ProtocolError as error:
             return self.reply("crashed", f"broke the protocol: {error}")
-        except GuestGreedy as error:
+        except GuestGreedyError as error:
             return self.reply("killed", f"used {error}", out_of_memory="memory" in str(error))
-        except GuestLate:
+        except GuestLateError:
             return self._late()
-        except GuestEnded:
+        except GuestEndedError:
             return self._died()
 
     def reply(self, status: Any, reason: str = "", **more: Any) -> GuestReply:
@@ -178,24 +178,24 @@ class Conversation:
                 arrays.output_of(self.channel.receive(deadline, "output"))
                 for _ in range(frame.header["outputs"])
             ]
-        except GuestLate:
+        except GuestLateError:
             self._unfinished(workload, "timeout", f"no answer within {deadline - started:.1f} s")
             raise
-        except (ProtocolError, GuestEnded, GuestGreedy):
+        except (ProtocolError, GuestEndedError, GuestGreedyError):
             self._unfinished(workload, "crashed", "the process ended or broke the protocol")
             raise
-        header = frame.header
+        said = frame.header
         return GuestResult(
             name=workload.name,
-            status=header["status"],
-            reason=header["reason"],
+            status=said["status"],
+            reason=said["reason"],
             outputs=tuple(outputs),
-            structure=header["structure"],
-            mutated_inputs=tuple(header["mutated"]),
+            structure=said["structure"],
+            mutated_inputs=tuple(said["mutated"]),
             report=_json(frame.body),
             seconds=seconds,
-            traceback=header["traceback"],
-            line=header["line"],
+            traceback=said["traceback"],
+            line=said["line"],
         )
 
     def _unfinished(self, workload: GuestWorkload, status: RunStatus, reason: str) -> None:
@@ -228,7 +228,7 @@ class Conversation:
 
 
 def _job_frames(job: GuestJob) -> list[Frame]:
-    """The frames of a job, but for its settings, which come second."""
+    """Return the frames of a job, but for its settings, which come second."""
     _, init = arrays.split(job.init or ())
     files = read_folder(job.artifact) if job.artifact is not None else []
     state = [arrays.to_frame(np.asarray(value)) for value in (job.state or {}).values()]

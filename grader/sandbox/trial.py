@@ -11,7 +11,7 @@ from typing import IO
 
 from grader.errors import GraderError
 from grader.guest.protocol import Frame, ProtocolError
-from grader.sandbox.channel import GuestEnded, GuestGreedy, GuestLate, HostChannel
+from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
 from grader.sandbox.form import Form, Plan
 from grader.sandbox.limits import Limits
 from grader.sandbox.nursery import Nursery, shared
@@ -46,9 +46,9 @@ def _broken(form: Form, nursery: Nursery | None) -> str:
         channel.receive(end, "hello")
         channel.send(Frame("probe", {"readable": [secret.name], "writable": writable}))
         broken = channel.receive(end, "probed").header["broken"]
-    except GuestLate:
+    except GuestLateError:
         broken = ["its guest did not answer"]
-    except (GuestEnded, GuestGreedy, ProtocolError, OSError) as error:
+    except (GuestEndedError, GuestGreedyError, ProtocolError, OSError) as error:
         broken = [str(error) or "its guest did not start"]
     finally:
         guest.kill()
@@ -63,7 +63,9 @@ def _secret() -> IO[bytes]:
     """Return a file that only this user may read, in the home folder where that can be written."""
     home = Path.home()
     folder = home if home.is_dir() and os.access(home, os.W_OK) else None
-    secret = tempfile.NamedTemporaryFile(prefix=".kernel-grader-secret-", dir=folder)
+    secret = tempfile.NamedTemporaryFile(  # noqa: SIM115 - the caller closes it
+        prefix=".kernel-grader-secret-", dir=folder
+    )
     secret.write(b"secret")
     secret.flush()
     return secret

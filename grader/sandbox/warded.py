@@ -112,7 +112,7 @@ class Warded(Form):
 
 
 def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:
-    """What a guest may touch: for reading, for reading and writing, and devices."""
+    """Return what a guest may touch: for reading, for reading and writing, and devices."""
     shown = (*interpreter.folders(), *interpreter.own_files(), *plan.read_only)
     nodes = sorted(Path("/dev").glob("nvidia*")) if plan.device == "cuda" else []
     system = (*interpreter.SYSTEM, *interpreter.SETTINGS, *PROCESSORS, "/proc")
@@ -167,7 +167,7 @@ def identity_form() -> Warded:
         ),
         lacks=(
             "a view of its own: files that every user may read can be read",
-            "/tmp and the like can be written (and are swept after it)",
+            "/tmp and the like can be written (and are swept after it)",  # noqa: S108
             "namespaces: the names of other processes can be seen",
             "a kernel of its own",
         ),
