@@ -2,8 +2,9 @@
 
     python benchmarks/fuzz_source.py [--inputs 50000] [--seed 1] [FOLDER ...]
 
-The folders (by default `samples/`) hold the transcripts that are mutated. Exits with 1 and keeps
-the input in the current folder where anything raises, a line map is wrong, or an input takes over two seconds.
+The folders (by default `samples/`) hold the transcripts that are mutated. Where anything raises, a
+line map is wrong, or an input takes over two seconds, the input is kept in the current folder and
+the exit code is 1.
 """
 
 from __future__ import annotations

@@ -258,7 +258,8 @@ class Evaluator:
             value = self.value(node.args[0], scope)
             return self._as_text(value, node) if name == "str" else value
         if isinstance(node.func, ast.Name):
-            return self._returned(node, node.func.id, scope)
+            value = self._returned(node, node.func.id, scope)
+            return self._passed_through(node, scope) if value is UNKNOWN else value
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func, scope)
         return UNKNOWN
@@ -272,6 +273,12 @@ class Evaluator:
         if len(returns) != 1:
             return UNKNOWN
         return self.value(returns[0].value, call_scope(function, call, scope, self.module))
+
+    def _passed_through(self, call: ast.Call, scope: Scope) -> Value:
+        """Take a call that can't be followed to give back the one source text that it is given."""
+        values = [self.value(argument, scope) for argument in call.args]
+        texts = [value for value in values if isinstance(value, Text) and "\n" in value.value]
+        return texts[0].unresolved() if len(texts) == 1 else UNKNOWN
 
     def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Value:
         owner = self.value(function.value, scope)

@@ -102,6 +102,10 @@ UNKNOWN = {
     "percent": 'src = "int v[%d];" % n()\nload_inline("e", "", src)',
     "format call": 'src = "{n}".format(n=n())\nload_inline("e", "", src)',
     "replace unknown": 'src = "int NN;".replace("NN", n())\nload_inline("e", "", src)',
+    "a function of the text": (
+        "def clean(s):\n    if s:\n        return s\n    return s.x()\n"
+        'load_inline("e", "", clean("A\\n"))'
+    ),
     "condition": 'src = "A" if n() else "B"\nload_inline("e", "", src)',
     "rebound in a branch": 'src = "A"\nif n():\n    src = "B"\nload_inline("e", "", src)',
 }
