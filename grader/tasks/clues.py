@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from grader.records import Extraction, Sample
 from grader.source import FunctionNode, Source, parse
@@ -18,6 +19,10 @@ _WORD = re.compile(r"[a-z0-9]+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
 _CPP_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NUMBERED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d{1,9})\b(?!\s*[.*])")
+_LAUNCH = re.compile(
+    r"block|thread|tile|warp|grid|shared|smem|stride|vec|unroll|chunk", re.IGNORECASE
+)
+"""Names of how a kernel is launched, not of what it works on."""
 _DOCSTRING_LIMIT = 20_000
 
 
@@ -50,7 +55,7 @@ class Clues:
     calls: frozenset[str]
     """torch functions that ModelNew calls, e.g. `relu`."""
     sizes: frozenset[int]
-    """Numbers of 32 and more that are given to names, e.g. `dim = 16384`."""
+    """Numbers of 32 and more that name a size of the problem, e.g. `dim = 16384`."""
 
 
 def words_of(text: str) -> str:
@@ -81,7 +86,7 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
         forward=_forward(source.method(ENTRY_CLASS, "forward")),
         modules=frozenset(_called(source, "torch.nn.", ENTRY_CLASS)),
         calls=frozenset(_called(source, "torch.", ENTRY_CLASS)),
-        sizes=frozenset(_sizes(before + "\n" + code)),
+        sizes=frozenset(_sizes(before + "\n" + _python_only(source))),
     )
 
 
@@ -153,9 +158,30 @@ def _called(source: Source, prefix: str, owner: str) -> Iterator[str]:
 
 
 def _sizes(text: str) -> Iterator[int]:
-    for _, number in _NUMBERED.findall(text):
-        if 32 <= int(number) < 2**31:
+    for name, number in _NUMBERED.findall(text):
+        if 32 <= int(number) < 2**31 and not _LAUNCH.search(name):
             yield int(number)
+
+
+@cache
+def _whole(pattern: str) -> tuple[str, re.Pattern[str]]:
+    """Return the letters that a pattern begins with, and the pattern over whole words.
+
+    Compiled once: there are more patterns than `re` keeps by itself.
+    """
+    found = re.match(r"[a-z0-9]*", pattern)
+    start = found.group() if found else ""
+    if pattern[len(start) : len(start) + 1] in {"?", "*", "{"}:
+        start = start[:-1]
+    if "|" in re.sub(r"\(.*?\)", "", pattern):
+        start = ""
+    return start, re.compile(rf"\b(?:{pattern})\b")
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of formulas or code, compiled once."""
+    return re.compile(pattern)
 
 
 def share(patterns: Sequence[str], text: str) -> float:
@@ -166,7 +192,10 @@ def share(patterns: Sequence[str], text: str) -> float:
     """
     best = 0.0
     for pattern in patterns:
-        found = [match.group() for match in re.finditer(rf"\b(?:{pattern})\b", text)]
+        start, whole = _whole(pattern)
+        if start not in text:
+            continue
+        found = [match.group() for match in whole.finditer(text)]
         if found:
             longest = max(match.count(" ") for match in found)
             best = max(best, (1 - 0.5 ** len(found)) * (1 + 0.25 * min(longest, 2)))

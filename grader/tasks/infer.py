@@ -6,14 +6,13 @@ that of "none of these" become a probability (softmax), so that two likely tasks
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp
 
 from grader.records import Extraction, Sample
-from grader.tasks.clues import Clues, gather, share
+from grader.tasks.clues import Clues, compiled, gather, share
 from grader.tasks.entry import Entry
 from grader.tasks.registry import entries
 
@@ -127,8 +126,8 @@ def _inner(entry: Entry, clues: Clues) -> float:
     """Return what the CUDA code itself says; a wrong program may say something wrong."""
     if not clues.body:
         return 0.0
-    found = any(re.search(pattern, clues.body) for pattern in entry.inside)
-    other = any(re.search(pattern, clues.body) for pattern in entry.outside)
+    found = any(compiled(pattern).search(clues.body) for pattern in entry.inside)
+    other = any(compiled(pattern).search(clues.body) for pattern in entry.outside)
     return (
         1.5 * (found if entry.inside else 0)
         - 1.5 * (not found if entry.inside else 0)
@@ -157,7 +156,7 @@ def _named(entry: Entry, clues: Clues, because: list[str]) -> float:
 
 def _written(entry: Entry, clues: Clues, because: list[str]) -> float:
     for rank, pattern in enumerate(entry.formulas):
-        found = re.search(pattern, clues.formulas)
+        found = compiled(pattern).search(clues.formulas)
         if found:
             because.append(f"`{found.group()[:60]}` stands in it")
             return 4.0 if rank == 0 else 3.0
@@ -183,7 +182,6 @@ def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
     return score
 
 
-@cache
 def _all_default(entry: Entry) -> bool:
     """Whether the reference can be constructed without arguments."""
     return not entry.task.workloads[0].init

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grader.records import Task, TensorSpec, Workload
+from grader.records import JsonValue, Task, TensorSpec, Workload
+from grader.tasks.shapes import size_text
 
 BLOCK = 256
 WARP = 32
@@ -49,7 +50,12 @@ def _rounded(workload: Workload) -> Workload:
         else item
         for item in workload.inputs
     )
-    return workload.model_copy(update={"inputs": inputs, "name": f"{workload.name} rounded up"})
+    name = workload.name.replace(_sizes(workload.inputs), _sizes(inputs), 1)
+    return workload.model_copy(update={"inputs": inputs, "name": name})
+
+
+def _sizes(inputs: tuple[TensorSpec | JsonValue, ...]) -> str:
+    return ",".join(size_text(item.shape) for item in inputs if isinstance(item, TensorSpec))
 
 
 def _up(size: int) -> int:

@@ -122,3 +122,18 @@ def test_sizes_of_the_text_decide_what_is_nominal():
     assert len({w.name for w in fit.workloads}) == len(fit.workloads)
     assert fitted(task, {32768, 65535}) is task
     assert fitted(task, ()) is task
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("dim = 16384", (3, 65536)),
+        ("dim = 65535", (3, 65535)),
+        ("block_size = 256", (3, 65535)),
+        ("", (3, 65535)),
+    ],
+)
+def test_sizes_are_read_from_the_text_but_not_from_launches(text, shape):
+    found = chosen(code=f"{CODE}\n{text}\n")
+    assert found.task.workloads[0].inputs[0].shape == shape
+    assert found.task.workloads[0].name == "x".join(map(str, shape))

@@ -41,6 +41,28 @@ def test_answers_in_many_styles():
     assert tally["right"] >= 0.95 * total
 
 
+THINKING = """Let me think. Like a softmax or a layer norm, one block for each row, a warp reduction for
+the sum, then one for the max. A matmul would tile shared memory; ReLU is one thread an element. The
+mean divides by the number of elements. A cumulative sum would need a scan, a convolution im2col.
+The L2 norm needs a square root, the L1 norm absolute values, argmax keeps indices.
+
+"""
+
+
+def test_thinking_about_other_operations_does_no_harm():
+    some = [made for number, made in enumerate(answers()) if number % 5 == 0]
+    tally = Counter(outcome(Made(THINKING + m.text, m.task, m.style)) for m in some)
+    assert tally["wrong"] == 0
+    assert tally["right"] >= 0.9 * len(some)
+
+
+@pytest.mark.parametrize("arguments", ["", "x", "*shape", "num_features: int = 3, **more"])
+def test_any_signature_is_read(arguments):
+    body = f"    def __init__(self, {arguments}):\n        super().__init__()\n"
+    text = MATMUL.replace("matmul", "rms_norm").format(sizes="int n", doc="") + "\n" + body
+    assert inferred(text).reason
+
+
 def test_compounds_are_nobodys_answer():
     assert [made.style for made in compounds() if outcome(made) == "wrong"] == []
 
