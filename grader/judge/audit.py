@@ -37,8 +37,8 @@ class AuditRow:
 
     @property
     def caught(self) -> bool:
-        """Whether the task tells it from a right program."""
-        return bool(self.fails)
+        """Whether the task tells it from a right program; it may also have no such form at all."""
+        return bool(self.fails) or not self.passes
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,7 @@ def audit(task: Task, form: Form, limits: Limits, seed: int = 0) -> tuple[AuditR
 
 
 def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
-    """Return why verdicts of a task mean little, one sentence for each wrong program that passes.
-
-    A constant multiple is not among them: it is what tells a tolerance, not a task.
-    """
+    """Return why verdicts of a task mean little: one sentence for each program that passes."""
     return tuple(f"{row.program} would pass" for row in rows if row.passes and not row.caught)
 
 
