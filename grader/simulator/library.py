@@ -26,7 +26,13 @@ _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
 _OF_RUNTIME = ("cudart*.cpp", "alloc*.cpp")
 """The CUDA runtime look-alike; the core works without it."""
-_SANITIZER = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1", "-O1")
+_SANITIZER = (
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=undefined",
+    "-fno-omit-frame-pointer",
+    "-g1",
+    "-O1",
+)
 
 
 def sources(*, core: bool = False) -> list[Path]:
@@ -64,7 +70,7 @@ def build(
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        objects = _compile(command, flags, units, Path(scratch), jobs)
+        objects = _compile(command, flags, units, cache_dir / "objects", jobs)
         output = Path(scratch) / NAME
         _run([*command, "-shared", *flags, *map(str, objects), *_LINK, "-o", str(output)])
         output.replace(target)
@@ -74,10 +80,17 @@ def build(
 def _compile(
     command: tuple[str, ...], flags: list[str], units: list[Path], folder: Path, jobs: int | None
 ) -> list[Path]:
+    """Compile the units in parallel; objects are kept, so that a change costs what it touches."""
+    folder.mkdir(parents=True, exist_ok=True)
+
     def one(source: Path) -> Path:
-        target = folder / f"{source.stem}.o"
         extra = ["-frounding-math"] if source.name in _ROUNDING else []
-        _run([*command, *flags, *extra, "-c", str(source), "-o", str(target)])
+        target = folder / f"{source.stem}-{_key(command, [*flags, *extra], [source])}.o"
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                made = Path(scratch) / target.name
+                _run([*command, *flags, *extra, "-c", str(source), "-o", str(made)])
+                made.replace(target)
         return target
 
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
@@ -89,7 +102,10 @@ def _machine_flags(command: tuple[str, ...]) -> list[str]:
     if platform.machine() not in ("x86_64", "AMD64"):
         return []
     probe = subprocess.run(
-        [*command, "-march=native", "-E", "-x", "c++", "-"], input=b"", capture_output=True, check=False
+        [*command, "-march=native", "-E", "-x", "c++", "-"],
+        input=b"",
+        capture_output=True,
+        check=False,
     )
     return ["-march=native"] if probe.returncode == 0 else ["-march=x86-64-v2"]
 
@@ -97,7 +113,9 @@ def _machine_flags(command: tuple[str, ...]) -> list[str]:
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise GraderError(f"the simulator does not compile: {done.stderr[-2000:]}", "check the C++ compiler")
+        raise GraderError(
+            f"the simulator does not compile: {done.stderr[-2000:]}", "check the C++ compiler"
+        )
 
 
 def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:

@@ -95,19 +95,31 @@ u32 scatter_all(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
     return changed;
 }
 
-// Lanes whose store would change memory, before it is carried out: what a race needs to know.
-u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+template <class T> u32 differs(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
     const u32* list = c.code->lists.data() + i.list;
     const bool wide = i.mode & 4;
     u32 changed = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        if (!(lanes >> l & 1)) continue;
-        for (u32 k = 0; k < i.vec; ++k) {
-            u64 v = wide ? c.src<u64>(list[k])[l] : c.src<u32>(list[k])[l];
-            if (std::memcmp(&v, reinterpret_cast<const u8*>(host[l]) + k * i.width, i.width) != 0) changed |= 1u << l;
+    for (u32 k = 0; k < i.vec; ++k) {
+        const u64* s8 = wide ? c.src<u64>(list[k]) : nullptr;
+        const u32* s4 = wide ? nullptr : c.src<u32>(list[k]);
+        for (u32 rest = lanes; rest; rest &= rest - 1) {
+            const u32 l = u32(std::countr_zero(rest));
+            T old, v = wide ? T(s8[l]) : T(s4[l]);
+            std::memcpy(&old, reinterpret_cast<const u8*>(host[l]) + k * sizeof(T), sizeof old);
+            changed |= u32(old != v) << l;
         }
     }
     return changed;
+}
+
+// Lanes whose store would change memory, before it is carried out: what a race needs to know.
+u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+    switch (i.width) {
+        case 1: return differs<u8>(c, i, host, lanes);
+        case 2: return differs<u16>(c, i, host, lanes);
+        case 4: return differs<u32>(c, i, host, lanes);
+        default: return differs<u64>(c, i, host, lanes);
+    }
 }
 
 bool ascending(const Addresses& a, u32 bytes, u32 lanes) {

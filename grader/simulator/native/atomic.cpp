@@ -120,6 +120,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
         good = check_local(c, i, a, i.width);
     } else {
         // What an atomic finds unwritten is told before the atomic counts as its writer.
+        c.whole = nullptr;
         if (c.uninit) {
             bad = unwritten_global(c, a, i.width, c.mask);
         }

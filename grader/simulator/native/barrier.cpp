@@ -37,6 +37,7 @@ bool Runner::complete_barriers() {
 }
 
 void Runner::report_meeting(u32 id, bool everyone) {
+    if (!block_.barriers[id].mixed && !block_.exited) return;
     u32 first = none, first_thread = 0;
     for (const Warp& w : block_.warps)
         for (u32 rest = w.barrier_waiting; rest; rest &= rest - 1) {
@@ -113,6 +114,7 @@ void Runner::release(u32 id, bool everyone) {
         }
         if (!lanes) continue;
         w.barrier_waiting &= ~lanes;
+        w.together = false;
         w.running |= lanes;
         w.released |= lanes;
         const u16 mode = code_.insns[insn].mode;

@@ -146,6 +146,7 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
         if (holds(r)) last = r;
         else good = check_each(c, i, a, bytes, how, good);
     }
+    c.whole = good == c.mask && holds(last) ? last : nullptr;
     if (how != Access::load && good) {
         if (good == c.mask && holds(last) && !last->init && !last->read_only && last->kind != RegionKind::constant)
             last->written.store(last->written.load(std::memory_order_relaxed) + bytes * u32(std::popcount(good)), std::memory_order_relaxed);
@@ -156,20 +157,16 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
 }
 
 u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
-    const Region* r = nullptr;
+    if (c.whole && !c.whole->init) return 0;
+    const Region* r = c.whole;
     u32 bad = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        if (!(lanes >> l & 1)) continue;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
         if (!r || a.at[l] < r->base || a.at[l] >= r->end) {
             r = c.launch->regions.find(a.at[l]);
             if (!r) continue;
         }
-        if (!r->init) {
-            // The usual case: one region, initialised, for the whole warp.
-            const u64 high = *std::max_element(a.at, a.at + warp_lanes), low = *std::min_element(a.at, a.at + warp_lanes);
-            if (low >= r->base && high < r->end) return bad;
-            continue;
-        }
+        if (!r->init) continue;
         if (!all_set(r->init + (a.at[l] - r->base), bytes)) bad |= 1u << l;
     }
     return bad;
@@ -178,8 +175,10 @@ u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
 u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
     const u8* init = c.block->shared_init.data();
     u32 bad = 0;
-    for (u32 l = 0; l < warp_lanes; ++l)
-        if (lanes >> l & 1 && !all_set(init + a.at[l], bytes)) bad |= 1u << l;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
+        if (!all_set(init + a.at[l], bytes)) bad |= 1u << l;
+    }
     return bad;
 }
 

@@ -160,6 +160,9 @@ struct Warp {
     u32 warp_waiting = 0, barrier_waiting = 0;
     u32 steps_alone = 0;   // blocks run while other lanes could have run as well
     bool highest_turn = false;
+    bool together = false; // all running lanes are at pc_together
+    u32 pc_together = 0;
+    u32 tid[3][warp_lanes];
     bool poisoned = false;
     alignas(64) u32 pc[warp_lanes];
     u32 wait_mask[warp_lanes];
@@ -184,6 +187,8 @@ struct Cell { u64 write, atomic, read, other_read; };
 
 struct Barrier {
     u32 waiting = 0, arrived = 0;  // arrived: without waiting (bar.arrive)
+    u32 first_insn = none;
+    bool mixed = false;            // threads wait at different instructions
     u32 expected = 0;   // 0: all threads of the block
     bool in_use = false;
     u32 count = 0, all = 1, any = 0;  // of a barrier that reduces a predicate
@@ -327,6 +332,7 @@ struct Ctx {
     Worker* worker = nullptr;
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
+    const Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 
     template <class T> const T* src(u32 op) const {

@@ -87,6 +87,7 @@ template <class F> void each(Ctx& c, const Insn& i, const Addresses& a, u32 byte
 }  // namespace
 
 void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+    if (c.whole && !c.whole->cells.load(std::memory_order_relaxed)) return;
     const Watch w(c, i);
     each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};

@@ -44,6 +44,7 @@ void Runner::prepare(u64 number) {
     }
     b.full_epoch = ++b.epoch;
     const u32 warps = (b.threads + warp_lanes - 1) / warp_lanes;
+    const bool fresh = b.warps.size() != warps;  // a worker runs blocks of one launch only
     b.warps.resize(warps);
     b.seen.assign(size_t(warps) * warps, 0);
     b.barriers = {};
@@ -57,9 +58,17 @@ void Runner::prepare(u64 number) {
         w.exists = w.live = w.running = lanes == 32 ? ~0u : (1u << lanes) - 1;
         w.warp_waiting = w.barrier_waiting = w.released = 0;
         w.steps_alone = 0;
-        w.highest_turn = w.poisoned = false;
+        w.highest_turn = w.poisoned = w.together = false;
         w.carry = 0;
         w.barrier_result = 0;
+        if (fresh) {
+            for (u32 l = 0; l < warp_lanes; ++l) {
+                const u32 t = k * warp_lanes + l;
+                w.tid[0][l] = t % launch_.block.x;
+                w.tid[1][l] = t / launch_.block.x % launch_.block.y;
+                w.tid[2][l] = t / launch_.block.x / launch_.block.y;
+            }
+        }
         if (w.registers.size() < size_t(code_.slots) * warp_lanes + 16) {
             w.registers.assign(size_t(code_.slots) * warp_lanes + 16, 0);
             w.reg = reinterpret_cast<u32*>((u64(w.registers.data()) + 63) & ~u64(63));
@@ -120,6 +129,10 @@ void Runner::run() {
 
 // The lanes that run next: those with the lowest (or, for fairness, the highest) block.
 u32 Runner::choose(Warp& w, u32& pc) {
+    if (w.together) {
+        pc = w.pc_together;
+        return w.running;
+    }
     u32 best = w.highest_turn ? 0 : none;
     for (u32 l = 0; l < warp_lanes; ++l)
         if (w.running >> l & 1) best = w.highest_turn ? std::max(best, w.pc[l]) : std::min(best, w.pc[l]);
@@ -127,6 +140,10 @@ u32 Runner::choose(Warp& w, u32& pc) {
     for (u32 l = 0; l < warp_lanes; ++l) group |= u32(w.pc[l] == best) << l;
     pc = best;
     group &= w.running;
+    if (group == w.running) {
+        w.together = true;
+        w.pc_together = pc;
+    }
     if (group != w.running && ++w.steps_alone > patience) {
         w.highest_turn = !w.highest_turn;
         w.steps_alone = 0;
@@ -161,10 +178,12 @@ u32 Runner::meet(Warp& w, u32 pc, u32) {
         group &= rest;
         rest &= ~group;
         if (!(mask & w.live & ~group)) {
+            w.together &= group == w.running;
             w.warp_waiting &= ~group;
             w.running |= group;
             return group;
         }
+        w.together = false;
         w.running &= ~group;
         w.warp_waiting |= group;
         for (u32 l = 0; l < warp_lanes; ++l)
@@ -177,6 +196,7 @@ u32 Runner::meet(Warp& w, u32 pc, u32) {
 u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
     if (u32 through = group & w.released) {
         w.released &= ~through;
+        w.together &= through == w.running;
         return through;
     }
     const Insn& insn = code_.insns[code_.blocks[pc].sync];
@@ -190,6 +210,8 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
         w.barrier[l] = u16(ids[l] & 15);
         w.wait_insn[l] = insn.id;
         ++x.waiting;
+        x.mixed |= x.first_insn != none && x.first_insn != insn.id;
+        x.first_insn = insn.id;
         x.in_use = true;
         if (counts) x.expected = counts[l];
         if (insn.c != none) {
@@ -198,6 +220,7 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
             x.any |= truth >> l & 1;
         }
     }
+    w.together = false;
     w.running &= ~group;
     w.barrier_waiting |= group;
     return 0;
@@ -229,6 +252,8 @@ void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
 }
 
 void Runner::go(Warp& w, u32 lanes, u32 pc) {
+    w.together = lanes == w.running;
+    w.pc_together = pc;
     for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
 }
 
@@ -250,17 +275,19 @@ void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
         case End::fall: go(w, group, b.next); return;
         case End::jump: go(w, group, b.target); return;
         case End::branch:
-            go(w, taken, b.target);
-            go(w, group & ~taken, b.next);
+            if (taken) go(w, taken, b.target);
+            if (taken != group) go(w, group & ~taken, b.next);
             return;
         case End::leave:
         case End::ret:
-            go(w, group & ~taken, b.next);
+            if (taken != group) go(w, group & ~taken, b.next);
             if (!taken) return;
+            w.together = false;
             if (b.end == End::leave) leave(w, taken);
             else ret(w, taken);
             return;
         case End::table: {
+            w.together = false;
             const Insn& t = code_.insns[b.terminator];
             const u32* index = c_.src<u32>(t.a);
             const u32 n = code_.tables[b.target];
@@ -271,12 +298,13 @@ void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
             }
             return;
         }
-        case End::call: return call(w, b, group);
+        case End::call: w.together = false; return call(w, b, group);
         default: return leave(w, group);
     }
 }
 
 void Runner::leave(Warp& w, u32 lanes) {
+    w.together = false;
     w.live &= ~lanes;
     w.running &= ~lanes;
     block_.exited += u32(std::popcount(lanes));

@@ -27,6 +27,16 @@ void report_mask(Ctx& c, const Insn& i) {
     }
 }
 
+void put_all(const Ctx& c, u32 d, bool wide, const u64* v) {
+    if (wide) {
+        u64* to = c.dst<u64>(d);
+        for (u32 l = 0; l < warp_lanes; ++l) to[l] = c.m[l] ? v[l] : to[l];
+    } else {
+        u32* to = c.dst<u32>(d);
+        for (u32 l = 0; l < warp_lanes; ++l) to[l] = c.m[l] ? u32(v[l]) : to[l];
+    }
+}
+
 u64 nanoseconds() {
     return u64(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
 }
@@ -178,11 +188,8 @@ void run_special(Ctx& c, const Insn& i) {
     u64 v[warp_lanes];
     auto fill = [&](u64 value) { for (u64& x : v) x = value; };
     auto each = [&](auto f) { for (u32 l = 0; l < warp_lanes; ++l) v[l] = f(l); };
-    const u32 first = c.warp->index * warp_lanes;
     switch (i.mode) {
-        case tid_x: each([&](u32 l) { return (first + l) % n.x; }); break;
-        case tid_y: each([&](u32 l) { return (first + l) / n.x % n.y; }); break;
-        case tid_z: each([&](u32 l) { return (first + l) / n.x / n.y; }); break;
+        case tid_x: case tid_y: case tid_z: each([&](u32 l) { return c.warp->tid[i.mode - tid_x][l]; }); break;
         case ntid_x: fill(n.x); break;
         case ntid_y: fill(n.y); break;
         case ntid_z: fill(n.z); break;
@@ -213,10 +220,7 @@ void run_special(Ctx& c, const Insn& i) {
         case one_: fill(1); break;
         default: fill(0); break;
     }
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        if (!(c.mask >> l & 1)) continue;
-        if (i.width == 8) c.dst<u64>(i.d)[l] = v[l]; else c.dst<u32>(i.d)[l] = u32(v[l]);
-    }
+    put_all(c, i.d, i.width == 8, v);
 }
 
 void run_local_address(Ctx& c, const Insn& i) {
@@ -235,10 +239,9 @@ void run_parameter(Ctx& c, const Insn& i) {
         if (at + i.width <= bytes.size()) std::memcpy(&v, bytes.data() + at, i.width);
         if (i.mode & 2 && i.width < 8) v = u64(i64(v << (64 - i.width * 8)) >> (64 - i.width * 8));
         if (i.mode & 8) v &= 0xffff;
-        for (u32 l = 0; l < warp_lanes; ++l) {
-            if (!(c.mask >> l & 1)) continue;
-            if (i.mode & 4) c.dst<u64>(list[k])[l] = v; else c.dst<u32>(list[k])[l] = u32(v);
-        }
+        u64 all[warp_lanes];
+        for (u64& x : all) x = v;
+        put_all(c, list[k], i.mode & 4, all);
         if (c.warp->poisoned) c.set_poison(list[k], 0, 0);
     }
 }

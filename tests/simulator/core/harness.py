@@ -60,6 +60,7 @@ class Simulator:
     """The native library through ctypes."""
 
     def __init__(self, library: Path) -> None:
+        self.path = library
         self._lib = lib = ctypes.CDLL(str(library))
         lib.kgsim_load.restype = ctypes.c_void_p
         lib.kgsim_load.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -67,7 +68,9 @@ class Simulator:
         for name in ("error", "report", "output", "status_name", "kernels"):
             getattr(lib, f"kgsim_{name}").restype = ctypes.c_char_p
         lib.kgsim_kernels.argtypes = [ctypes.c_void_p]
-        lib.kgsim_add_region.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p] + [ctypes.c_int] * 3
+        lib.kgsim_add_region.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p] + [
+            ctypes.c_int
+        ] * 3
         lib.kgsim_free_region.argtypes = [ctypes.c_uint64]
         lib.kgsim_unwritten.argtypes = [ctypes.c_uint64]
         lib.kgsim_unwritten.restype = ctypes.c_uint64
@@ -75,7 +78,12 @@ class Simulator:
             ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
             ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p,
         ]  # fmt: skip
-        lib.kgsim_kernel_params.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]
+        lib.kgsim_kernel_params.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_void_p,
+            ctypes.c_int,
+        ]
         lib.kgsim_variable.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         lib.kgsim_variable.restype = ctypes.c_uint64
 
@@ -109,11 +117,18 @@ class Module:
         return exact[0]
 
     @contextmanager
-    def regions(self, args: Sequence[Any], inputs: Sequence[int], empty: Sequence[int]) -> Iterator[None]:
+    def regions(
+        self, args: Sequence[Any], inputs: Sequence[int], empty: Sequence[int]
+    ) -> Iterator[None]:
         arrays = [a for a in args if isinstance(a, np.ndarray)]
         for index, array in enumerate(arrays):
             self._lib.kgsim_add_region(
-                array.ctypes.data, array.nbytes, f"arg{index}".encode(), 0, int(index in inputs), int(index in empty)
+                array.ctypes.data,
+                array.nbytes,
+                f"arg{index}".encode(),
+                0,
+                int(index in inputs),
+                int(index in empty),
             )
         try:
             yield
@@ -138,7 +153,15 @@ class Module:
         self._lib.kgsim_reset_report()
         with self.regions(args, inputs, empty):
             status = self._lib.kgsim_launch(
-                self._handle, name.encode(), _dim(grid), _dim(block), shared, pointers, options, seconds, out
+                self._handle,
+                name.encode(),
+                _dim(grid),
+                _dim(block),
+                shared,
+                pointers,
+                options,
+                seconds,
+                out,
             )
             reason = self._lib.kgsim_error().decode()
             report = json.loads(self._lib.kgsim_report())

@@ -55,7 +55,10 @@ WRONG = [name for name, case in CASES.items() if case.file.name.startswith("wron
 
 @pytest.fixture(scope="module")
 def modules(simulator: Simulator) -> dict[Path, Module]:
-    return {file: simulator.load_ptx(compile_ptx(file), file.name) for file in sorted(FOLDER.glob("*.cu"))}
+    return {
+        file: simulator.load_ptx(compile_ptx(file), file.name)
+        for file in sorted(FOLDER.glob("*.cu"))
+    }
 
 
 def make(argument: str, rng: np.random.Generator) -> Any:
@@ -85,7 +88,11 @@ def aligned(count: int, dtype: np.dtype[Any]) -> np.ndarray:
 def run(case: Case, module: Module, **options: Any) -> tuple[Any, list[np.ndarray]]:
     rng = np.random.default_rng(7)
     arguments = [make(argument, rng) for argument in case.arguments]
-    kinds = [argument.split(":")[0] for argument in case.arguments if argument.split(":")[0] in ("in", "out", "zero")]
+    kinds = [
+        argument.split(":")[0]
+        for argument in case.arguments
+        if argument.split(":")[0] in ("in", "out", "zero")
+    ]
     pick = lambda wanted: [index for index, kind in enumerate(kinds) if kind == wanted]  # noqa: E731
     extent = lambda key: tuple(int(part) for part in case.options[key].split(","))  # noqa: E731
     outcome = module.launch(

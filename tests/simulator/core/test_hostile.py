@@ -1,0 +1,123 @@
+"""Whatever it is fed, the simulator refuses or runs: it never crashes the process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.simulator.ptx import DecodeError, decode, encode
+
+from .harness import Simulator, compile_ptx, nvcc
+from .test_kernels import FOLDER
+
+CHILD = """
+import random, sys, faulthandler
+faulthandler.enable()
+from pathlib import Path
+import numpy as np
+sys.path[:0] = {path!r}
+from simulator.core.harness import Simulator
+from simulator.core.test_hostile import storm
+storm(Simulator(Path({library!r})), {seed}, {rounds}, Path({ptx!r}).read_text())
+"""
+
+
+def mutated(blob: bytes, rng: random.Random) -> bytes:
+    data = bytearray(blob)
+    for _ in range(rng.choice((1, 1, 2, 5, 30))):
+        at = rng.randrange(16, len(data) - 4) & ~3
+        how = rng.randrange(4)
+        if how == 0:
+            data[at : at + 4] = rng.getrandbits(32).to_bytes(4, "little")
+        elif how == 1:
+            data[at] ^= 1 << rng.randrange(8)
+        elif how == 2:
+            other = rng.randrange(16, len(data) - 4) & ~3
+            data[at : at + 4] = data[other : other + 4]
+        else:
+            data[at : at + 4] = rng.choice((0, 1, 2, 0xFFFFFFFF, 0x7FFFFFFF)).to_bytes(4, "little")
+    return bytes(data)
+
+
+def mutated_text(ptx: str, rng: random.Random) -> str:
+    lines = ptx.split("\n")
+    for _ in range(rng.choice((1, 3, 10))):
+        at = rng.randrange(len(lines))
+        how = rng.randrange(4)
+        if how == 0:
+            del lines[at]
+        elif how == 1:
+            lines[at] = lines[rng.randrange(len(lines))]
+        elif how == 2:
+            words = lines[at].split(" ")
+            words[rng.randrange(len(words))] = rng.choice(("%r1", "%rd2", "%f3", "%p1", "0", "-1", "[%rd1+4]", "{%r1,%r2}", "99999999999", "", ";", "}", "{"))
+            lines[at] = " ".join(words)
+        else:
+            lines.insert(at, lines[rng.randrange(len(lines))])
+    return "\n".join(lines)
+
+
+def storm(simulator: Simulator, seed: int, rounds: int, ptx: str) -> None:
+    """Feed wrong blobs and wrong texts; run whatever loads."""
+    rng = random.Random(seed)
+    blob = encode(decode(ptx))
+    for turn in range(rounds):
+        try:
+            fed = mutated(blob, rng) if turn % 2 else encode(decode(mutated_text(ptx, rng)))
+            module = simulator.load(fed)
+        except (ValueError, DecodeError):
+            continue
+        for name in rng.sample(module.kernels(), min(3, len(module.kernels()))):
+            run_anything(module, name)
+
+
+def run_anything(module: object, name: str) -> None:
+    lib, handle = module._lib, module._handle  # type: ignore[attr-defined]
+    sizes = (ctypes.c_uint32 * 64)()
+    n = lib.kgsim_kernel_params(handle, name.encode(), sizes, 64)
+    buffer = np.zeros(4096, "f4")
+    lib.kgsim_add_region(buffer.ctypes.data, buffer.nbytes, b"buffer", 0, 0, 1)
+    keep = [ctypes.create_string_buffer(buffer.ctypes.data.to_bytes(8, "little") + bytes(max(sizes[k], 8)), max(sizes[k], 8) + 8) for k in range(max(n, 0))]
+    pointers = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in keep])
+    grid, block = (ctypes.c_uint32 * 3)(2, 1, 1), (ctypes.c_uint32 * 3)(64, 1, 1)
+    options, out = (ctypes.c_uint64 * 6)(1, 2_000_000, 0, 1, 1, 1), (ctypes.c_uint64 * 4)()
+    lib.kgsim_reset_report()
+    lib.kgsim_launch(handle, name.encode(), grid, block, 512, pointers, options, 5.0, out)
+    lib.kgsim_report()
+    lib.kgsim_free_region(buffer.ctypes.data)
+
+
+@pytest.mark.skipif(nvcc() is None, reason="no nvcc on this machine")
+@pytest.mark.parametrize("source", ["right_basic.cu", "right_warp.cu", "wrong_sync.cu"])
+def test_storm(source: str, simulator: Simulator, tmp_path: Path) -> None:
+    ptx = tmp_path / "k.ptx"
+    ptx.write_text(compile_ptx(FOLDER / source))
+    rounds = int(os.environ.get("KGSIM_STORM", "60"))
+    tests = Path(__file__).parents[2]
+    code = CHILD.format(
+        path=[str(tests.parent), str(tests)], library=str(simulator.path), seed=rounds + len(source), rounds=rounds, ptx=str(ptx)
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(tests.parent)})
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("size", [0, 8, 16, 100])
+def test_short_blobs(size: int, simulator: Simulator) -> None:
+    blob = encode(decode(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }"))
+    with pytest.raises(ValueError, match="not a program"):
+        simulator.load(blob[:size])
+
+
+@pytest.mark.parametrize("text", ["", "}", "{", ".entry", ".visible .entry k( { ret; }", ".global .b8 x[99999999999999];", "\x00" * 50])
+def test_text_that_is_no_module(text: str, simulator: Simulator) -> None:
+    try:
+        simulator.load_ptx(text)
+    except (DecodeError, ValueError):
+        pass
