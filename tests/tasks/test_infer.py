@@ -43,7 +43,7 @@ def test_answers_in_many_styles():
 
 THINKING = """Let me think. Like a softmax or a layer norm, one block for each row, a warp reduction
 for the sum, then one for the max. A matmul would tile shared memory; ReLU is one thread an element.
-The mean divides by the number of elements. A cumulative sum would need a scan, a convolution im2col.
+The mean divides by the number of elements. A cumulative sum would need a scan, a conv im2col.
 The L2 norm needs a square root, the L1 norm absolute values, argmax keeps indices.
 
 """
