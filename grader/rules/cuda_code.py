@@ -51,11 +51,26 @@ class CudaCode:
             yield from self.by_kind.get(kind, ())
 
     @cached_property
+    def _off(self) -> tuple[tuple[int, int], ...]:
+        """The stretches that `#if 0` switches off."""
+        found = []
+        for node in self.of("preproc_if"):
+            if text(node.child_by_field_name("condition")) in {"0", "false"}:
+                alternative = node.child_by_field_name("alternative")
+                end = alternative.start_byte if alternative is not None else node.end_byte
+                found.append((node.start_byte, end))
+        return tuple(found)
+
+    def is_off(self, node: Node) -> bool:
+        """Whether a node is switched off by `#if 0`."""
+        return any(start <= node.start_byte < end for start, end in self._off)
+
+    @cached_property
     def names(self) -> Mapping[str, tuple[Node, ...]]:
         """Every identifier of whatever role, with the nodes where it stands."""
         found: dict[str, list[Node]] = {}
         for node in self.of(*NAMES):
-            if not is_off(node):
+            if not self.is_off(node):
                 found.setdefault(text(node), []).append(node)
         return {
             name: tuple(sorted(nodes, key=lambda node: node.start_byte))
@@ -73,7 +88,7 @@ class CudaCode:
             read_call(node)
             for node in self.of("call_expression")
             if not any(child.type == "kernel_call_syntax" for child in node.children)
-            and not is_off(node)
+            and not self.is_off(node)
         )
 
     def function(self, node: Node) -> Function | None:
@@ -130,18 +145,6 @@ def around(node: Node) -> Iterator[Node]:
     while here is not None:
         yield here
         here = here.parent
-
-
-def is_off(node: Node) -> bool:
-    """Whether a node is switched off by `#if 0`."""
-    for outer in around(node):
-        if outer.type == "preproc_if" and text(outer.child_by_field_name("condition")) in {
-            "0",
-            "false",
-        }:
-            alternative = outer.child_by_field_name("alternative")
-            return alternative is None or node.start_byte < alternative.start_byte
-    return False
 
 
 def read_call(node: Node) -> Call:

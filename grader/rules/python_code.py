@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.source.scopes import dotted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -163,7 +165,7 @@ class PythonCode:
                 value = bool(node.value.value)
             for target in targets:
                 if isinstance(target, ast.Name | ast.Attribute):
-                    values.setdefault(ast.unparse(target), set()).add(value)
+                    values.setdefault(dotted(target), set()).add(value)
         stored = [node.id for node in self.of(ast.Name) if isinstance(node.ctx, ast.Store)]
         parameters = {node.arg for node in self.of(ast.arg)}
         return {
@@ -171,6 +173,7 @@ class PythonCode:
             for name, bound in values.items()
             if len(bound) == 1
             and isinstance(next(iter(bound)), bool)
+            and name
             and name not in parameters
             and ("." in name or stored.count(name) == 1)
         }
@@ -196,7 +199,7 @@ class PythonCode:
             case ast.Constant(value=value):
                 return bool(value)
             case ast.Name() | ast.Attribute():
-                return self.switches.get(ast.unparse(test))
+                return self.switches.get(dotted(test))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 inner = self._decided(operand)
                 return None if inner is None else not inner
@@ -216,7 +219,10 @@ class PythonCode:
 
     def text(self, node: ast.AST) -> str:
         """Return a node as code, on one line, at most 80 characters."""
-        line = " ".join(ast.unparse(node).split())
+        try:
+            line = " ".join(ast.unparse(node).split())
+        except RecursionError:
+            line = "this expression"
         return line if len(line) <= 80 else f"{line[:77]}..."
 
 
@@ -261,14 +267,16 @@ def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
 
 def constant_text(node: ast.AST) -> str | None:
     """Return the string that an expression of literals and `+` is, or None."""
-    match node:
-        case ast.Constant(value=str() as text):
-            return text
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            first, second = constant_text(left), constant_text(right)
-            return None if first is None or second is None else first + second
-        case ast.JoinedStr(values=values):
-            parts = [constant_text(value) for value in values]
-            return None if None in parts else "".join(part for part in parts if part)
-        case _:
-            return None
+    parts: list[str] = []
+    todo = [node]
+    while todo:
+        match todo.pop():
+            case ast.Constant(value=str() as text):
+                parts.append(text)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                todo += [right, left]
+            case ast.JoinedStr(values=values):
+                todo += reversed(values)
+            case _:
+                return None
+    return "".join(parts)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from grader.records import Place, Task, TensorSpec
 from grader.rules.rule import Context
 from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Sizes, Walk, flow
+from grader.source.flow.values import type_letter
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -92,7 +94,7 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
     """Return the sizes of a host function's arguments."""
     base = BASES[name]
     inputs = task_inputs(task, {"main": "nominal", "full": "full"}.get(name, ""))
-    bound = bindings(source, function)
+    bound = bindings(source, function, _attributes(source, task))
     tensors: list[tuple[int, ...] | None] = []
     numbers: dict[str, int] = {}
     shapes = {k: item.shape for k, item in enumerate(inputs) if isinstance(item, TensorSpec)}
@@ -105,9 +107,18 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
             number = _number(binding, shapes, ranks, base)
             if number is not None:
                 numbers[parameter.name] = number
+    integers = [p for p in function.parameters if type_letter(p.type) in "iul" and not p.pointer]
+    complete = bool(shapes) and all(p.name in numbers for p in integers)
     label = f"{base.name} {function.name}" + (f" {sorted(shapes.items())}" if shapes else "")
     return Sizes(
-        label, tuple(tensors), numbers, base.by_rank, base.number, bool(shapes), function.name
+        label,
+        tuple(tensors),
+        numbers,
+        base.by_rank,
+        base.number,
+        bool(shapes),
+        function.name,
+        complete,
     )
 
 
@@ -132,7 +143,28 @@ class Binding:
     number: int = 0
 
 
-def bindings(source: Source, function: Function) -> Mapping[str, Binding]:
+def _attributes(source: Source, task: Task | None) -> dict[str, int]:
+    """Return the integers that ModelNew keeps of the task's constructor arguments."""
+    given = next((w.init for w in task.workloads if w.role == "nominal"), ()) if task else ()
+    constructor = source.method("ModelNew", "__init__")
+    if constructor is None:
+        return {}
+    names = [a.arg for a in constructor.args.args[1:]]
+    values = {n: v for n, v in zip(names, given, strict=False) if isinstance(v, int)}
+    found: dict[str, int] = {}
+    for node in ast.walk(constructor):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
+                value=ast.Name(id=name),
+            ) if name in values:
+                found[attr] = int(values[name])
+    return found
+
+
+def bindings(
+    source: Source, function: Function, attributes: Mapping[str, int] = MappingProxyType({})
+) -> Mapping[str, Binding]:
     """Return what Python passes to a host function's parameters, as far as it can be told."""
     for call in source.walk(ast.Call):
         target = call.func
@@ -142,7 +174,7 @@ def bindings(source: Source, function: Function) -> Mapping[str, Binding]:
         forward = _around(source, call)
         if forward is None:
             continue
-        scope = _Scope(forward)
+        scope = _Scope(forward, attributes)
         found = {
             parameter.name: binding
             for parameter, argument in zip(function.parameters, call.args, strict=False)
@@ -165,7 +197,8 @@ def _around(source: Source, call: ast.Call) -> ast.FunctionDef | None:
 class _Scope:
     """The parameters and plain assignments of one Python function."""
 
-    def __init__(self, function: ast.FunctionDef) -> None:
+    def __init__(self, function: ast.FunctionDef, attributes: Mapping[str, int]) -> None:
+        self.attributes = attributes
         names = [a.arg for a in function.args.args if a.arg not in {"self", "ctx"}]
         self.known = {name: Binding("tensor", index) for index, name in enumerate(names)}
         for node in ast.walk(function):
@@ -204,6 +237,8 @@ class _Scope:
                 return Binding("number", number=number)
             case ast.Name(id=name):
                 return self.known.get(name)
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in self.attributes:
+                return Binding("number", number=self.attributes[attr])
             case ast.Call(func=ast.Attribute(attr="numel", value=base)):
                 of = self.resolve(base)
                 return Binding("numel", of.index) if of is not None else None

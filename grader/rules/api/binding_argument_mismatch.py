@@ -11,6 +11,7 @@ from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +60,13 @@ def _own_bindings(extension: Extension) -> bool:
 
 
 def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
-    spelled = ast.unparse(node)
+    spelled = dotted(node)
     if spelled in owners:
         return True
     return any(
-        ast.unparse(assign.value) in owners
+        dotted(assign.value) in owners
         for assign in code.of(ast.Assign)
-        if any(ast.unparse(target) == spelled for target in assign.targets)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
     )
 
 
@@ -142,21 +143,22 @@ def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str
             return "a number"
     if isinstance(argument, ast.Tuple | ast.List) and number:
         return "a tuple"
+    owner = argument.value if isinstance(argument, ast.Attribute) else None
     setting = isinstance(argument, ast.Attribute) and argument.attr in TUPLES
-    if number and setting and _layer(code, argument.value):
+    if number and setting and owner is not None and _layer(code, owner):
         return "a tuple (torch's layers keep it for each dimension)"
     return ""
 
 
 def _layer(code: PythonCode, node: ast.AST) -> bool:
     """Whether an attribute of self holds one of torch's layers whose settings are tuples."""
-    spelled = ast.unparse(node)
+    spelled = dotted(node)
     return any(
         isinstance(assign.value, ast.Call)
         and code.canonical(assign.value.func).startswith("torch.nn.")
         and re.search(r"Conv|LayerNorm", code.canonical(assign.value.func))
         for assign in code.of(ast.Assign)
-        if any(ast.unparse(target) == spelled for target in assign.targets)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
     )
 
 

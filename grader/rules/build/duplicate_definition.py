@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
 from grader.rules.build.signatures import known, signature
-from grader.rules.cuda_code import around, cuda_code, is_off
+from grader.rules.cuda_code import around, cuda_code
 from grader.rules.mending import (
     add_declarations,
     delete_keyword,
@@ -152,7 +152,6 @@ def _counts(function: Function) -> bool:
         not function.template_parameters
         and not LOCAL & set(function.qualifiers)
         and known(function)
-        and not is_off(function.node)
         and not any(
             outer.type in {"class_specifier", "struct_specifier", "ERROR"}
             or outer.type.startswith("preproc")

@@ -49,27 +49,42 @@ def tainted(function: Function, names: set[str], starts: Starts) -> set[str]:
             return known
 
 
-def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:  # noqa: PLR0911
-    """Whether the value of an expression may come from one of the names, or from a start."""
-    if node is None:
-        return False
-    if starts(node):
-        return True
+def depends(node: ast.AST | None, names: set[str], starts: Starts) -> bool:
+    """Whether the value of an expression may come from one of the names, or from a start.
+
+    Iterative: generated code may nest deeper than Python's stack.
+    """
+    todo = [node] if node is not None else []
+    while todo:
+        here = todo.pop()
+        if starts(here) or _is_one(here, names):
+            return True
+        if not _form_only(here):
+            todo += ast.iter_child_nodes(here)
+    return False
+
+
+def _is_one(node: ast.AST, names: set[str]) -> bool:
     match node:
         case ast.Name(id=name):
             return name in names
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return f"self.{name}" in names
-        case ast.Attribute(attr=name) if name in FORM_ONLY:
-            return False
-        case ast.Call(func=ast.Attribute(attr=name)) if name in FORM_ONLY | MAKERS:
-            return False
-        case ast.Call(func=ast.Name(id=name)) if name in MAKERS:
-            return False
-        case ast.Lambda():
-            return depends(node.body, names, starts)
         case _:
-            return any(depends(child, names, starts) for child in ast.iter_child_nodes(node))
+            return False
+
+
+def _form_only(node: ast.AST) -> bool:
+    """Whether an expression depends on the form of what is in it, not on its values."""
+    match node:
+        case ast.Attribute(attr=name):
+            return name in FORM_ONLY
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in FORM_ONLY | MAKERS
+        case ast.Call(func=ast.Name(id=name)):
+            return name in MAKERS
+        case _:
+            return False
 
 
 def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:  # noqa: C901, PLR0912

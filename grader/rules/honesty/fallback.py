@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.honesty.extension_use import computes_with_torch, holders, mentions
 from grader.rules.python_code import PythonCode, python_code
+from grader.source import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ def _raises(handler: ast.ExceptHandler) -> bool:
     return (
         isinstance(last, ast.Expr)
         and isinstance(last.value, ast.Call)
-        and ast.unparse(last.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
+        and dotted(last.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.rules.honesty.extension_use import holders, mentions
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ def _reference_results(
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
             called = node.value.func
             if (_is_super_forward(called) and _reference_base(code) is not None) or (
-                isinstance(called, ast.Attribute | ast.Name) and _spelled(called) in models
+                isinstance(called, ast.Attribute | ast.Name) and dotted(called) in models
             ):
                 yield node
 
@@ -92,7 +93,7 @@ def _reference_results(
 def _reference_attributes(code: PythonCode) -> set[str]:
     """Return the names that hold an instance of the reference."""
     return {
-        _spelled(target)
+        dotted(target)
         for node in code.of(ast.Assign)
         if isinstance(node.value, ast.Call)
         and code.canonical(node.value.func).rsplit(".", 1)[-1] in REFERENCE
@@ -101,16 +102,12 @@ def _reference_attributes(code: PythonCode) -> set[str]:
     }
 
 
-def _spelled(node: ast.AST) -> str:
-    return ast.unparse(node)
-
-
 def _is_super_forward(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Attribute)
         and node.attr == "forward"
         and (
-            (isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "super")
+            (isinstance(node.value, ast.Call) and dotted(node.value.func) == "super")
             or (isinstance(node.value, ast.Name) and node.value.id in REFERENCE)
         )
     )

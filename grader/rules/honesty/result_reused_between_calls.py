@@ -64,12 +64,13 @@ def _kept(
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
     values = tainted(function, inputs, starts)
+    lasting = _lasting(code, function)
     stores = [
         (place, node)
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and depends(node.value, values, starts)
+        if isinstance(node, ast.Assign)
         for target in node.targets
-        if (place := _place(code, function, target))
+        if (place := _place(lasting, target)) and depends(node.value, values, starts)
     ]
     if not stores:
         return
@@ -77,7 +78,7 @@ def _kept(
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         for expression, at in _returned(function, node):
-            kept = _read_purely(code, function, expression, {one for one, _ in stores})
+            kept = _read_purely(lasting, expression, {one for one, _ in stores})
             if kept is None or any(
                 one == kept and _before(code, store, at) for one, store in stores
             ):
@@ -92,43 +93,37 @@ def _kept(
             return
 
 
-def _place(code: PythonCode, function: Function, target: ast.AST) -> str:
+def _place(lasting: set[str], target: ast.AST) -> str:
     """Return where a store goes that outlives the call: `self.cache`, or a global's name."""
     while isinstance(target, ast.Subscript):
         target = target.value
     match target:
-        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in {
-            "self",
-            "cls",
-            "ModelNew",
-        }:
+        case ast.Attribute(value=ast.Name(id=("self" | "cls" | "ModelNew")), attr=name):
             return f"self.{name}"
-        case ast.Name(id=name) if name in _globals(function) or _module_container(
-            code, function, name
-        ):
+        case ast.Name(id=name) if name in lasting:
             return name
         case _:
             return ""
 
 
-def _globals(function: Function) -> set[str]:
-    return {
+def _lasting(code: PythonCode, function: Function) -> set[str]:
+    """Return the names that outlive a function's calls: globals, the module's containers."""
+    declared = {
         name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
     }
-
-
-def _module_container(code: PythonCode, function: Function, name: str) -> bool:
-    """Whether a name is a dict or list of the module that the function does not rebind."""
-    rebound = any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    rebound = {
+        node.id
         for node in ast.walk(function)
-    )
-    return not rebound and any(
-        isinstance(node.value, ast.Dict | ast.List | ast.Call)
-        and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
-        for node in code.of(ast.Assign)
-        if code.function_of(node) is None
-    )
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    containers = {
+        target.id
+        for node in code.tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict | ast.List | ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return declared | (containers - rebound)
 
 
 def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, ast.stmt]]:
@@ -144,9 +139,7 @@ def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, a
         yield value, node
 
 
-def _read_purely(
-    code: PythonCode, function: Function, expression: ast.AST, places: set[str]
-) -> str | None:
+def _read_purely(lasting: set[str], expression: ast.AST, places: set[str]) -> str | None:
     """Return the store that an expression reads, if it is nothing but that."""
     here = expression
     while True:
@@ -159,7 +152,7 @@ def _read_purely(
                 here = inner
             case _:
                 break
-    place = _place(code, function, here)
+    place = _place(lasting, here)
     return place if place in places else None
 
 

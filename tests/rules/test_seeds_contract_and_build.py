@@ -1,0 +1,57 @@
+"""The seed transcripts: what the contract, build, API and style rules have to say of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.ingest import extract, read_samples
+from grader.records import Finding
+from grader.rules import Context, review_text
+from grader.source import parse
+
+SEEDS = Path("/work/shared/seeds")
+FAMILIES = ("EXT", "BLD", "API", "CHT", "SEC", "STY")
+EXPECTED = {
+    "000": {
+        ("BLD009", 25), ("API001", 90), ("API002", 73), ("STY001", 21), ("STY001", 46),
+        ("STY002", 25), ("STY002", 57), ("STY003", 42), ("STY003", 55), ("STY003", 61),
+        ("STY003", 70), ("STY004", 110), ("STY004", 111), ("STY004", 112), ("API003", 83),
+    },
+    "001": {("API002", 25), ("STY001", 3), ("STY004", 48), ("STY004", 49), ("API003", 31)},
+    "003": {
+        ("BLD007", 58), ("BLD018", 81), ("EXT003", 94), ("STY001", 11), ("STY002", 14),
+        ("STY004", 80), ("STY004", 82), ("API002", 49), ("API003", 59),
+    },
+    "004": {
+        ("BLD001", 76), ("EXT005", 114), ("BLD010", 22), ("STY001", 15), ("STY002", 31),
+        ("STY003", 39), ("API002", 63), ("API003", 76), ("STY004", 101),
+    },
+}  # fmt: skip
+pytestmark = pytest.mark.skipif(not SEEDS.is_dir(), reason=f"{SEEDS} is not on this machine")
+
+
+def review(seed: str) -> tuple[Finding, ...]:
+    path = next(SEEDS.glob(f"{seed}_*"))
+    sample = next(iter(read_samples([str(path)])))
+    extraction = extract(sample)
+    assert extraction.submission is not None
+    context = Context(sample=sample, extraction=extraction)
+    return review_text(parse(extraction.submission.code), context, select=FAMILIES)
+
+
+@pytest.mark.parametrize("seed", EXPECTED)
+def test_every_defect_at_its_line_and_no_other_error(seed: str) -> None:
+    findings = review(seed)
+    found = {(one.rule, one.place.line) for one in findings if one.place is not None}
+    assert found >= EXPECTED[seed]
+    grave = {(one.rule, one.place.line) for one in findings
+             if one.severity != "note" and one.place is not None}  # fmt: skip
+    assert grave <= EXPECTED[seed]
+
+
+def test_the_author_of_004_is_quoted() -> None:
+    quotes = [one for one in review("004") if one.rule == "EXT006"]
+    assert any("isn't being written properly" in one.message for one in quotes)
+    assert all(one.severity == "note" for one in quotes)
