@@ -61,6 +61,7 @@ _FOLLOW_UPS = (
     "expected a declaration",
 )
 _CODES = (
+    ("missing-library", r"cannot find -l|unable to find library"),
     ("missing-header", r"No such file or directory|cannot open source file"),
     (
         "undefined-name",
@@ -75,7 +76,6 @@ _CODES = (
     ("shared-memory-overflow", r"uses too much shared data"),
     ("too-many-registers", r"too many (?:registers|resources)"),
     ("undefined-symbol", r"undefined (?:symbol|reference)"),
-    ("missing-library", r"cannot find -l|unable to find library"),
     (
         "redefinition",
         r"redefinition|already (?:been )?defined|has already been declared|multiple definition",

@@ -37,6 +37,8 @@ _LONG_NAMES = {
     "--dependency-output": "-MF",
 }
 _JOINED = ("-I", "-D", "-U", "-L", "-l", "-o", "-B", "-T", "-x")
+_WHOLE = {"-lineinfo", "-lto", "-dlto", "-odir", "-objtemp"}
+"""Names of nvcc's that look like a joined `-l` or `-o`."""
 _REFUSED = {
     "-fplugin": "a compiler plugin",
     "-specs": "a compiler specification file",
@@ -103,6 +105,8 @@ def _split(argument: str, following: str | None) -> tuple[str, str | None, bool]
     if equals and name in _TAKES_VALUE and not name.startswith(_JOINED):
         return name, value, False
     for prefix in _JOINED:
+        if argument in _WHOLE:
+            break
         if argument.startswith(prefix) and not argument.startswith("--"):
             return prefix, argument[len(prefix) :], False
     return argument, None, False
@@ -151,7 +155,7 @@ def refuse(command: Command, allowed: list[str]) -> None:
     """
     for name, value in command.options:
         for refused, what in _REFUSED.items():
-            if name == refused or name.startswith(refused + "=") or name.startswith("-fplugin"):
+            if name == refused or name.startswith((refused + "=", refused + "-")):
                 raise RefusedError(f"refused: {name} {value or ''} would bring in {what}".rstrip())
         if name.startswith("@"):
             raise RefusedError(f"refused: {name} would read flags from a file")

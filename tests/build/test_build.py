@@ -1,0 +1,114 @@
+"""Submissions built for the simulator by the real compilers, in the sandbox."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import BUILT, FAILED, Program
+
+from grader import build as building
+from grader.build.prepare import Prepared, cache_folder, prepare
+from grader.records import Build, JsonValue, Submission
+from grader.sandbox import Limits, strongest
+from grader.simulator import torch_library
+from grader.simulator.gpus import gpu
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="session")
+def prepared() -> Prepared:
+    toolchain = building.discover()
+    if not toolchain.builds:
+        pytest.skip(f"can't build here: {toolchain.missing}")
+    return prepare(toolchain)
+
+
+@pytest.fixture(scope="session")
+def options(prepared: Prepared) -> dict[str, JsonValue]:
+    toolchain = prepared.toolchain
+    assert toolchain.torch is not None
+    assert toolchain.gxx is not None
+    assert prepared.library is not None
+    headers = torch_library.TorchHeaders(
+        toolchain.torch, toolchain.torch_version, toolchain.cuda_includes
+    )
+    library = torch_library.build(
+        cache_folder() / "simulator", toolchain.gxx, headers, prepared.library
+    )
+    return {
+        "library": str(prepared.library),
+        "torch_library": str(library),
+        "gpu": gpu("h100").fields(),
+        "cuda_version": "13.0",
+        "simulator": {},
+    }
+
+
+def _build(program: Program, prepared: Prepared, options: dict[str, JsonValue], folder: Path) -> Build:
+    submission = Submission(sample="test", code=program.code, line_map=(), how="test")
+    return building.build(
+        submission,
+        device="sim",
+        form=strongest(),
+        limits=Limits(wall=600),
+        prepared=prepared,
+        artifact_dir=folder,
+        options=options,
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dispatch_half", "dispatch_all_and_half_index", "accessors", "constant_and_symbol", "large_dynamic_shared",
+     "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags"],
+)  # fmt: skip
+def test_builds(name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path) -> None:
+    made = _build(BUILT[name], prepared, options, tmp_path)
+    assert made.status == "built", made.log[-3000:]
+    assert made.errors == ()
+    assert made.resources
+    assert all(kernel.registers for kernel in made.resources)
+    assert list(building.artifact(tmp_path, made).rglob("*.so"))
+    assert _build(BUILT[name], prepared, options, tmp_path) == made
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["stream_without_header", "type_in_dispatch", "missing_header", "shared_too_large", "function_not_defined",
+     "unknown_arch", "plugin", "bad_host_call"],
+)  # fmt: skip
+def test_fails_with_the_stock_compilers_words(
+    name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
+) -> None:
+    program = FAILED[name]
+    made = _build(program, prepared, options, tmp_path)
+    assert made.status == "failed", made.log[-3000:]
+    assert made.key == ""
+    assert program.error in made.log
+    assert program.error in str(made.errors[0].data["message"]), made.errors
+
+
+def test_a_python_error_is_told_with_its_line(
+    prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
+) -> None:
+    submission = Submission(sample="t", code="import torch\n\nx = undefined_name\n", line_map=(), how="t")
+    made = building.build(
+        submission,
+        device="sim",
+        form=strongest(),
+        limits=Limits(wall=300),
+        prepared=prepared,
+        artifact_dir=tmp_path,
+        options=options,
+    )
+    assert made.status == "failed"
+    assert made.errors[0].kind == "python"
+    assert made.errors[0].code == "NameError"
+    assert made.errors[0].place is not None
+    assert made.errors[0].place.line == 3
