@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if threads is None or case.kernel in seen:
             continue
         if threads > MOST:
-            follows = not case.sizes.real and odd.get(case.kernel) != threads
+            follows = not case.sizes.complete and odd.get(case.kernel) != threads
             if follows and checked(case.walk.launch.host):
                 continue
             seen.add(case.kernel)

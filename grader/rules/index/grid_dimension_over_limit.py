@@ -26,7 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context, "main", "full"):
         grid = case.walk.launch.grid
         over = [k for k in (1, 2) if (grid[k] or 0) > LIMIT]
-        if over and case.sizes.real and case.kernel not in seen:
+        if over and case.sizes.complete and case.kernel not in seen:
             seen.add(case.kernel)
             yield RULE.finding(
                 case.place(_where(case)),

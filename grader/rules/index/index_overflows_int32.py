@@ -22,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the sizes that the task names."""
     seen: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "full"):
-        if not case.sizes.real:
+        if not case.sizes.complete:
             continue
         last = case.flow.last_block(case.walk)
         for walk in (case.walk, last):

@@ -34,52 +34,62 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _rest(case: Case) -> tuple[Access, int, int] | None:
-    """Return a store at the thread's number in the grid that leaves elements out."""
+    """Return the last store to a result, and where it ends, when that is before the result does."""
     grid = case.walk.launch.grid
-    if grid[0] is None or case.walk.stopped or grid[1] != 1 or grid[2] != 1:
+    if case.walk.stopped or (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
-    stores: dict[int, list[Access]] = {}
-    for access in case.walk.accesses:
-        if access.kind == "store" and access.region.tensor is not None:
-            stores.setdefault(id(access.region.tensor), []).append(access)
-    for found in stores.values():
-        first = found[0]
-        tensor = first.region.tensor
+    last = case.flow.last_block(case.walk) or case.walk
+    runs = case.flow.host(case.sizes)
+    returned = {id(tensor) for run in runs for tensor in run.returned}
+    tops: dict[int, tuple[Access, int]] = {}
+    linear = np.arange(case.walk.threads)
+    for access in (*case.walk.accesses, *last.accesses):
+        tensor = access.region.tensor
+        if access.kind == "load" or tensor is None or id(tensor) not in returned:
+            continue
+        if access.offsets is None or not access.sure or access.kind == "atomic" or access.loops:
+            return None
+        if not access.mask.any():
+            continue
+        if int(access.mask.sum()) < 2:
+            return None
+        first = access.offsets - access.offsets[0]
+        if not bool((first == linear * access.scale)[access.mask].all()):
+            return None
+        top = int(access.offsets[access.mask].max(initial=-1)) + access.scale - 1
+        if id(tensor) not in tops or top > tops[id(tensor)][1]:
+            tops[id(tensor)] = (access, top)
+    for access, top in tops.values():
+        tensor = access.region.tensor
         numel = tensor.numel if tensor is not None else None
-        if (
-            len(found) != 1
-            or first.loops
-            or first.offsets is None
-            or numel is None
-            or not first.sure
-        ):
-            continue
-        threads = np.arange(case.walk.threads) * first.scale
-        if not bool((first.offsets[first.mask] == threads[first.mask]).all()):
-            continue
-        covered = grid[0] * case.walk.threads * first.scale
-        shared_by = sum(
+        writers = sum(
             1
             for other in case.flow.walks(case.sizes)
             for r in other.regions
-            if r.tensor is tensor and r.stores
+            if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
         )
-        if covered < numel and shared_by == 1 and tensor is not None and tensor.origin != "zeros":
-            return first, covered, numel
+        fresh = tensor is not None and tensor.origin == "empty" and not tensor.touched
+        if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
+            return access, top + 1, numel
     return None
 
 
 def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
     config = case.walk.launch.call.config
     expr = resolve(case.walk.launch.host, config[0])
+    blocks = case.walk.launch.grid[0] or 0
+    short = blocks * case.walk.threads * access.scale <= covered and not access.loops
+    where = expr.node if not isinstance(expr, Items) else config[0].node
+    why = (
+        f"the grid is rounded down ({blocks} blocks of {case.walk.threads} threads)"
+        if short
+        else "what is left over of the last vector, tile or turn is not handled"
+    )
     return RULE.finding(
-        case.place(expr.node if not isinstance(expr, Items) else config[0].node),
-        f"the grid is rounded down: with {numel} elements it has {case.walk.launch.grid[0]} "
-        f"blocks of {case.walk.threads} "
-        f"threads, and the last {numel - covered} elements of `{access.region.name}` are never "
-        "written",
+        case.place(where if short else access.node),
+        f"{why}: of {numel} elements of `{access.region.name}` the last {numel - covered} are never written",
         severity="error" if case.sizes.real else "warning",
-        fixes=_round_up(case),
+        fixes=_round_up(case) if short else (),
         data={"kernel": case.kernel},
     )
 

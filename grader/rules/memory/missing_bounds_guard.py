@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import checked
+from grader.rules.memory.hosts import checked, origin
 from grader.rules.mending import fix
 from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
@@ -60,7 +60,7 @@ def _overrun(case: Case, last: Walk, access: Access) -> int | None:
     top = int(offsets.max()) + access.scale - 1
     if top < numel and int(offsets.min()) >= 0:
         return None
-    if case.sizes.real:
+    if case.sizes.complete and not (origin(tensor) or tensor).guessed:
         return top if top >= numel else int(offsets.min())
     linear = _linear(last, access)
     return (

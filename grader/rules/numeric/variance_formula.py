@@ -10,6 +10,7 @@ from grader.rules.cuda_code import one_line, text
 from grader.rules.mending import fix
 from grader.rules.numeric.references import NORMS, Reference, reference_of
 from grader.rules.rule import Context, Example, Rule
+from grader.rules.statements import statement
 from grader.source.flow import flow
 from grader.source.flow.tree import Binary, Expr, Name, Number, walk
 
@@ -64,6 +65,8 @@ def _is_less_one(expr: Expr) -> bool:
 
 def _about_variance(part: Binary) -> bool:
     words = text(part.left.node).lower()
+    if "running" in text(statement(part.node)).lower():
+        return False
     return any(word in words for word in ("var", "sq", "m2", "ss", "diff"))
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.index.grid_dimension_over_limit import _where as grid_place
-from grader.rules.memory.hosts import resolve
+from grader.rules.memory.hosts import origin, resolve
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
+from grader.source.flow import Tensor
 from grader.source.flow.tree import Number
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def _tiny(case: Case) -> str:
     )
 
 
+def _is_input(tensor: Tensor) -> bool:
+    root = origin(tensor)
+    return root is not None and root.origin == "input"
+
+
 def _one_block(case: Case) -> bool:
     grid = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
     return isinstance(grid, Number) and grid.value == 1
@@ -69,7 +75,11 @@ def _single(source: Source, context: Context, case: Case) -> str:
     long = next((c for c in every if c.kernel == case.kernel), None)
     if long is None:
         return ""
-    sizes = [r.tensor.numel or 0 for r in long.walk.regions if r.tensor is not None and r.loads]
+    sizes = [
+        r.tensor.numel or 0
+        for r in long.walk.regions
+        if r.tensor is not None and r.loads and _is_input(r.tensor)
+    ]
     if max(sizes, default=0) < MANY or not any(a.loops for a in long.walk.accesses):
         return ""
     return (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from grader.source.flow.expressions import Machine
+from grader.source.flow.lower import text_of
 from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.trace import Launch, StopWalkError, Walk
@@ -104,6 +106,8 @@ class Sizes:
     """Whether they are the task's own."""
     function: str = ""
     """The host function that they are for; empty for all."""
+    complete: bool = False
+    """Whether all of them, plain numbers included, are the task's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +201,16 @@ class HostMachine(Machine):
             position = len(self.tensors)
             given = self.sizes.tensors[position] if position < len(self.sizes.tensors) else None
             sizes = given or self.sizes.by_rank.get(self._rank(parameter.name))
-            return self.tensor(Tensor(parameter.name, sizes, node=parameter.node))
+            return self.tensor(
+                Tensor(parameter.name, sizes, node=parameter.node, guessed=given is None)
+            )
         letter = type_letter(parameter.type)
         if parameter.pointer:
             region = Region(parameter.name, "global", parameter.type, node=parameter.node)
             return Value(None, varies=False, pointer=Pointer(region, type=parameter.type))
         if letter in "iul":
-            number = self.sizes.numbers.get(parameter.name, self.sizes.number)
+            usual = self.sizes.number if _is_extent(parameter.name) else 3
+            number = self.sizes.numbers.get(parameter.name, usual)
             return Value(number, letter, False)
         return Value(None, letter, varies=False)
 
@@ -245,12 +252,13 @@ class HostMachine(Machine):
         grid, block = (_three(config[k]) if k < len(config) else (1, 1, 1) for k in (0, 1))
         shared = config[2].scalar if len(config) > 2 else 0
         arguments = tuple(self.eval(a) for a in expr.args)
-        template = tuple(self._template_text(t) for t in expr.template)
+        kernel, given = self._kernel(expr)
+        template = tuple(self._template_text(t) for t in given)
         self.launches.append(
             Launch(
                 expr,
                 self.function,
-                expr.kernel,
+                kernel,
                 grid,
                 block,
                 shared,
@@ -260,6 +268,20 @@ class HostMachine(Machine):
             )
         )
         return Value()
+
+    def _kernel(self, expr: LaunchCall) -> tuple[str, tuple[str, ...]]:
+        """Return the kernel and its template arguments; a variable stands for the first it may hold."""
+        if self.program.named(expr.kernel) is not None:
+            return expr.kernel, expr.template
+        for part in walk(self.function.body):
+            if isinstance(part, Declare) and part.name == expr.kernel and part.init is not None:
+                text = text_of(part.init.node)
+                for kernel in self.program.kernels:
+                    found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", text)
+                    if found is not None:
+                        given = found.group(1) or ""
+                        return kernel.name, tuple(t.strip() for t in given.split(",") if t.strip())
+        return expr.kernel, expr.template
 
     def _template_text(self, text: str) -> str:
         for frame in reversed(self.frames):
@@ -320,12 +342,29 @@ class HostMachine(Machine):
         if not isinstance(tensor, Tensor):
             if isinstance(tensor, SizeList) and expr.name == "size":
                 return self._number(len(tensor.tensor.sizes) if tensor.tensor.sizes else None)
-            if isinstance(tensor, SizeList) and expr.name == "vec":
+            if isinstance(tensor, SizeList) and expr.name in {"vec", "begin", "end"}:
                 return base
+            if isinstance(tensor, SizeList) and isinstance(expr.base, Name):
+                self._changed(expr.base.id)
             args = [self.eval(a) for a in expr.args]
             return unknown(base, *args)
         args = [self.eval(a) if not isinstance(a, Lambda | Items) else Value() for a in expr.args]
         return self._tensor_method(tensor, expr, args)
+
+    def _changed(self, name: str) -> None:
+        """Forget a list of sizes that is changed."""
+        box = self.find(name)
+        if box is not None:
+            box.value = Value(None, varies=False)
+
+    def assign(self, target: Expr, value: Value, node: Node) -> None:
+        """Store a value; a list of sizes that is stored into is no longer known."""
+        if isinstance(target, Subscript) and isinstance(target.base, Name):
+            box = self.find(target.base.id)
+            if box is not None and isinstance(box.value.thing, SizeList):
+                self._changed(target.base.id)
+                return
+        super().assign(target, value, node)
 
     def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:
         name = expr.name
@@ -423,6 +462,20 @@ class HostMachine(Machine):
                 if isinstance(thing, Tensor):
                     self.returned.append(thing)
         super().run_return(stmt)
+
+
+_SMALL = re.compile(
+    r"kernel|ksize|stride|pad|dilat|group|axis|^dim$|tile|block|num_heads", re.IGNORECASE
+)
+_EXTENT = re.compile(
+    r"^n$|^n_|num|size|dim|len|col|row|hid|feat|chan|batch|total|elem|width|height|^[mnkhwcbd]$",
+    re.IGNORECASE,
+)
+
+
+def _is_extent(name: str) -> bool:
+    """Whether a plain integer's name says that it is a size of the data."""
+    return bool(_EXTENT.search(name)) and not _SMALL.search(name)
 
 
 def _aliases(function: Function, name: str) -> set[str]:

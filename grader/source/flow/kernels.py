@@ -79,7 +79,8 @@ def _pointer(
         if old is not None:
             copies[id(old)] = region
     offset = given.pointer.offset if given.pointer is not None else 0
-    return Value(None, varies=False, pointer=Pointer(region, offset, type=kind))
+    scale = given.pointer.scale if given.pointer is not None else 1
+    return Value(None, varies=False, pointer=Pointer(region, offset, scale=scale, type=kind))
 
 
 def assume_block(launch: Launch, threads: int = 256) -> Launch:

@@ -32,6 +32,8 @@ class Tensor:
     source: Tensor | None = None
     """The tensor that it was made from."""
     node: Node = None
+    guessed: bool = False
+    """Nobody said what sizes it has: they are only usual ones."""
     touched: set[str] = field(default_factory=set)
     """What the host did with it: `contiguous`, `zero_`, ..."""
 

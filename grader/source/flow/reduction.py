@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.source.flow.memory import Region
 from grader.source.flow.trace import Access, Walk
 from grader.source.flow.tree import Node
 
@@ -45,6 +46,8 @@ class Loss:
 
 def losses(walk: Walk) -> tuple[Loss, ...]:
     """Return the stores of a walk that lack partial results, one a place."""
+    if any(_not_followed(region) for region in walk.regions):
+        return ()
     groups = _groups(walk)
     found: dict[int, Loss] = {}
     for access in walk.accesses:
@@ -60,13 +63,23 @@ def losses(walk: Walk) -> tuple[Loss, ...]:
     return tuple(found.values())
 
 
+def _not_followed(region: Region) -> bool:
+    """Whether threads exchange data through an array whose cells aren't followed."""
+    used = bool(region.stores or region.loads)
+    return region.space == "shared" and used and (region.escaped or region.shadow is None)
+
+
 def _groups(walk: Walk) -> Groups | None:
     """Group the threads by the first loop in which their loads interleave."""
     first: dict[tuple[int, int], Access] = {}
+    chosen: int | None = None
     for access in walk.accesses:
         if access.kind != "load" or not access.loops or access.offsets is None or access.uniform:
             continue
         loop, iteration = access.loops[-1]
+        chosen = loop if chosen is None else chosen
+        if loop != chosen:
+            return None
         key = (loop, access.node.id)
         if iteration == 0:
             first.setdefault(key, access)
