@@ -62,6 +62,21 @@ def test_places_are_real_and_fixes_apply(code: str, kind: str, index: int) -> No
             assert apply(example.code, fix.edits) != example.code
 
 
+@pytest.mark.parametrize(
+    ("code", "index"), [(code, index) for code, kind, index in EXAMPLES if kind == "bad"]
+)
+def test_certain_fixes_settle(code: str, index: int) -> None:
+    rule = all_rules()[code]
+    example = each(rule.bad)[index]
+    found = [one.message for one in rule.check(parse(example.code), example.context)]
+    for finding in rule.check(parse(example.code), example.context):
+        for fix in finding.fixes:
+            if fix.certain:
+                mended = parse(apply(example.code, fix.edits))
+                left = [one.message for one in rule.check(mended, Context())]
+                assert len(left) < len(found)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_survives_truncation(rule: Rule) -> None:
     for example in (*each(rule.bad), *each(rule.good)):
