@@ -1,0 +1,73 @@
+"""Everything that a run shows ends as exactly one finding; what it doesn't show takes text back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.records import Evidence, Launch, Place
+from grader.rules import review_text
+from grader.rules.examples import as_submission
+from grader.rules.rule import Context
+from grader.simulator.wording import KINDS
+from grader.source import parse
+
+KERNELS = Path(__file__).parent / "kernels"
+HOST = ("launch-error", "launch-error-unseen", "host-memory", "null-pointer", "unwritten-output")
+FAMILIES = ("SYN", "RED", "MEM", "IDX", "NUM")
+
+
+def _evidence(kind: str, line: int, kernel: str, other: int = 0) -> Evidence:
+    return Evidence(
+        kind="simulator",
+        code=kind,
+        text=f"The simulator saw {kind}.",
+        place=Place(line=line, end_line=line),
+        related=(Place(line=other, end_line=other),) if other else (),
+        data={"kernel": kernel},
+    )
+
+
+def _line(code: str, words: str) -> int:
+    return next(i for i, line in enumerate(code.splitlines(), 1) if words in line)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *HOST])
+def test_alone_it_is_one_finding(kind: str) -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    item = _evidence(kind, _line(code, "s[tid] += s[tid + k]"), "row_mean")
+    context = Context(evidence=(item,), device="sim")
+    found = review_text(parse(code), context, select=FAMILIES)
+    carrying = [f for f in found if item in f.evidence]
+    assert len(carrying) == 1, [(f.rule, f.message) for f in carrying]
+    assert carrying[0].confidence == "proven"
+
+
+def test_it_proves_what_the_text_said() -> None:
+    text = (KERNELS / "tree_sum.cu").read_text().replace("    s[tid] = sum;\n", "")
+    code = as_submission(text)
+    line = _line(code, "s[tid] += s[tid + k]")
+    context = Context(evidence=(_evidence("uninit-shared-read", line, "row_mean"),), device="sim")
+    found = [f for f in review_text(parse(code), context, select=FAMILIES) if f.evidence]
+    assert [(f.rule, f.confidence) for f in found] == [("SYN001", "proven")]
+
+
+def test_a_race_of_two_lines_is_one_finding() -> None:
+    text = (KERNELS / "tree_sum.cu").read_text()
+    code = as_submission(text.replace("s[tid] = sum;\n    __syncthreads();", "s[tid] = sum;"))
+    store, read = _line(code, "s[tid] = sum;"), _line(code, "s[tid] += s[tid + k]")
+    items = (_evidence("race", read, "row_mean", store), _evidence("race", store, "row_mean", read))
+    found = review_text(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
+    assert [(f.rule, f.confidence, len(f.evidence)) for f in found if f.severity == "error"] == [
+        ("SYN002", "proven", 2)
+    ]
+
+
+def test_a_clean_run_takes_a_text_finding_back() -> None:
+    text = (KERNELS / "tree_sum.cu").read_text()
+    code = as_submission(text.replace("s[tid] = sum;\n    __syncthreads();", "s[tid] = sum;"))
+    launch = Launch(kernel="row_mean", grid=(4, 1, 1), block=(256, 1, 1), shared_bytes=0)
+    ran = Context(device="sim", launches=(launch,))
+    assert [f.rule for f in review_text(parse(code), Context(), select=("SYN",))] == ["SYN002"]
+    assert review_text(parse(code), ran, select=("SYN",)) == ()
