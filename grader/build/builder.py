@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
+import numpy as np  # noqa: TC002 - pydantic-free, but callers read the annotations
 
 from grader.build import log as logs
 from grader.build.driver.tools import LOG
@@ -62,8 +62,9 @@ def build(
 ) -> Build:
     """Compile a submission by its own call of load_inline in a sandboxed guest.
 
-    The outcome is kept below `artifact_dir` by content; the same build again only reads it. A submission that
-    compiles nothing at import is built by constructing its `ModelNew` with `init`, where that is given.
+    The outcome is kept below `artifact_dir` by content; the same build again only reads it. A
+    submission that compiles nothing at import is built by constructing its `ModelNew` with `init`,
+    where that is given.
     """
     key = build_key(submission, prepared, device, mode, arch)
     folder = artifact_dir / key
@@ -115,14 +116,10 @@ def _construct(
     """Build what is compiled on construction; other failures there belong to the run."""
     if job.keep_artifact is not None:
         shutil.rmtree(job.keep_artifact, ignore_errors=True)
-    reply = converse(GuestJob(**{**_fields(job), "init": init}), form, limits)
+    reply = converse(replace(job, init=init), form, limits)
     if reply.status == "raised" and reply.stage == "construct" and not _is_build_error(reply):
         return imported
     return reply
-
-
-def _fields(job: GuestJob) -> dict[str, object]:
-    return {name: getattr(job, name) for name in job.__dataclass_fields__}
 
 
 def _compiles(code: str) -> bool:
@@ -173,7 +170,7 @@ def _outcome(
 
 
 def _log(reply: GuestReply, files: Path) -> str:
-    """Return what the compilers printed; torch swallows it on success, the drivers' own log has it."""
+    """Return what the compilers printed; torch drops it on success, our own log has it."""
     kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
     parts = [*kept, reply.log]
     if reply.status == "raised":

@@ -75,6 +75,7 @@ def read_only(prepared: Prepared) -> tuple[Path, ...]:
         toolchain.zig.parent if toolchain.zig else None,
         toolchain.ninja,
         prepared.library.parent if prepared.library else None,
+        prepared.torch_library.parent if prepared.torch_library else None,
         toolchain.cudart.parent if toolchain.cudart else None,
     ]
     return tuple(dict.fromkeys(path for path in paths if path is not None and path.exists()))

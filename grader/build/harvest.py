@@ -1,7 +1,8 @@
 """Read out of torch's own headers what the device pass must know of them.
 
-nvcc reads torch's headers in 26 seconds and what it needs of them in half a one: the declarations that a
-submission names. They are taken verbatim, so overloads, defaults and dispatch macros are this torch's own.
+nvcc reads torch's headers in 26 seconds and what it needs of them in half a one: the declarations
+that a submission names. They are taken verbatim, so overloads, defaults and dispatch macros are
+this torch's own.
 """
 
 from __future__ import annotations

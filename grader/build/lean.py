@@ -1,7 +1,7 @@
-"""Which headers the precompiled ones hold: the part of torch/extension.h that answers use, and never more.
+"""Which headers the precompiled ones hold: what answers use of torch/extension.h, never more.
 
-A name that the real header would not show must stay unknown, so each candidate is taken only where the compiler's own
-list of dependencies of the real header has it.
+A name that the real header would not show must stay unknown, so each candidate is taken only where
+the compiler's own list of dependencies of the real header has it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ _EXTENSION = (
     "pybind11/functional.h",
 )
 _STANDARD = (
-    "algorithm", "array", "atomic", "bitset", "cassert", "cfloat", "chrono", "climits", "cmath", "complex",
-    "condition_variable", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "deque", "exception",
-    "fstream", "functional", "future", "initializer_list", "iomanip", "ios", "iosfwd", "iostream", "istream",
-    "iterator", "limits", "list", "locale", "map", "memory", "mutex", "new", "numeric", "optional", "ostream", "queue",
-    "random", "ratio", "set", "shared_mutex", "sstream", "stack", "stdexcept", "streambuf", "string", "string_view",
-    "system_error", "thread", "tuple", "type_traits", "typeindex", "typeinfo", "unordered_map", "unordered_set",
-    "utility", "valarray", "variant", "vector",
+    "algorithm", "array", "atomic", "bitset", "cassert", "cfloat", "chrono", "climits", "cmath",
+    "complex", "condition_variable", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring",
+    "ctime", "deque", "exception", "fstream", "functional", "future", "initializer_list",
+    "iomanip", "ios", "iosfwd", "iostream", "istream", "iterator", "limits", "list", "locale",
+    "map", "memory", "mutex", "new", "numeric", "optional", "ostream", "queue", "random",
+    "ratio", "set", "shared_mutex", "sstream", "stack", "stdexcept", "streambuf", "string",
+    "string_view", "system_error", "thread", "tuple", "type_traits", "typeindex", "typeinfo",
+    "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
 )  # fmt: skip
 _CUDA_START = '#include "cuda_before.h"\n'
 _TYPES = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"

@@ -30,8 +30,8 @@ _NVCC = re.compile(
     r"(?: #[\w-]+)?: (?P<text>.*)"
 )
 _GCC = re.compile(
-    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?(?P<severity>error|warning): "
-    r"(?P<text>.*)"
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?"
+    r"(?P<severity>error|warning): (?P<text>.*)"
 )
 _PTXAS = re.compile(r"^ptxas (?P<severity>error|fatal|warning)\s*: (?P<text>.*)")
 _PTXAS_AT = re.compile(
@@ -69,10 +69,10 @@ _CODES = (
     ),
     (
         "no-conversion",
-        r"no suitable (?:user-defined )?conversion|cannot convert|could not convert|invalid conversion",
+        r"no suitable (?:user-defined )?conversion|(?:cannot|could not) convert|invalid conversion",
     ),
     ("no-overload", r"no instance of|no matching function|more than one instance|ambiguous"),
-    ("syntax", r"expected (?:an?|['`‘]|unqualified)|this declaration has no storage class"),
+    ("syntax", r"expected (?:an?|['`\u2018]|unqualified)|this declaration has no storage class"),
     ("shared-memory-overflow", r"uses too much shared data"),
     ("too-many-registers", r"too many (?:registers|resources)"),
     ("undefined-symbol", r"undefined (?:symbol|reference)"),
@@ -194,7 +194,8 @@ def code(text: str) -> str:
 
 _ENTRY = re.compile(r"Compiling entry function '(?P<kernel>[^']+)'")
 _STACK = re.compile(
-    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads"
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
+    r"(?P<loads>\d+) bytes spill loads"
 )
 _USED = re.compile(r"Used (?P<registers>\d+) registers(?P<rest>.*)")
 _DEMANGLED = re.compile(r"^kernel-grader: kernel (?P<mangled>\S+) is (?P<plain>.+)$", re.MULTILINE)

@@ -1,7 +1,7 @@
-"""What is made once for a machine: precompiled headers, their compiled halves, harvested declarations.
+"""What is made once for a machine: precompiled headers and what is read out of torch's headers.
 
-Cached under the user's cache folder by content (versions of torch, compilers, and this package's own sources), made
-under a lock, complete or not there at all.
+Cached under the user's cache folder by content (versions of torch, compilers, and this package's
+own sources), made under a lock, complete or not there at all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from grader.build.driver.config import Config
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
 from grader.records import digest
-from grader.simulator import library
+from grader.simulator import library, torch_library
 
 Progress = Callable[[str], None]
 _HERE = Path(__file__).resolve().parent
@@ -52,7 +52,9 @@ class Prepared:
     precompiled: tuple[str, ...]
     """Names of the precompiled headers; empty where there is no clang."""
     library: Path | None
-    """The simulator's runtime library; None where it could not be built."""
+    """The simulator's runtime library."""
+    torch_library: Path | None
+    """The simulator's part of libc10_cuda and libtorch_cuda."""
     seconds: float
     """What preparing took now; 0 when everything was there."""
 
@@ -96,30 +98,40 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
             if not (folder / "ready.json").is_file():
                 _make(toolchain, folder, progress or (lambda _: None))
                 made = True
-    runtime = _simulator(toolchain, progress or (lambda _: None))
+    runtime, torch_part = _simulator(toolchain, progress or (lambda _: None))
     ready = json.loads((folder / "ready.json").read_text("utf-8"))
     return Prepared(
         folder=folder,
         toolchain=toolchain,
         precompiled=tuple(ready["precompiled"]),
         library=runtime,
+        torch_library=torch_part,
         seconds=time.monotonic() - started if made else 0.0,
     )
 
 
-def _simulator(toolchain: Toolchain, progress: Progress) -> Path | None:
-    """Build the simulator's runtime, or find it built."""
-    from grader.simulator import library
-
-    return library.build(
-        cache_folder() / "simulator", str(toolchain.gxx), cuda_includes=toolchain.cuda_includes
-    )
+def _simulator(toolchain: Toolchain, progress: Progress) -> tuple[Path | None, Path | None]:
+    """Build the simulator's two libraries, or find them built."""
+    if toolchain.gxx is None or toolchain.torch is None:
+        return None, None
+    progress("compiling the simulator")
+    folder, includes = cache_folder() / "simulator", toolchain.cuda_includes
+    runtime = library.build(folder, toolchain.gxx, cuda_includes=includes)
+    progress("compiling the simulator's torch device")
+    headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
+    return runtime, torch_library.build(folder, toolchain.gxx, headers)
 
 
 def configuration(prepared: Prepared, device: str, mode: str) -> Config:
     """Return what the drivers of this device and mode are told."""
+    libraries = tuple(p for p in (prepared.library, prepared.torch_library) if p is not None)
     return _config(
-        prepared.toolchain, prepared.folder, device, mode, prepared.precompiled, prepared.library
+        prepared.toolchain,
+        prepared.folder,
+        device,
+        mode,
+        precompiled=prepared.precompiled,
+        libraries=libraries,
     )
 
 
@@ -128,8 +140,9 @@ def _config(
     folder: Path,
     device: str,
     mode: str,
+    *,
     precompiled: Iterable[str],
-    runtime: Path | None,
+    libraries: tuple[Path, ...],
 ) -> Config:
     includes = toolchain.torch_includes
     dispatch = includes[0] / "ATen" / "Dispatch.h"
@@ -151,7 +164,7 @@ def _config(
         torch_includes=[str(p) for p in includes],
         system_includes=[str(p) for p in toolchain.system_includes],
         python_include=str(toolchain.python_include),
-        library=str(runtime) if runtime else None,
+        libraries=[str(path) for path in libraries],
         cudart=str(toolchain.cudart) if toolchain.cudart else None,
         precompiled=list(precompiled),
         dispatch_takes_type="DeprecatedTypeProperties"
@@ -217,7 +230,8 @@ def _copies(toolchain: Toolchain, folder: Path) -> None:
                     break
 
 
-# Without site-packages: the drivers are of the standard library, and start in a fiftieth of a second.
+# Without site-packages: the drivers are of the standard library, and start in a fiftieth of a
+# second.
 _DRIVER = """#!/bin/sh
 exec "{python}" -I -S -c 'import sys; sys.path.insert(0, "{root}"); sys.dont_write_bytecode = True
 from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))' {role} "$@"
@@ -243,7 +257,7 @@ def _program(path: Path, text: str) -> None:
 
 def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[str]:
     """Precompile each header and compile its half of the code; return the names that worked."""
-    config = _config(toolchain, folder, "cuda", "fast", (), None)
+    config = _config(toolchain, folder, "cuda", "fast", precompiled=(), libraries=())
     with ThreadPoolExecutor(min(len(_PRECOMPILED), os.cpu_count() or 1)) as pool:
         jobs = {
             name: pool.submit(_precompile_one, config, name, defines, progress)

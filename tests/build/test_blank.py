@@ -31,15 +31,31 @@ void host() { k<<<1, 1>>>(nullptr); }
 @pytest.mark.parametrize(
     ("text", "gone", "kept"),
     [
-        ("template<class T> __global__ __launch_bounds__(64) void k(T* p) { body; }\nint h() { stay; }", "body", "stay"),
-        ("#define DEV __device__ __forceinline__\nDEV int f() { body; }\nint h() { stay; }", "body", "stay"),
+        (
+            "template<class T> __global__ __launch_bounds__(64) void k(T* p) { body; }\nint h() { stay; }",
+            "body",
+            "stay",
+        ),
+        (
+            "#define DEV __device__ __forceinline__\nDEV int f() { body; }\nint h() { stay; }",
+            "body",
+            "stay",
+        ),
         ("#define BOTH __host__ __device__\nBOTH int f() { stay; }", "nothing", "stay"),
         ("struct S { __device__ int f() const { body; } int g() { stay; } };", "body", "stay"),
         ("__device__ float table[2] = { 1, 2 };", "nothing", "{ 1, 2 }"),
         ("__constant__ int n;\nint h() { stay; }", "nothing", "stay"),
-        ("__global__ void k() {\n#if A\n if (x) { body;\n#else\n if (y) { body;\n#endif\n } }\nint h() { stay; }", "body", "stay"),
+        (
+            "__global__ void k() {\n#if A\n if (x) { body;\n#else\n if (y) { body;\n#endif\n } }\nint h() { stay; }",
+            "body",
+            "stay",
+        ),
         ("__device__ constexpr int f() { stay; }", "nothing", "stay"),
-        ("#define K(N) __global__ void N() { \\\n body; }\nK(a)\nint h() { stay; }", "body", "stay"),
+        (
+            "#define K(N) __global__ void N() { \\\n body; }\nK(a)\nint h() { stay; }",
+            "body",
+            "stay",
+        ),
         ('__global__ void k() { auto s = R"(}{)"; body; }\nint h() { stay; }', "body", "stay"),
     ],
 )

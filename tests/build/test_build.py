@@ -12,10 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from programs import BUILT, FAILED, Program
 
 from grader import build as building
-from grader.build.prepare import Prepared, cache_folder, prepare
+from grader.build.prepare import Prepared, prepare
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Limits, strongest
-from grader.simulator import torch_library
 from grader.simulator.gpus import gpu
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -31,26 +30,18 @@ def prepared() -> Prepared:
 
 @pytest.fixture(scope="session")
 def options(prepared: Prepared) -> dict[str, JsonValue]:
-    toolchain = prepared.toolchain
-    assert toolchain.torch is not None
-    assert toolchain.gxx is not None
-    assert prepared.library is not None
-    headers = torch_library.TorchHeaders(
-        toolchain.torch, toolchain.torch_version, toolchain.cuda_includes
-    )
-    library = torch_library.build(
-        cache_folder() / "simulator", toolchain.gxx, headers, prepared.library
-    )
     return {
         "library": str(prepared.library),
-        "torch_library": str(library),
+        "torch_library": str(prepared.torch_library),
         "gpu": gpu("h100").fields(),
         "cuda_version": "13.0",
         "simulator": {},
     }
 
 
-def _build(program: Program, prepared: Prepared, options: dict[str, JsonValue], folder: Path) -> Build:
+def _build(
+    program: Program, prepared: Prepared, options: dict[str, JsonValue], folder: Path
+) -> Build:
     submission = Submission(sample="test", code=program.code, line_map=(), how="test")
     return building.build(
         submission,
@@ -68,7 +59,9 @@ def _build(program: Program, prepared: Prepared, options: dict[str, JsonValue], 
     ["dispatch_half", "dispatch_all_and_half_index", "accessors", "constant_and_symbol", "large_dynamic_shared",
      "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags"],
 )  # fmt: skip
-def test_builds(name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path) -> None:
+def test_builds(
+    name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
+) -> None:
     made = _build(BUILT[name], prepared, options, tmp_path)
     assert made.status == "built", made.log[-3000:]
     assert made.errors == ()
@@ -97,7 +90,9 @@ def test_fails_with_the_stock_compilers_words(
 def test_a_python_error_is_told_with_its_line(
     prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
 ) -> None:
-    submission = Submission(sample="t", code="import torch\n\nx = undefined_name\n", line_map=(), how="t")
+    submission = Submission(
+        sample="t", code="import torch\n\nx = undefined_name\n", line_map=(), how="t"
+    )
     made = building.build(
         submission,
         device="sim",

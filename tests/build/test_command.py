@@ -8,9 +8,7 @@ from grader.build.driver.device_pass import architectures, flags
 
 def test_torchs_own_nvcc_call() -> None:
     command = parse(
-        "-MD -MF a.o.d -DTORCH_EXTENSION_NAME=x -isystem /t/include -D__CUDA_NO_HALF_OPERATORS__ "
-        "--expt-relaxed-constexpr -gencode=arch=compute_90,code=sm_90 --compiler-options -fPIC -O3 -Xptxas -v "
-        "-std=c++20 -c cuda.cu -o cuda.o".split()
+        ["-MD", "-MF", "a.o.d", "-DTORCH_EXTENSION_NAME=x", "-isystem", "/t/include", "-D__CUDA_NO_HALF_OPERATORS__", "--expt-relaxed-constexpr", "-gencode=arch=compute_90,code=sm_90", "--compiler-options", "-fPIC", "-O3", "-Xptxas", "-v", "-std=c++20", "-c", "cuda.cu", "-o", "cuda.o"]
     )
     assert command.sources == ["cuda.cu"]
     assert (command.output, command.depfile, command.compiles) == ("cuda.o", "a.o.d", True)
@@ -41,7 +39,19 @@ def test_output_elsewhere_is_refused(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "flag", ["-O3", "-DNDEBUG", "-Wall", "-fopenmp", "-march=native", "-Wl,--no-as-needed", "-lm", "-L/usr/lib"]
+    "flag",
+    [
+        "-O3",
+        "-DNDEBUG",
+        "-Wall",
+        "-fopenmp",
+        "-march=native",
+        "-Wl,--no-as-needed",
+        "-lm",
+        "-L/usr/lib",
+    ],
 )
 def test_ordinary_flags_pass(flag: str, tmp_path) -> None:
-    refuse(parse([flag, "-c", str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a.o")]), [str(tmp_path)])
+    refuse(
+        parse([flag, "-c", str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a.o")]), [str(tmp_path)]
+    )

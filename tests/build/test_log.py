@@ -54,9 +54,14 @@ def test_errors_stand_at_the_line_of_the_submission() -> None:
     # load_inline puts three lines before the CUDA text.
     line = next(i for i, text in enumerate(code.split("\n"), 1) if "gelu_exact" in text)
     unit_line = next(
-        i for i, text in enumerate(FAILED["undefined_in_kernel"].cuda.split("\n"), 1) if "gelu_exact" in text
+        i
+        for i, text in enumerate(FAILED["undefined_in_kernel"].cuda.split("\n"), 1)
+        if "gelu_exact" in text
     )
-    errors = log.parse(f'/x/program/cuda.cu({unit_line + 3}): error: identifier "gelu_exact" is undefined\n', source)
+    errors = log.parse(
+        f'/x/program/cuda.cu({unit_line + 3}): error: identifier "gelu_exact" is undefined\n',
+        source,
+    )
     assert errors[0].place is not None
     assert errors[0].place.line == line
     assert errors[0].place.string_line == unit_line

@@ -27,7 +27,9 @@ def test_every_registered_kernel_finds_its_code() -> None:
     names = names_for(kernel_names(OBJECT), PTX)
     assert names is not None
     assert names["_Z5thirdPf"] == "_ZL5thirdPf"
-    assert names["_ZN37_GLOBAL__N__2e07e3ae_5_st_cu__Z3runPf5otherEPf"] == "_ZN12_GLOBAL__N_15otherEPf"
+    assert (
+        names["_ZN37_GLOBAL__N__2e07e3ae_5_st_cu__Z3runPf5otherEPf"] == "_ZN12_GLOBAL__N_15otherEPf"
+    )
     assert names["plain"] == "plain"
 
 

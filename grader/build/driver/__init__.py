@@ -1,1 +1,1 @@
-"""The compilers that a submission's own `load_inline` call finds. Standard library only: runs in the guest."""
+"""The compilers that a submission's `load_inline` finds: standard library only, for the guest."""

@@ -158,9 +158,9 @@ def _spaces(text: str) -> str:
 def blank_device_bodies(text: str) -> str:
     """Return CUDA text in which bodies of `__global__` and device-only functions are empty.
 
-    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept, and macros that define
-    kernels are emptied in the same way. Bodies of `__host__ __device__` and `constexpr` functions stay, since host
-    code may need them.
+    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept, and
+    macros that define kernels are emptied in the same way. Bodies of `__host__ __device__` and
+    `constexpr` functions stay, since host code may need them.
     """
     scanner = _Scanner(text)
     scanner.scan()

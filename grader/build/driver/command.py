@@ -1,7 +1,7 @@
 """One compiler call of torch's ninja file, taken apart, and what is refused in it.
 
-The sandbox is what holds a hostile submission; these refusals are there because such a flag has no honest
-use in an answer, and so that the report can say why.
+The sandbox is what holds a hostile submission; these refusals are there because such a flag has no
+honest use in an answer, and so that the report can say why.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _TAKES_VALUE = {
-    "-o", "-I", "-isystem", "-D", "-U", "-L", "-l", "-x", "-std", "-include", "-MF", "-MT", "-MQ",
-    "-Xptxas", "-Xcompiler", "-Xcudafe", "-Xnvlink", "-Xlinker", "-Xfatbin", "-gencode", "-arch", "-code",
-    "-ccbin", "-maxrregcount", "-idirafter", "-iquote", "-B", "-T", "-wrapper", "-specs", "-z",
-    "--compiler-options", "--ptxas-options", "--generate-code", "--gpu-architecture", "--gpu-code",
-    "--compiler-bindir", "--linker-options", "--maxrregcount", "--include-path", "--system-include",
-    "--define-macro", "--undefine-macro", "--library-path", "--library", "--output-file", "--std", "--cudafe-options",
-    "--diag-suppress", "-diag-suppress", "--pre-include", "--options-file", "-optf", "--threads", "-t", "-rdc",
-    "--relocatable-device-code", "-ftz", "-prec-div", "-prec-sqrt", "-fmad", "--dependency-output",
+    "-o", "-I", "-isystem", "-D", "-U", "-L", "-l", "-x", "-std", "-include", "-MF", "-MT",
+    "-MQ", "-Xptxas", "-Xcompiler", "-Xcudafe", "-Xnvlink", "-Xlinker", "-Xfatbin", "-gencode",
+    "-arch", "-code", "-ccbin", "-maxrregcount", "-idirafter", "-iquote", "-B", "-T",
+    "-wrapper", "-specs", "-z", "--compiler-options", "--ptxas-options", "--generate-code",
+    "--gpu-architecture", "--gpu-code", "--compiler-bindir", "--linker-options",
+    "--maxrregcount", "--include-path", "--system-include", "--define-macro",
+    "--undefine-macro", "--library-path", "--library", "--output-file", "--std",
+    "--cudafe-options", "--diag-suppress", "-diag-suppress", "--pre-include", "--options-file",
+    "-optf", "--threads", "-t", "-rdc", "--relocatable-device-code", "-ftz", "-prec-div",
+    "-prec-sqrt", "-fmad", "--dependency-output",
 }  # fmt: skip
 _LONG_NAMES = {
     "--compiler-options": "-Xcompiler",
@@ -159,7 +161,7 @@ def refuse(command: Command, allowed: list[str]) -> None:
                 raise RefusedError(f"refused: {name} {value or ''} would bring in {what}".rstrip())
         if name.startswith("@"):
             raise RefusedError(f"refused: {name} would read flags from a file")
-        if name in {"-Xlinker"} or name.startswith("-Wl,"):
+        if name == "-Xlinker" or name.startswith("-Wl,"):
             for part in (value or name.removeprefix("-Wl,")).split(","):
                 if _REFUSED_LINKER.match(part):
                     raise RefusedError(f"refused: linker option {part}")

@@ -35,8 +35,8 @@ class Config:
     torch_includes: list[str]
     system_includes: list[str]
     python_include: str
-    library: str | None
-    """The simulator's runtime library."""
+    libraries: list[str]
+    """What extensions link on the simulator in the place of CUDA's and torch's CUDA libraries."""
     cudart: str | None
     precompiled: list[str]
     """Names of the precompiled headers that are ready: types, extension, main."""

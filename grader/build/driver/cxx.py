@@ -44,12 +44,12 @@ def link(config: Config, command: Command) -> int:
         arguments = [
             a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"
         ]
-        if config.library and "-lcudart" in command.arguments:
-            library = Path(config.library)
-            arguments += [str(library), f"-Wl,-rpath,{library.parent}"]
+        if "-lcudart" in command.arguments:
+            folders = dict.fromkeys(str(Path(name).parent) for name in config.libraries)
+            arguments += [*config.libraries, *(f"-Wl,-rpath,{folder}" for folder in folders)]
     elif config.cudart:
         arguments = [config.cudart if a == "-lcudart" else a for a in arguments]
-    quick = _quick_link(config, command)
+    quick = _quick_link(config)
     outcome = run([config.gxx, *arguments, *quick])
     if not outcome.ok and quick:
         trace(f"lld: {outcome.text[:1000]}")
@@ -70,7 +70,7 @@ def _archives(config: Config) -> list[str]:
     )
 
 
-def _quick_link(config: Config, command: Command) -> list[str]:
+def _quick_link(config: Config) -> list[str]:
     if config.mode == "stock" or config.zig is None:
         return []
     return [*_archives(config), "-fuse-ld=lld", f"-B{config.path('bin')}"]

@@ -1,7 +1,8 @@
-"""Device code: nvcc over the stub torch, or over the real one, to PTX; ptxas for the verdict on it."""
+"""Device code: nvcc to PTX, over the stub torch or the real one; ptxas for the verdict on it."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -11,9 +12,11 @@ from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import Outcome, run
 
-_HOST_ONLY = {"-Xcompiler", "-ccbin", "-Xlinker", "-MD", "-MMD", "-shared", "-L", "-l", "-fPIC", "-Xptxas",
-              "-gencode", "-arch", "-code", "-G", "-lineinfo", "--generate-line-info", "-keep", "--keep",
-              "-dlink", "-dc", "-x", "-v", "--verbose", "--resource-usage", "-res-usage"}  # fmt: skip
+_HOST_ONLY = {
+    "-Xcompiler", "-ccbin", "-Xlinker", "-MD", "-MMD", "-shared", "-L", "-l", "-fPIC",
+    "-Xptxas", "-gencode", "-arch", "-code", "-G", "-lineinfo", "--generate-line-info", "-keep",
+    "--keep", "-dlink", "-dc", "-x", "-v", "--verbose", "--resource-usage", "-res-usage",
+}  # fmt: skip
 _ARCH = re.compile(r"(?:sm|compute)_(\d+[a-z]?)")
 
 
@@ -26,7 +29,33 @@ def architectures(command: Command) -> list[str]:
     for value in [*command.values("-gencode"), *command.values("-arch"), *command.values("-code")]:
         codes = value.split("code=", 1)[1] if "code=" in value else value
         wanted += _ARCH.findall(codes)
-    return list(dict.fromkeys(wanted)) or ["90"]
+    return list(dict.fromkeys(wanted)) or [_target()]
+
+
+def _target() -> str:
+    """Return the architecture of the GPU that is built for, real or simulated."""
+    first = re.split(r"[;, ]", os.environ.get("TORCH_CUDA_ARCH_LIST", ""))[0]
+    return first.removesuffix("+PTX").replace(".", "") or "90"
+
+
+def architecture(command: Command) -> str:
+    """Return the one compiled for: the target if it is asked for, else the nearest below."""
+    wanted, target = architectures(command), _target()
+    below = [arch for arch in wanted if _number(arch) <= _number(target)]
+    if target in wanted:
+        return target
+    return max(below, key=_number) if below else wanted[0]
+
+
+def _number(arch: str) -> int:
+    return int(arch.rstrip("abcdefghijklmnopqrstuvwxyz") or 0)
+
+
+def keeps_ptx(command: Command) -> bool:
+    """Whether the call puts PTX, which newer GPUs can take, beside the machine code."""
+    if any("compute_" in value.split("code=", 1)[-1] for value in command.values("-gencode")):
+        return True
+    return bool(command.values("-arch")) and not command.values("-code")
 
 
 def flags(command: Command) -> list[str]:
@@ -43,11 +72,11 @@ def flags(command: Command) -> list[str]:
 
 
 def front_end(
-    config: Config, command: Command, source: str, text: str, folder: Path, headers: Headers
+    config: Config, command: Command, text: str, folder: Path, headers: Headers
 ) -> tuple[Outcome, Path]:
     """Run nvcc to PTX over our stub, torch's types.h, or all that the source includes of torch."""
     ptx = folder / f"{headers}.ptx"
-    arch = architectures(command)[0]
+    arch = architecture(command)
     includes: list[str] = []
     if headers == "stub":
         includes = stub.write(config, text, folder)
@@ -65,7 +94,7 @@ def front_end(
             f"-arch=compute_{arch}",
             *flags(command),
             *includes,
-            source,
+            command.sources[0],
             "-o",
             str(ptx),
         ]
@@ -82,7 +111,7 @@ def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple
     maximum = command.value("-maxrregcount") or command.value("--maxrregcount")
     if maximum:
         options.append(f"-maxrregcount={maximum}")
-    arch = architectures(command)[0]
+    arch = architecture(command)
     outcome = run([config.ptxas, "-v", f"-arch=sm_{arch}", *options, str(ptx), "-o", str(cubin)])
     return outcome, cubin
 
@@ -95,17 +124,11 @@ def gpu_binary(config: Config, command: Command, ptx: Path, cubin: Path, folder:
 
         blob.write_bytes(encode(decode(ptx.read_text("utf-8", "replace"))))
         return blob
-    arch = architectures(command)[0]
-    outcome = run(
-        [
-            config.fatbinary,
-            "-64",
-            "--create",
-            str(blob),
-            f"--image3=kind=elf,sm={arch},file={cubin}",
-            f"--image3=kind=ptx,sm={arch},file={ptx}",
-        ]
-    )
+    arch = architecture(command)
+    images = [f"--image3=kind=elf,sm={arch},file={cubin}"]
+    if keeps_ptx(command):
+        images.append(f"--image3=kind=ptx,sm={arch},file={ptx}")
+    outcome = run([config.fatbinary, "-64", "--create", str(blob), *images])
     if not outcome.ok:
         raise RuntimeError(f"fatbinary failed: {outcome.text}")
     return blob

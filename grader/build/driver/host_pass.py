@@ -26,14 +26,15 @@ CUDA_DEFINES = [
 ]
 """What torch gives every nvcc call; part of what is precompiled."""
 _HARMLESS_FLAGS = re.compile(
-    r"-(?:O\w*|g\w*|W.*|w|f(?:PIC|pic|fast-math|no-math-errno|openmp|unroll-loops|permissive|visibility.*|opt-info.*|"
-    r"no-finite-math-only|strict-aliasing|no-strict-aliasing|omit-frame-pointer|tree-vectorize|inline-functions|"
-    r"lto.*|diagnostics.*)|m(?:arch|tune|avx|sse|fma|f16c|bmi).*|pthread|pipe|v|std)$"
+    r"-(?:O\w*|g\w*|W(?!error).*|w|m(?:arch|tune|avx|sse|fma|f16c|bmi).*|pthread|pipe|v|std"
+    r"|f(?:PIC|pic|fast-math|no-math-errno|openmp|unroll-loops|permissive|visibility.*|opt-info.*"
+    r"|no-finite-math-only|strict-aliasing|no-strict-aliasing|omit-frame-pointer|tree-vectorize"
+    r"|inline-functions|lto.*|diagnostics.*))$"
 )
 
 
 OLD_ABI = "-D_GLIBCXX_USE_CXX11_ABI=0"
-"""A habit of answers since PyTorch's wheels had that ABI; it has a precompiled header of its own."""
+"""A habit of answers since torch wheels had that ABI; it has a precompiled header of its own."""
 
 
 def cpp_header(command: Command) -> str:
@@ -86,9 +87,9 @@ def cuda_object(
     command: Command,
     text: str,
     header: str,
+    *,
     blob: Path,
     folder: Path,
-    *,
     face: bool,
 ) -> Outcome:
     """Compile the host side of a CUDA file, with the blob as its GPU binary.
@@ -101,7 +102,7 @@ def cuda_object(
     blanked.write_text(f'#line 1 "{source}"\n' + blank_device_bodies(body), "utf-8")
     arguments = [
         *common(config),
-        *cuda_mode(config),
+        *cuda_mode(),
         "-include-pch",
         config.path(f"{header}.pch"),
         "-include",
@@ -161,11 +162,12 @@ def common(config: Config) -> list[str]:
     ]
 
 
-def cuda_mode(config: Config) -> list[str]:
+def cuda_mode() -> list[str]:
     """Return the flags of clang's CUDA host-only mode.
 
-    The precompiled headers are plain C++ (the host's view of CUDA is), hence `-fno-validate-pch`: made in CUDA mode,
-    every use would read two thirds of them back to look for delayed errors, in three times the time.
+    The precompiled headers are plain C++ (the host's view of CUDA is), hence `-fno-validate-pch`:
+    made in CUDA mode, every use would read two thirds of them back to look for delayed errors, in
+    three times the time.
     """
     return [
         "-x",

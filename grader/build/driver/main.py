@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from grader.build.driver import config as configuration
 from grader.build.driver import cxx, nvcc
@@ -19,7 +20,7 @@ def main(arguments: list[str]) -> int:
         tool = config.nvcc if role == "nvcc" else config.gxx
         os.execv(tool, [tool, *call])  # noqa: S606 - a question such as --version is the real one's
     try:
-        refuse(command, [*config.allowed, os.getcwd()])
+        refuse(command, [*config.allowed, str(Path.cwd())])
     except RefusedError as error:
         sys.stderr.write(f"kernel-grader: error: {error}\n")
         return 1

@@ -54,12 +54,10 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
 
 
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
-    """Device pass and host pass side by side, then ptxas; each failure is decided by the stock compilers."""
+    """Device and host pass side by side, then ptxas; the stock compilers decide each failure."""
     with ThreadPoolExecutor(1) as pool:
         host = pool.submit(_host, config, command, text, folder)
-        outcome, ptx = device_pass.front_end(
-            config, command, command.sources[0], text, folder, "stub"
-        )
+        outcome, ptx = device_pass.front_end(config, command, text, folder, "stub")
         if not outcome.ok:
             outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
         if not outcome.ok:
@@ -86,7 +84,9 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> set[str]
     blob.write_bytes(bytes(64))
     header = str(host_pass.precompiled_for(text))
     for face in [True, False] if config.device == "sim" else [False]:
-        host = host_pass.cuda_object(config, command, text, header, blob, folder, face=face)
+        host = host_pass.cuda_object(
+            config, command, text, header, blob=blob, folder=folder, face=face
+        )
         if host.ok:
             return kernel_names(Path(str(command.output)).read_bytes())
         trace(f"host pass by clang: {host.text[:2000]}")
@@ -100,8 +100,8 @@ _ANONYMOUS = re.compile(r"(\d+)(_GLOBAL__N_[\w$]*)")
 def names_for(registered: set[str] | None, ptx: str) -> dict[str, str] | None:
     """Return for each kernel of the PTX the name that the host registers it under.
 
-    The two compilers name kernels with internal linkage differently. None where the host pass failed or a registered
-    kernel has no device code.
+    The two compilers name kernels with internal linkage differently. None where the host pass
+    failed or a registered kernel has no device code.
     """
     if registered is None:
         return None

@@ -26,23 +26,30 @@ def decide_device(
     config: Config, command: Command, text: str, folder: Path, outcome: Outcome
 ) -> tuple[Outcome, Path]:
     """Decide a failure over the stub: sure as it stands, or by the real headers, cheapest first."""
+    if "nvcc fatal" in outcome.text:
+        asked = run([config.nvcc, "--dryrun", *command.arguments])
+        if not asked.ok:
+            return Outcome(asked.code, _fatal(asked.text)), folder / "stub.ptx"
     if sure(config, command, outcome.text, stub=True):
         return outcome, folder / "stub.ptx"
     trace(f"over the stub: {outcome.text[:1500]}")
-    source = command.sources[0]
     if not _HEAVY.search(text):
-        made = device_pass.front_end(config, command, source, text, folder, "light")
+        made = device_pass.front_end(config, command, text, folder, "light")
         if made[0].ok or sure(config, command, made[0].text, stub=False):
             return made
-    return device_pass.front_end(config, command, source, text, folder, "full")
+    return device_pass.front_end(config, command, text, folder, "full")
+
+
+def _fatal(text: str) -> str:
+    return "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("#$"))
 
 
 def sure(config: Config, command: Command, log: str, *, stub: bool) -> bool:
     """Whether the first error must be one with all of the real headers as well.
 
-    It must when it is about a name that stands nowhere in any header that the file could have seen, or about a header
-    that isn't there: what we compile with only ever has fewer names. With real declarations (not `stub`) every error
-    is sure but one about names.
+    It must when it is about a name that stands nowhere in any header that the file could have
+    seen, or about a header that isn't there: what we compile with only ever has fewer names. With
+    real declarations (not `stub`) every error is sure but one about names.
     """
     missing = _MISSING_FILE.search(log)
     if missing:
@@ -91,11 +98,9 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
     """Put the simulator's program in the place of the machine code in nvcc's object."""
-    outcome, ptx = device_pass.front_end(config, command, command.sources[0], text, folder, "stub")
+    outcome, ptx = device_pass.front_end(config, command, text, folder, "stub")
     if not outcome.ok:
-        outcome, ptx = device_pass.front_end(
-            config, command, command.sources[0], text, folder, "full"
-        )
+        outcome, ptx = device_pass.front_end(config, command, text, folder, "full")
     if not outcome.ok:
         say(outcome.text)
         return outcome.code
