@@ -10,7 +10,8 @@ import os
 import stat
 from pathlib import Path
 
-from grader.guest.protocol import MAX_FILES, Channel, is_file_name
+from grader.guest.kinds import MAX_FILES, is_file_name
+from grader.guest.protocol import Channel
 
 
 def folder(scratch: Path) -> Path:

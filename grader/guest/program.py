@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from grader.guest.protocol import MAX_TEXT
+from grader.guest.kinds import MAX_TEXT
 
 MODULE = "submission"
 

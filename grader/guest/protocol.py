@@ -12,179 +12,22 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from grader.guest.kinds import BIG, ITEM_SIZES, KINDS, MAX_BODIES
 
 MAGIC = b"KGF1"
 PREFIX = struct.Struct("<4sIIQ")
 MAX_HEADER = 1 << 16
 MAX_BODY = 16 << 30
-MAX_DIMENSIONS = 16
-MAX_TENSORS = 4096
-MAX_OUTPUTS = 256
-MAX_FILES = 4096
-MAX_TEXT = 20_000
 CHUNK = 1 << 20
-
-ITEM_SIZES: Mapping[str, int] = {
-    "float64": 8,
-    "float32": 4,
-    "float16": 2,
-    "bfloat16": 2,
-    "int64": 8,
-    "int32": 4,
-    "int16": 2,
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-    "complex64": 8,
-    "complex128": 16,
-}
-"""Bytes of one element, for every dtype that may cross."""
-
-STAGES = ("import", "construct", "forward")
-STRUCTURES = ("tensor", "tuple", "list", "dict", "number", "none", "other")
-OUTCOMES = ("ran", "raised", "out_of_memory")
-_COMPONENT = re.compile(r"(?:\.ninja_)?[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,127}")
-_BIG = 1 << 48
 
 
 class ProtocolError(Exception):
     """The other side sent something that is no frame of this protocol."""
-
-
-Check = Callable[[Any], bool]
-
-
-def _text(limit: int) -> Check:
-    return lambda value: isinstance(value, str) and len(value) <= limit
-
-
-def _integer(low: int, high: int) -> Check:
-    return lambda value: type(value) is int and low <= value <= high
-
-
-def _flag(value: object) -> bool:
-    return type(value) is bool
-
-
-def _one_of(*allowed: str) -> Check:
-    return lambda value: isinstance(value, str) and value in allowed
-
-
-def _list_of(check: Check, limit: int) -> Check:
-    return lambda value: isinstance(value, list) and len(value) <= limit and all(map(check, value))
-
-
-def _optional(check: Check) -> Check:
-    return lambda value: value is None or check(value)
-
-
-def _mapping(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def is_file_name(value: object) -> bool:
-    """Whether a relative path has only plain components: no "..", no root, no hidden file.
-
-    The one exception are ninja's own logs, `.ninja_log` and `.ninja_deps`.
-    """
-    if not isinstance(value, str) or len(value) > 512:
-        return False
-    parts = value.split("/")
-    return len(parts) <= 8 and all(_COMPONENT.fullmatch(part) for part in parts)
-
-
-_SHAPE = _list_of(_integer(0, _BIG), MAX_DIMENSIONS)
-_STRIDES = _list_of(_integer(-_BIG, _BIG), MAX_DIMENSIONS)
-_TENSOR_INDEX = _integer(0, MAX_OUTPUTS)
-
-KINDS: Mapping[str, Mapping[str, Check]] = {
-    # host to guest
-    "confine": {
-        "limits": _mapping,
-        "identity": _optional(_mapping),
-        "landlock": _mapping,
-        "drop": _flag,
-    },
-    "filter": {},
-    "probe": {"readable": _list_of(_text(4096), 64), "writable": _list_of(_text(4096), 64)},
-    "job": {
-        "role": _one_of("submission", "reference"),
-        "entry": _text(200),
-        "device": _one_of("sim", "cuda", "cpu"),
-        "seed": _integer(0, 2**63 - 1),
-        "tensors": _integer(0, MAX_TENSORS),
-        "state": _optional(_list_of(_text(500), MAX_TENSORS)),
-        "files": _integer(0, MAX_FILES),
-        "threads": _integer(1, 64),
-        "build_only": _flag,
-        "construct": _flag,
-        "double": _flag,
-        "want_state": _flag,
-        "describe": _flag,
-    },
-    "settings": {},
-    "workload": {"name": _text(500), "tensors": _integer(0, MAX_TENSORS)},
-    "keep": {"limit": _integer(0, _BIG)},
-    "end": {},
-    # both ways
-    "tensor": {"dtype": _one_of(*ITEM_SIZES), "shape": _SHAPE, "strides": _STRIDES},
-    "file": {
-        "name": is_file_name,
-        "executable": _flag,
-        "modified": _integer(0, 2**63 - 1),
-    },
-    # guest to host
-    "hello": {"python": _text(100)},
-    "probed": {"broken": _list_of(_text(500), 64)},
-    "loaded": {"torch": _text(100)},
-    "stage": {"stage": _one_of(*STAGES)},
-    "ready": {"loaded": _text(500), "state": _list_of(_text(500), MAX_TENSORS)},
-    "described": {},
-    "raised": {
-        "stage": _one_of(*STAGES),
-        "reason": _text(MAX_TEXT),
-        "traceback": _text(MAX_TEXT),
-        "line": _optional(_integer(0, 1 << 31)),
-        "out_of_memory": _flag,
-    },
-    "result": {
-        "status": _one_of(*OUTCOMES),
-        "reason": _text(MAX_TEXT),
-        "traceback": _text(MAX_TEXT),
-        "line": _optional(_integer(0, 1 << 31)),
-        "structure": _one_of(*STRUCTURES),
-        "outputs": _integer(0, MAX_OUTPUTS),
-        "mutated": _list_of(_TENSOR_INDEX, MAX_OUTPUTS),
-    },
-    "output": {
-        "dtype": _one_of(*ITEM_SIZES),
-        "claimed_dtype": _text(100),
-        "shape": _SHAPE,
-        "strides": _STRIDES,
-        "device": _text(100),
-        "type_name": _text(200),
-        "aliases": _optional(_TENSOR_INDEX),
-    },
-    "files": {"count": _integer(0, MAX_FILES), "skipped": _list_of(_text(500), 64)},
-    "done": {},
-}
-"""Every kind of frame, with the exact set of keys of its header and the check of each value."""
-
-MAX_BODIES: Mapping[str, int] = {
-    "filter": 1 << 16,
-    "job": 64 << 20,
-    "settings": 64 << 20,
-    "workload": 64 << 20,
-    "file": 2 << 30,
-    "described": 4 << 20,
-    "result": 64 << 20,
-}
-"""Most bytes of a body, by kind; tensors have the size that their header says, others none."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +41,7 @@ class Frame:
 
 def element_count(shape: list[int]) -> int:
     """Return the number of elements; raises ProtocolError beyond what any machine could hold."""
-    if math.prod(max(size, 1) for size in shape) > _BIG:
+    if math.prod(max(size, 1) for size in shape) > BIG:
         raise ProtocolError("a tensor of more elements than fit into any memory")
     return math.prod(shape)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from grader.guest.protocol import ITEM_SIZES, MAX_DIMENSIONS, MAX_OUTPUTS, Channel, Frame
+from grader.guest.kinds import ITEM_SIZES, MAX_DIMENSIONS, MAX_OUTPUTS
+from grader.guest.protocol import Channel, Frame
 
 DTYPES: Mapping[str, torch.dtype] = {name: getattr(torch, name) for name in ITEM_SIZES}
 

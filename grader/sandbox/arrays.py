@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from grader.guest.protocol import ITEM_SIZES, Frame
+from grader.guest.kinds import ITEM_SIZES
+from grader.guest.protocol import Frame
 from grader.records import JsonValue
 from grader.sandbox.job import Argument, GuestOutput
 

@@ -176,6 +176,7 @@ class Bubblewrap(Form):
                 stdin=waiting,
                 stdout=ready_in,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
                 pass_fds=(report_in,),
                 env={"PATH": "/usr/bin:/bin"},
                 cwd="/",
@@ -223,7 +224,8 @@ def _parents(paths: Iterable[Path]) -> Iterator[str]:
     """
     above = {folder for path in paths for folder in path.parents if folder != Path("/")}
     for folder in sorted(above):
-        if not any(folder.is_relative_to(name) for name in (*interpreter.SYSTEM, TEMPORARY)):
+        system = any(folder.is_relative_to(name) for name in interpreter.SYSTEM)
+        if not system and folder != Path(TEMPORARY):
             yield from ("--perms", "0755", "--dir", str(folder))
 
 

@@ -6,7 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from grader.guest.protocol import Frame, is_file_name
+from grader.guest.kinds import is_file_name
+from grader.guest.protocol import Frame, ProtocolError
 
 
 def read_folder(folder: Path) -> list[Frame]:
@@ -28,9 +29,16 @@ def read_folder(folder: Path) -> list[Frame]:
 def write_file(folder: Path, frame: Frame) -> None:
     """Make one file anew below `folder`; its name has been checked, and no link is followed.
 
-    Raises OSError, also where the same name comes twice.
+    Raises ProtocolError where the same name comes twice, or once as a file and once as a folder;
+    OSError where the disk fails.
     """
-    path = folder / frame.header["name"]
+    try:
+        _create(folder / frame.header["name"], frame)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise ProtocolError("a file that came before") from None
+
+
+def _create(path: Path, frame: Frame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = 0o755 if frame.header["executable"] else 0o644
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -180,6 +180,8 @@ def spawn(
             stdin=subprocess.DEVNULL,
             stdout=pipes.log_in,
             stderr=pipes.log_in,
+            # An interrupt at the terminal is for the host, which then ends the guest.
+            start_new_session=True,
             pass_fds=(pipes.reader, pipes.writer, *pass_fds),
             env=environment,
             cwd="/",

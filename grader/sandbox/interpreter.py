@@ -30,18 +30,18 @@ def own_files() -> tuple[Path, ...]:
 
 @cache
 def folders() -> tuple[Path, ...]:
-    """Folders outside the system's that interpreter, site-packages and torch are in.
+    """Return the folders outside the system's that interpreter, packages and torch are in.
 
-    They may be anywhere, also below a home folder; nothing beside them is shown.
+    A link on the way to the interpreter stands for itself. They may be anywhere, also below a home
+    folder; nothing beside them is shown.
     """
-    executable = Path(sys.executable)
     found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
-    found += [step.parent.parent for step in _links(executable)]
     found += [Path(entry).resolve() for entry in extra_path()]
     spec = importlib.util.find_spec("torch")
     if spec is not None and spec.origin:
         found.append(Path(spec.origin).resolve().parents[1])
-    outside = {path for path in found if path.is_dir() and not _in_system(path)}
+    found += [link for link in _links(Path(sys.executable)) if not _below(link, found)]
+    outside = {path for path in found if path.exists() and not _in_system(path)}
     return tuple(sorted(outside, key=lambda path: (len(path.parts), path)))
 
 
@@ -51,6 +51,10 @@ def _links(path: Path) -> list[Path]:
     while steps[-1].is_symlink() and len(steps) < 40:
         steps.append(Path(os.path.normpath(steps[-1].parent / steps[-1].readlink())))
     return steps
+
+
+def _below(path: Path, folders: list[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _in_system(path: Path) -> bool:

@@ -26,8 +26,8 @@ class Limits:
     """Bytes of each file."""
     scratch: int = 4 * GIB
     """Bytes in the scratch folder."""
-    output: int = 4 * GIB
-    """Bytes that may come back in frames."""
+    output: int = GIB
+    """Bytes that may come back in frames; set it by what the reference returns."""
     log: int = 2 * MIB
     """Bytes kept of what it prints: head and tail."""
     open_files: int = 1024

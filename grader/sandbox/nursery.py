@@ -46,6 +46,7 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
                 pass_fds=(theirs.fileno(),),
                 env={**environment, "OPENBLAS_NUM_THREADS": "1"},
                 cwd="/",

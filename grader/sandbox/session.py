@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from grader.errors import GraderError
-from grader.guest.protocol import MAX_FILES, STAGES, Frame, ProtocolError
+from grader.guest.kinds import STAGES
+from grader.guest.protocol import Frame, ProtocolError
 from grader.records import RunStatus, digest
 from grader.sandbox import arrays
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
@@ -52,9 +53,12 @@ def converse(job: GuestJob, form: Form, limits: Limits, *, warm: bool = True) ->
         guest.kill()
         conversation.channel.close()
         guest.close()
+    log = conversation.channel.log.text()
+    if reply.status == "grader_error" and log.strip():
+        reply = replace(reply, reason=f"{reply.reason}: {log.strip().splitlines()[-1][:500]}")
     return replace(
         reply,
-        log=conversation.channel.log.text(),
+        log=log,
         seconds=time.monotonic() - started,
         sandbox=form.name,
     )
@@ -207,7 +211,7 @@ class Conversation:
         frame = self.channel.receive(self._end, "files")
         self._so_far["skipped_files"] = tuple(frame.header["skipped"])
         folder.mkdir(parents=True, exist_ok=True)
-        for _ in range(min(frame.header["count"], MAX_FILES)):
+        for _ in range(frame.header["count"]):
             write_file(folder, self.channel.receive(self._end, "file"))
 
     def _late(self) -> GuestReply:

@@ -45,10 +45,10 @@ class Warded(Form):
 
     def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
         """Start the guest's warden, and below it the guest."""
-        if self.kind == "identity" and unreachable():
+        if self.kind == "identity" and (barred := unreachable(plan.read_only)):
             raise GraderError(
-                f"the interpreter is below {unreachable()}, which other users can't pass",
-                f"run chmod o+x {unreachable()}, or use a Python elsewhere",
+                f"what a guest must read is below {barred}, which other users can't pass",
+                f"run chmod o+x {barred}, or keep Python, this program and its cache elsewhere",
             )
         with contextlib.ExitStack() as stack:
             ends: list[Callable[[], None]] = []
@@ -105,7 +105,7 @@ class Warded(Form):
             limits["RLIMIT_NPROC"] += threads_of(os.getuid())
         own = None
         if identity is not None:
-            locked = self.kind == "landlock" and bool(unreachable())
+            locked = self.kind == "landlock" and bool(unreachable(plan.read_only))
             own = {"uid": identity, "gid": identity, "read_all": locked}
         rules = _rules(plan, folder) if self.kind == "landlock" else {}
         return {"limits": limits, "identity": own, "landlock": rules, "drop": False}
@@ -132,9 +132,9 @@ def scoped() -> bool:
 
 
 @cache
-def unreachable() -> str:
-    """Return the first folder on the way to the interpreter that other users can't pass, or ""."""
-    needed = (*interpreter.folders(), *interpreter.own_files())
+def unreachable(read_only: tuple[Path, ...]) -> str:
+    """Return the first folder on the way to what a guest reads that others can't pass, or ""."""
+    needed = (*interpreter.folders(), *interpreter.own_files(), *read_only)
     for folder in sorted({above for path in needed for above in (*path.parents, path)}):
         if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH:
             return str(folder)

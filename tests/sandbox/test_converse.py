@@ -90,7 +90,18 @@ def echo() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Arrays of every dtype, and what came back, all in one guest."""
     from grader.sandbox.arrays import dtype_of
 
-    names = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split()
+    names = [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ]
     arrays = {name: (np.arange(12).reshape(3, 4) - 3).astype(dtype_of(name)) for name in names}
     code = "class Model:\n    def __call__(self, x): return x.clone()\n"
     loads = tuple(GuestWorkload(name, (array,)) for name, array in arrays.items())
@@ -116,7 +127,19 @@ class Model:
         return torch.empty(1000)
 """
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    names = "strides view pair named mutate empty half sparse object none unwritten".split()
+    names = [
+        "strides",
+        "view",
+        "pair",
+        "named",
+        "mutate",
+        "empty",
+        "half",
+        "sparse",
+        "object",
+        "none",
+        "unwritten",
+    ]
     loads = [GuestWorkload(name, (x, name)) for name in names]
     loads += [GuestWorkload("transposed", (x.T, "strides"))]
     reply = converse(job("import torch\n" + code, *loads, role="submission"), strongest(), Limits())

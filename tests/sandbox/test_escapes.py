@@ -102,10 +102,12 @@ def test_no_way_out(
 ) -> None:
     host = os.getpid()
     package = interpreter.PACKAGE
+    everybody = each_form.name == "user-id"  # what every user may read, its guests may
     attempts = f"""
     attempt("read a secret", lambda: opened({str(secret)!r}))
-    attempt("list the home folder", lambda: os.listdir({str(Path.home())!r}).count({secret.name!r}))
-    attempt("read the tests", lambda: opened({__file__!r}) and {not each_form.name == "user-id"})
+    home = {str(secret.parent)!r}
+    attempt("list home", lambda: not {everybody} and os.listdir(home).count({secret.name!r}))
+    attempt("read the tests", lambda: not {everybody} and opened({__file__!r}))
     attempt("read shadow", lambda: opened("/etc/shadow"))
     attempt("read the host's environment", lambda: opened("/proc/{host}/environ"))
     attempt("read the host's memory", lambda: opened("/proc/{host}/mem"))
@@ -120,15 +122,17 @@ def test_no_way_out(
     attempt("core pattern", lambda: opened("/proc/sys/kernel/core_pattern", os.O_WRONLY))
     attempt("a disk", lambda: opened("/dev/vda") or opened("/dev/sda"))
     attempt("make a device", lambda: os.mknod("node", {stat.S_IFBLK} | 0o600, 0x800) is None)
-    attempt("tcp", lambda: connected(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", {listeners["port"]})))
-    attempt("udp", lambda: connected(socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.1", 53)))
-    attempt("unix", lambda: connected(socket.AF_UNIX, socket.SOCK_STREAM, {listeners["unix"]!r}))
-    attempt("abstract", lambda: connected(socket.AF_UNIX, socket.SOCK_STREAM, {listeners["abstract"]!r}))
+    inet, unix, stream = socket.AF_INET, socket.AF_UNIX, socket.SOCK_STREAM
+    attempt("tcp", lambda: connected(inet, stream, ("127.0.0.1", {listeners["port"]})))
+    attempt("udp", lambda: connected(inet, socket.SOCK_DGRAM, ("192.0.2.1", 53)))
+    attempt("unix", lambda: connected(unix, stream, {listeners["unix"]!r}))
+    attempt("abstract", lambda: connected(unix, stream, {listeners["abstract"]!r}))
     attempt("netlink", lambda: socket.socket(16, 3, 0))
     attempt("signal the host", lambda: signalled({host}))
     attempt("signal its parent", lambda: os.getppid() > 1 and signalled(os.getppid()))
     attempt("trace the host", lambda: libc.ptrace(16, {host}, 0, 0) == 0)
-    attempt("trace its parent", lambda: os.getppid() > 0 and libc.ptrace(16, os.getppid(), 0, 0) == 0)
+    parent = os.getppid()
+    attempt("trace its parent", lambda: parent > 0 and libc.ptrace(16, parent, 0, 0) == 0)
     attempt("a user namespace", lambda: libc.unshare(0x10000000) == 0)
     attempt("a clone in one", lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0))
     attempt("a mount", lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
@@ -262,7 +266,7 @@ def everywhere(data):
         "everywhere(frame(6, 'ready', loaded='', state=['w'])); return x",
         "everywhere(frame(6, 'stage', stage='import')); return x",
         "everywhere(frame(6, 'described', b'{}')); os._exit(0)",
-        "everywhere(frame(6, 'tensor', b'1234', dtype='float32', shape=[1], strides=[1])); return x",
+        "everywhere(frame(6, 'tensor', b'12', dtype='int8', shape=[2], strides=[1])); return x",
         "everywhere(frame(6, 'stage', stage='forward')); return x",
         "[os.dup2(0, fd) for fd in range(3, 1024)]; return x",
         "[os.dup2(1, fd) for fd in range(3, 1024)]; return x",
