@@ -53,9 +53,9 @@ def build(
 ) -> Path:
     """Return the path of the built library under `cache_dir`, compiling it where it isn't there.
 
-    `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `sanitize` adds the address and
-    undefined-behaviour sanitizers and `core` leaves the CUDA runtime look-alike out, for tests. `cuda_includes` has the
-    toolkit's headers, whose structs that look-alike fills.
+    `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `cuda_includes` has
+    the toolkit's headers, whose structs the CUDA runtime look-alike fills. For tests: `sanitize`
+    adds the address and undefined-behaviour sanitizers, `core` leaves that look-alike out.
 
     Raises GraderError where the compiler is missing or fails.
     """

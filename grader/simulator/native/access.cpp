@@ -297,4 +297,26 @@ void run_store(Ctx& c, const Insn& i) {
     });
 }
 
+void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from) {
+    by_space(c, i, a, [&](Space space) {
+        Addresses part = a;
+        settle(c, part);
+        const bool shared = space == Space::shared;
+        if (shared && i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
+        const u32 good = shared ? check_shared(c, i, part, bytes, Access::store) : check_global(c, i, part, bytes, Access::store);
+        const u32 bad = c.warp->poisoned ? c.poison_of(from) & good : 0;
+        if (c.counting) (shared ? count_shared : count_global)(c, i, part, bytes, good);
+        if (bad && !shared) c.accuse(from, bad, i, Use::store);
+        for (u32 rest = good; rest; rest &= rest - 1) {
+            const u32 l = u32(std::countr_zero(rest)), one = 1u << l;
+            u8* p = reinterpret_cast<u8*>(part.at[l] + (shared ? u64(c.block->shared) : 0));
+            const bool changes = std::memcmp(p, &values[l], bytes) != 0;
+            if (c.races) (shared ? race_store : global_store)(c, i, part, bytes, one, changes ? 0 : one);
+            std::memcpy(p, &values[l], bytes);
+            c.block->changes += changes;
+            if (shared && c.uninit) std::memset(c.block->shared_init.data() + part.at[l], !(bad & one), bytes);
+        }
+    });
+}
+
 }  // namespace kgsim

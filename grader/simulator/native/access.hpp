@@ -20,6 +20,9 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
 
+// Stores one element of each lane, with all checks; `from` is the register the values came from.
+void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from);
+
 // Lanes that read something nobody wrote, of those in `lanes`.
 u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
 u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);

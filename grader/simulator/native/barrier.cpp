@@ -107,12 +107,11 @@ void Runner::release(u32 id, bool everyone) {
     join(id, everyone);
     Barrier& x = block_.barriers[id];
     for (Warp& w : block_.warps) {
-        u32 lanes = 0, insn = none;
-        for (u32 rest = w.barrier_waiting; rest; rest &= rest - 1) {
-            const u32 l = u32(std::countr_zero(rest));
-            if (w.barrier[l] == id) { lanes |= 1u << l; insn = w.wait_insn[l]; }
-        }
+        u32 lanes = 0;
+        for (u32 l = 0; l < warp_lanes; ++l) lanes |= u32(w.barrier[l] == id) << l;
+        lanes &= w.barrier_waiting;
         if (!lanes) continue;
+        const u32 insn = w.wait_insn[std::countr_zero(lanes)];
         w.barrier_waiting &= ~lanes;
         w.together = false;
         w.running |= lanes;

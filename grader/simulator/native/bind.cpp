@@ -227,7 +227,7 @@ bool Binder::bind_table() {
     bool is_float = !words.empty() && (words.back() == "f32" || words.back() == "f64");
     for (size_t k = 1; k < words.size(); ++k) {
         auto w = words[k];
-        if (one_of(w, {"rn", "approx", "full", "uni", "wide"}) && !(w == "wide")) continue;
+        if (one_of(w, {"rn", "approx", "full", "uni"})) continue;
         if (w == "rz") { insn.flags |= rz; continue; }
         if (w == "rm") { insn.flags |= rm; continue; }
         if (w == "rp") { insn.flags |= rp; continue; }
@@ -414,8 +414,6 @@ bool Binder::bind_address_space() {
     emit(insn);
     return true;
 }
-
-bool Binder::bind_matrix() { return false; }
 
 bool Binder::bind_misc() {
     auto b = op_.base();

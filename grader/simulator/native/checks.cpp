@@ -175,6 +175,14 @@ u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
 u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
     const u8* init = c.block->shared_init.data();
     u32 bad = 0;
+    if (bytes == 4) {
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            u32 v;
+            std::memcpy(&v, init + (lanes >> l & 1 ? a.at[l] : 0), 4);
+            bad |= u32(v != 0x01010101) << l;
+        }
+        return bad & lanes;
+    }
     for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 l = u32(std::countr_zero(rest));
         if (!all_set(init + a.at[l], bytes)) bad |= 1u << l;
@@ -261,6 +269,19 @@ void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
     }
     if (!differ || !step) return;
     const u32 per = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : bytes / 4;
+    if (words == 1) {  // usually no bank has two words: one look at each lane tells
+        u64 word_of[32];
+        u32 seen = 0;
+        bool clash = false;
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            const u64 word = a.at[l] >> 2;
+            const u32 bank = u32(word) & 31;
+            clash |= (seen >> bank & 1) && word_of[bank] != word;
+            word_of[bank] = word;
+            seen |= 1u << bank;
+        }
+        if (!clash) return;
+    }
     for (u32 first = 0; first < warp_lanes; first += per) {
         u8 load[32] = {};
         u64 seen[32][4];

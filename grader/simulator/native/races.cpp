@@ -76,7 +76,12 @@ struct Tracker {
         else if (mine(x.other_read)) x.other_read = now;
         else if (warp_of(x.read) == warp_of(x.other_read) && warp_of(x.read) != c.warp->index) x.other_read = now;
     }
+    // Nothing written since the last barrier, and readers of two warps known: one more reader tells nothing new.
+    bool settled(const Cell& x) const {
+        return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && ((x.read ^ x.other_read) >> 39 & 31);
+    }
     void load(Cell& x, u32 lane) const {
+        if (settled(x)) return;
         if (conflicts(x.write, lane) && !(x.write & same_value)) report(x.write, lane, Conflict::write_read);
         if (conflicts(x.atomic, lane) && !(i.flags & (volatile_ | strong))) report(x.atomic, lane, Conflict::atomic_plain);
         note_reader(x, lane);

@@ -204,6 +204,21 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
     const u32* ids = c_.src<u32>(insn.a);
     const u32* counts = insn.b == none ? nullptr : c_.src<u32>(insn.b);
     const u32 truth = insn.c == none ? 0 : c_.truth(insn.c);
+    if (!counts && insn.c == none && kind_of(insn.a) == Kind::constant) {  // __syncthreads()
+        Barrier& x = block_.barriers[ids[0] & 15];
+        x.waiting += u32(std::popcount(group));
+        x.mixed |= x.first_insn != none && x.first_insn != insn.id;
+        x.first_insn = insn.id;
+        x.in_use = true;
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            w.barrier[l] = c_.m[l] ? u16(ids[0] & 15) : w.barrier[l];
+            w.wait_insn[l] = c_.m[l] ? insn.id : w.wait_insn[l];
+        }
+        w.together = false;
+        w.running &= ~group;
+        w.barrier_waiting |= group;
+        return 0;
+    }
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(group >> l & 1)) continue;
         Barrier& x = block_.barriers[ids[l] & 15];

@@ -1,4 +1,4 @@
-"""PTX text to a program that the interpreter loads. Standard library only: runs in the guest too."""
+"""PTX text to a program that the interpreter loads; standard library only, for the guest."""
 
 from .decode import DecodeError, decode
 from .encode import MAGIC, encode

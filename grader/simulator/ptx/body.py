@@ -30,6 +30,7 @@ class Body:
 
     def __init__(
         self,
+        *,
         function: Function,
         scope: Scope,
         pool: Pool,
@@ -43,6 +44,7 @@ class Body:
         self._locations = locations
         self._add = add_variable
         self._index = index
+        self._table_name = ""
 
     def decode(self, text: str) -> None:
         """Append all statements; one that can't be read becomes an unsupported instruction."""

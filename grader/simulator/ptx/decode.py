@@ -19,6 +19,7 @@ _SECTION = re.compile(r"\s*\.section\s+\S+\s*\{[^}]*\}")
 _VARIABLE = re.compile(r"\s*((?:\.\w+\s+(?:\d+\s+)?)+)([^;]*);")
 _NAMED = re.compile(r"(?:\(([^)]*)\)\s*)?([\w$]+)\s*(?:\(([^)]*)\))?\s*([^{;]*)", re.DOTALL)
 _OTHER = re.compile(r"\s*[^;{\s][^;{\n]*;?")
+_POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|shared|local)\b)?(?:\s*\.align\s+\d+)?")
 _PARAMETER = re.compile(r"((?:\.\w+\s+(?:\d+\s+)?)+)([\w$]+\s*(?:\[\s*\d*\s*\])?)")
 
 
@@ -115,7 +116,10 @@ class _Module:
             return place + 1
         end = _closing(self._text, place)
         function.defined = True
-        body = Body(function, scope, self._pool, self._locations, self._add, index)
+        body = Body(
+            function=function, scope=scope, pool=self._pool, locations=self._locations,
+            add_variable=self._add, index=index,
+        )  # fmt: skip
         body.decode(self._text[place + 1 : end])
         return end + 1
 
@@ -143,7 +147,7 @@ class _Module:
 
 def _clean(piece: str) -> str:
     """Drop `.ptr .global .align 4` of a pointer parameter: only its own type counts."""
-    return re.sub(r"\.ptr\b(?:\s*\.(?:global|const|shared|local)\b)?(?:\s*\.align\s+\d+)?", "", piece).strip()
+    return _POINTER.sub("", piece).strip()
 
 
 def _without(match: re.Match[str]) -> str:

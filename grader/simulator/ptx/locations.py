@@ -8,7 +8,8 @@ import re
 from .program import Location
 
 _LOC = re.compile(
-    r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:\s*,\s*function_name\s+[^,]+,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
+    r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
+    r"(?:\s*,\s*function_name\s+[^,]+,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
 _DEPTH = 24
 Position = tuple[int, int, int]
@@ -33,7 +34,7 @@ class Locations:
             return
         here = (file, line, column)
         self._parents[here] = (at[0], at[1], at[2]) if at[0] else None
-        frames = []
+        frames: list[tuple[int, int]] = []
         position: Position | None = here
         while position is not None and len(frames) < _DEPTH:
             frames.append(position[:2])

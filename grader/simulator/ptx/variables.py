@@ -14,7 +14,9 @@ _BYTES = {
     "b64": 8, "u64": 8, "s64": 8, "f64": 8, "b128": 16, "texref": 8, "samplerref": 8, "surfref": 8,
 }  # fmt: skip
 _DECLARATION = re.compile(r"([\w$%]+)\s*((?:\[\s*\d*\s*\]\s*)*)(?:=\s*(.*))?$", re.DOTALL)
-_ATOM = re.compile(r"^(?:(0[xX][0-9a-fA-F]+|\d+)\()?\s*(?:generic\()?\s*([A-Za-z_$%][\w$]*)\s*\)?([+-]\d+)?\s*\)?([+-]\d+)?$")
+_ATOM = re.compile(
+    r"^(?:(0[xX][0-9a-fA-F]+|\d+)\()?(?:generic\()?([A-Za-z_$%][\w$]*)\)?([+-]\d+)?\)?([+-]\d+)?$"
+)
 _LARGEST = 1 << 34
 
 
@@ -27,9 +29,9 @@ def number(text: str) -> int:
     """Return the 64-bit pattern of an integer or floating literal; raise ValueError otherwise."""
     head = text[:2]
     if head in ("0f", "0F"):
-        return int(text[2:], 16) & 0xFFFFFFFF
+        return int(f"0x{text[2:]}", 0) & 0xFFFFFFFF
     if head in ("0d", "0D"):
-        return int(text[2:], 16) & 0xFFFFFFFFFFFFFFFF
+        return int(f"0x{text[2:]}", 0) & 0xFFFFFFFFFFFFFFFF
     sign, digits = (-1, text[1:].strip()) if text.startswith("-") else (1, text.lstrip("+"))
     digits = digits.rstrip("uU")
     if head in ("0x", "0X") or digits[:2] in ("0x", "0X"):
@@ -38,7 +40,7 @@ def number(text: str) -> int:
         base = 8 if len(digits) > 1 and digits[0] == "0" else 10
         return sign * int(digits, base) & 0xFFFFFFFFFFFFFFFF
     if digits[:2] in ("0b", "0B"):
-        return sign * int(digits[2:], 2) & 0xFFFFFFFFFFFFFFFF
+        return sign * int(digits, 0) & 0xFFFFFFFFFFFFFFFF
     pattern: int = struct.unpack("<Q", struct.pack("<d", sign * float(digits)))[0]
     return pattern
 

@@ -57,7 +57,23 @@ def mutated_text(ptx: str, rng: random.Random) -> str:
             lines[at] = lines[rng.randrange(len(lines))]
         elif how == 2:
             words = lines[at].split(" ")
-            words[rng.randrange(len(words))] = rng.choice(("%r1", "%rd2", "%f3", "%p1", "0", "-1", "[%rd1+4]", "{%r1,%r2}", "99999999999", "", ";", "}", "{"))
+            words[rng.randrange(len(words))] = rng.choice(
+                (
+                    "%r1",
+                    "%rd2",
+                    "%f3",
+                    "%p1",
+                    "0",
+                    "-1",
+                    "[%rd1+4]",
+                    "{%r1,%r2}",
+                    "99999999999",
+                    "",
+                    ";",
+                    "}",
+                    "{",
+                )
+            )
             lines[at] = " ".join(words)
         else:
             lines.insert(at, lines[rng.randrange(len(lines))])
@@ -84,7 +100,12 @@ def run_anything(module: object, name: str) -> None:
     n = lib.kgsim_kernel_params(handle, name.encode(), sizes, 64)
     buffer = np.zeros(4096, "f4")
     lib.kgsim_add_region(buffer.ctypes.data, buffer.nbytes, b"buffer", 0, 0, 1)
-    keep = [ctypes.create_string_buffer(buffer.ctypes.data.to_bytes(8, "little") + bytes(max(sizes[k], 8)), max(sizes[k], 8) + 8) for k in range(max(n, 0))]
+    keep = [
+        ctypes.create_string_buffer(
+            buffer.ctypes.data.to_bytes(8, "little") + bytes(max(sizes[k], 8)), max(sizes[k], 8) + 8
+        )
+        for k in range(max(n, 0))
+    ]
     pointers = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in keep])
     grid, block = (ctypes.c_uint32 * 3)(2, 1, 1), (ctypes.c_uint32 * 3)(64, 1, 1)
     options, out = (ctypes.c_uint64 * 6)(1, 2_000_000, 0, 1, 1, 1), (ctypes.c_uint64 * 4)()
@@ -102,20 +123,43 @@ def test_storm(source: str, simulator: Simulator, tmp_path: Path) -> None:
     rounds = int(os.environ.get("KGSIM_STORM", "60"))
     tests = Path(__file__).parents[2]
     code = CHILD.format(
-        path=[str(tests.parent), str(tests)], library=str(simulator.path), seed=rounds + len(source), rounds=rounds, ptx=str(ptx)
+        path=[str(tests.parent), str(tests)],
+        library=str(simulator.path),
+        seed=rounds + len(source),
+        rounds=rounds,
+        ptx=str(ptx),
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(tests.parent)})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(tests.parent)},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.mark.parametrize("size", [0, 8, 16, 100])
 def test_short_blobs(size: int, simulator: Simulator) -> None:
-    blob = encode(decode(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }"))
+    blob = encode(
+        decode(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }")
+    )
     with pytest.raises(ValueError, match="not a program"):
         simulator.load(blob[:size])
 
 
-@pytest.mark.parametrize("text", ["", "}", "{", ".entry", ".visible .entry k( { ret; }", ".global .b8 x[99999999999999];", "\x00" * 50])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "}",
+        "{",
+        ".entry",
+        ".visible .entry k( { ret; }",
+        ".global .b8 x[99999999999999];",
+        "\x00" * 50,
+    ],
+)
 def test_text_that_is_no_module(text: str, simulator: Simulator) -> None:
     try:
         simulator.load_ptx(text)

@@ -286,3 +286,44 @@ extern "C" __global__ void async_copy(const float* x, float* y) {
 
 //! launch max_atomic grid=2 block=64 in:f4:128 zero:i4:1
 extern "C" __global__ void max_atomic(const float* x, int* y) { atomicMax(y, __float_as_int(fabsf(x[blockIdx.x * 64 + threadIdx.x]))); }
+
+#include <mma.h>
+//! launch wmma_tile grid=1 block=32 in:f2:256 in:f2:256 out:f4:256
+//! check np.allclose(a2.reshape(16, 16), a0.reshape(16, 16).astype('f4') @ a1.reshape(16, 16).astype('f4'), atol=1e-3)
+extern "C" __global__ void wmma_tile(const __half* a, const __half* b, float* c) {
+    using namespace nvcuda;
+    __shared__ __half s[256];
+    for (int k = threadIdx.x; k < 256; k += 32) s[k] = a[k];
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> fb;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
+    wmma::fill_fragment(fc, 0.f);
+    wmma::load_matrix_sync(fa, s, 16);
+    wmma::load_matrix_sync(fb, b, 16);
+    wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
+}
+
+//! launch mma_tile grid=1 block=32 in:f2:256 in:f2:128 out:f4:128
+//! check np.allclose(a2.reshape(16, 8), a0.reshape(16, 16).astype('f4') @ a1.reshape(16, 8).astype('f4'), atol=1e-3)
+extern "C" __global__ void mma_tile(const __half* a, const __half* b, float* c) {
+    __shared__ __align__(16) __half s[256], t[128];
+    int lane = threadIdx.x;
+    for (int k = lane; k < 256; k += 32) s[k] = a[k];
+    for (int k = lane; k < 128; k += 32) t[k] = b[k];
+    __syncwarp();
+    unsigned ra[4], rb[2];
+    float d[4] = {0, 0, 0, 0};
+    unsigned pa = (unsigned)__cvta_generic_to_shared(s + lane % 16 * 16 + lane / 16 * 8);
+    unsigned pb = (unsigned)__cvta_generic_to_shared(t + lane % 16 * 8);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(ra[0]), "=r"(ra[1]), "=r"(ra[2]), "=r"(ra[3]) : "r"(pa));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(rb[0]), "=r"(rb[1]) : "r"(pb));
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));
+    int g = lane / 4, t4 = lane % 4 * 2;
+    c[g * 8 + t4] = d[0];
+    c[g * 8 + t4 + 1] = d[1];
+    c[(g + 8) * 8 + t4] = d[2];
+    c[(g + 8) * 8 + t4 + 1] = d[3];
+}
