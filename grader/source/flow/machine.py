@@ -32,7 +32,7 @@ from grader.source.flow.tree import (
 )
 from grader.source.flow.values import Mask, Value, blend, merge, truth, unknown
 
-STEP_LIMIT = 6000
+STEP_LIMIT = 2500
 CALL_DEPTH = 8
 
 

@@ -1,0 +1,137 @@
+"""What walking a block through a kernel's text shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk
+from grader.source.flow.lower import lower_text
+from grader.source.flow.reduction import losses
+
+KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
+TEXTS = [path.read_text() for path in KERNELS]
+
+
+def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:
+    host = (
+        "torch::Tensor run(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
+        f"    {launch}\n    return y;\n}}\n"
+    )
+    return Flow(lower_text(kernel + host)).walks(sizes)[0]
+
+
+def kinds(walk: Walk) -> set[str]:
+    return {event.kind for event in walk.events}
+
+
+STORE = "k<<<x.size(0), 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));"
+
+
+def test_launches_are_computed_from_the_sizes() -> None:
+    text = """
+#define THREADS 64
+__global__ void k(float* y, int n) {}
+void run(torch::Tensor x, int m) {
+    const int n = x.size(1);
+    dim3 block(THREADS, 2), grid((n + THREADS - 1) / THREADS, x.size(0));
+    size_t bytes = block.x * block.y * sizeof(double);
+    if (m > 3) k<<<grid, block, bytes>>>(x.data_ptr<float>(), n);
+}
+"""
+    sizes = Sizes("test", tensors=((5, 1000),), numbers={"m": 4})
+    (launch,) = Flow(lower_text(text)).launches(sizes)
+    assert (launch.grid, launch.block, launch.shared) == ((16, 5, 1), (64, 2, 1), 1024)
+    assert Flow(lower_text(text)).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
+
+
+def test_a_dispatch_and_a_template_reach_the_kernel() -> None:
+    text = """
+template <typename T, int N> __global__ void k(const T* x) { __shared__ T s[N]; s[threadIdx.x] = x[0]; }
+void run(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "k", ([&] {
+        k<scalar_t, 32><<<1, 32>>>(x.data_ptr<scalar_t>());
+    }));
+}
+"""
+    (walk,) = Flow(lower_text(text)).walks(USUAL)
+    assert walk.launch.template == ("float", "32")
+    assert [region.cells for region in walk.regions if region.space == "shared"] == [32]
+
+
+def test_uniform_branches_may_hold_barriers() -> None:
+    body = "__global__ void k(const float* x, float* y, int n) {{ if ({}) __syncthreads(); y[0] = 1; }}\n"
+    for test in ("blockIdx.x < 3", "n > 5", "threadIdx.x < 128", "warpSize == 32"):
+        assert not kinds(walked(body.format(test), STORE)), test
+    for test in ("threadIdx.x < 3", "threadIdx.x % 2", "x[threadIdx.x] > 0"):
+        assert "barrier-divergence" in kinds(walked(body.format(test), STORE)), test
+
+
+def test_what_hangs_on_data_is_not_certain() -> None:
+    text = """
+__global__ void k(const float* x, float* y, int n) {
+    __shared__ float s[128];
+    if (x[0] > 0) s[threadIdx.x] = 1;
+    y[threadIdx.x] = s[127 - threadIdx.x];
+}
+"""
+    assert not kinds(walked(text, STORE))
+
+
+def test_long_loops_are_not_walked_to_their_end() -> None:
+    text = """
+__global__ void k(const float* x, float* y, int n) {
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];
+    y[threadIdx.x] = s;
+}
+"""
+    sizes = Sizes("long", tensors=((4, 1 << 30),))
+    walk = walked(text, STORE, sizes)
+    assert not walk.stopped
+    assert walk.steps < 50
+    last = max(
+        int(a.offsets.max()) for a in walk.accesses if a.kind == "load" and a.offsets is not None
+    )
+    assert last == (1 << 30) - 1
+
+
+@pytest.mark.parametrize(
+    ("tree", "have"),
+    [("64", 128), ("32", 64), ("16", 32)],
+)
+def test_partial_results_are_followed_through_shared_memory(tree: str, have: int) -> None:
+    text = f"""
+__global__ void k(const float* x, float* y, int n) {{
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    float v = 0;
+    for (int i = t; i < n; i += blockDim.x) v += x[blockIdx.x * n + i];
+    s[t] = v;
+    __syncthreads();
+    for (int h = {tree}; h > 0; h >>= 1) {{ if (t < h) s[t] += s[t + h]; __syncthreads(); }}
+    if (t == 0) y[blockIdx.x] = s[0];
+}}
+"""
+    lost = losses(walked(text, STORE))
+    assert [loss.have for loss in lost] == ([] if have == 128 else [have])
+
+
+def test_odd_sizes_give_odd_blocks() -> None:
+    text = "__global__ void k(const float* x, float* y, int n) { y[threadIdx.x] = 1; }\n"
+    launch = STORE.replace("128", "std::min((int)x.size(1), 256)")
+    assert walked(text, launch).threads == 256
+    assert walked(text, launch, ODD).threads == 100
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(TEXTS), st.integers(0, 4000), st.integers(0, 400), st.text(max_size=12))
+def test_never_raises(text: str, at: int, cut: int, new: str) -> None:
+    at %= len(text)
+    broken = text[:at] + new + text[at + cut :]
+    flow = Flow(lower_text(broken))
+    for walk in flow.walks(USUAL):
+        losses(walk)
