@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables of cases
 """Compiler calls taken apart, and what is refused in them."""
 
 import pytest
@@ -8,7 +9,27 @@ from grader.build.driver.device_pass import architectures, flags
 
 def test_torchs_own_nvcc_call() -> None:
     command = parse(
-        ["-MD", "-MF", "a.o.d", "-DTORCH_EXTENSION_NAME=x", "-isystem", "/t/include", "-D__CUDA_NO_HALF_OPERATORS__", "--expt-relaxed-constexpr", "-gencode=arch=compute_90,code=sm_90", "--compiler-options", "-fPIC", "-O3", "-Xptxas", "-v", "-std=c++20", "-c", "cuda.cu", "-o", "cuda.o"]
+        [
+            "-MD",
+            "-MF",
+            "a.o.d",
+            "-DTORCH_EXTENSION_NAME=x",
+            "-isystem",
+            "/t/include",
+            "-D__CUDA_NO_HALF_OPERATORS__",
+            "--expt-relaxed-constexpr",
+            "-gencode=arch=compute_90,code=sm_90",
+            "--compiler-options",
+            "-fPIC",
+            "-O3",
+            "-Xptxas",
+            "-v",
+            "-std=c++20",
+            "-c",
+            "cuda.cu",
+            "-o",
+            "cuda.o",
+        ]
     )
     assert command.sources == ["cuda.cu"]
     assert (command.output, command.depfile, command.compiles) == ("cuda.o", "a.o.d", True)
