@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.prepare import Prepared, cache_folder, prepare
+from grader.build.prepare import Prepared, prepare
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
 from grader.devices.outcome import run_of
@@ -19,7 +17,6 @@ from grader.errors import GraderError
 from grader.judge import Group, References, groups
 from grader.records import Build, JsonValue, Submission, Task, Workload, digest
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
-from grader.simulator import torch_library
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source, parse
 from grader.store import Store
@@ -39,7 +36,6 @@ class Simulator:
     form: Form
     store: Store
     prepared: Prepared
-    torch_library: Path
     gpu: Gpu
 
     @property
@@ -50,7 +46,11 @@ class Simulator:
     @cached_property
     def identity(self) -> str:
         """Return the content address of all that could change a result."""
-        names = (str(self.prepared.folder), str(self.prepared.library), str(self.torch_library))
+        names = (
+            str(self.prepared.folder),
+            str(self.prepared.library),
+            str(self.prepared.torch_library),
+        )
         return digest("sim", *names, repr(self.gpu), self.options.build)
 
     @cached_property
@@ -167,7 +167,7 @@ class Simulator:
         """Return what `grader.guest.cuda_face.install` is given."""
         return {
             "library": str(self.prepared.library),
-            "torch_library": str(self.torch_library),
+            "torch_library": str(self.prepared.torch_library),
             "gpu": self.gpu.fields(),
             "cuda_version": ".".join(self.prepared.toolchain.nvcc_version.split(".")[:2]),
             "simulator": {"seconds": self._seconds},
@@ -216,20 +216,6 @@ def open_simulator(
     model = gpu(options.gpu)
     toolchain = building.discover()
     prepared = prepare(toolchain, preparing)
-    if prepared.library is None or toolchain.torch is None or toolchain.gxx is None:
-        raise GraderError("the simulator's library could not be built")
-    preparing("compiling the simulator's torch device")
-    headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
-    library = torch_library.build(cache_folder() / "simulator", toolchain.gxx, headers)
-    beside = _copy(library, prepared.library.parent)
-    return Simulator(options, form, store, prepared, beside, model)
-
-
-def _copy(library: Path, folder: Path) -> Path:
-    """Put a library where every guest that builds or runs may read it."""
-    target = folder / f"{library.stem}-{library.parent.name}{library.suffix}"
-    if not target.is_file():
-        draft = target.with_suffix(f".{os.getpid()}")
-        shutil.copy(library, draft)
-        draft.replace(target)
-    return target
+    if prepared.library is None or prepared.torch_library is None:
+        raise GraderError("the simulator's libraries could not be built")
+    return Simulator(options, form, store, prepared, model)
