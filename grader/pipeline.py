@@ -75,10 +75,6 @@ class Workshop:
         device = self.device.identity if self.device else "none"
         return digest("workshop", SCHEMA, grader_version(), kept, device, str(self.seed))
 
-    def abort(self) -> None:
-        """Kill every guest that is still running."""
-        sandbox.kill_all()
-
 
 def open_workshop(
     options: Options, store: Store, seed: int, preparing: Callable[[str], None] = lambda _what: None
@@ -284,7 +280,9 @@ def _run(
     references = _references(workshop, task, workloads)
     results = device.run(submission, build, task, references)
     comparisons = [
-        judge.compare(task, workload, references, result)
+        judge.compare(
+            task, workload, references, result
+        )  # outputs must say that they're on the GPU
         for workload, result in zip(workloads, results, strict=True)
         if result.run.status == "ran"
     ]
