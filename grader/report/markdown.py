@@ -116,6 +116,7 @@ def _workloads(review: Review) -> list[dict[str, str]]:
     rows = []
     for run in review.evaluation.runs:
         item = compared.get(run.workload)
+        outcome: str
         if item is None:
             outcome, detail = run.status, run.reason
         elif item.equal:

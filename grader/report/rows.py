@@ -1,102 +1,242 @@
-"""One row of `results.jsonl` for each review: what scripts read."""
+"""One row of `results.jsonl` for each review: what scripts read.
+
+The models below are the format: `docs/results.schema.json` is made from them.
+"""
 
 from __future__ import annotations
 
 import json
+from typing import Literal
 
-from grader.records import SCHEMA, Evaluation, Finding, JsonValue, Repair, Review
+from pydantic import Field
+
+from grader.records import (
+    SCHEMA,
+    Confidence,
+    DeviceName,
+    Evaluation,
+    EvidenceKind,
+    Finding,
+    JsonValue,
+    Record,
+    Repair,
+    Review,
+    RunStatus,
+    Severity,
+    Status,
+)
 
 
-def row(review: Review) -> dict[str, JsonValue]:
+class TaskRow(Record):
+    """The task that the sample was held against."""
+
+    name: str | None
+    """None where the task is not known."""
+    source: str
+    """`builtin`, `kernelbench`, `embedded`, `file`, or `none`."""
+    reason: str
+    """What spoke for this task."""
+    confidence: float
+    """0 to 1; below 1 where the task was inferred."""
+    weak: list[str]
+    """Why a verdict on this task means less than usual; empty where it doesn't."""
+
+
+class EvidenceRow(Record):
+    """Something that was observed."""
+
+    kind: EvidenceKind
+    code: str
+    """What was seen, by name: `race`, `constant-factor`, ..."""
+    text: str
+    count: int
+
+
+class FindingRow(Record):
+    """A rule's claim about the submission."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    line: int | None
+    """Line of the submission (1-based)."""
+    sample_line: int | None
+    """Line of the sample (1-based)."""
+    message: str
+    evidence: list[EvidenceRow]
+    after_mend: list[str]
+    """Mends after which it showed; empty for the submission as it is."""
+    also: list[str]
+    """Codes of other rules with the same cause."""
+
+
+class WorkloadRow(Record):
+    """One input that the outputs were compared on."""
+
+    name: str
+    role: str
+    """`nominal`, `stress`: decide `correct`; `general`: decides `general`; `full`: for timing."""
+    run: RunStatus
+    equal: bool
+    counts: bool
+    """Whether the verdict hangs on it."""
+    mismatch: str | None
+    """How the output differs."""
+    kernelbench_equal: bool | None
+    """Under KernelBench's own tolerance."""
+
+
+class RepairRow(Record):
+    """A changed program that has passed the same examination."""
+
+    kind: Literal["mend", "model", "reference"]
+    status: Status
+    general: bool | None
+    speedup: float | None
+    settles: list[str]
+    """Codes of the rules whose findings it settles."""
+    code: str
+
+
+class Row(Record):
+    """One line of `results.jsonl`."""
+
+    schema_: str = Field(SCHEMA, alias="schema")
+    """Version of this format."""
+    sample: str
+    """The sample's id, unique in the run."""
+    origin: str
+    """Where the sample came from, as it was given."""
+    submission: str | None
+    """Content address of the code that was graded; None where there is none."""
+    task: TaskRow
+    device: DeviceName
+    """Where it ran: `sim` is the simulator; `none`: it did not run."""
+    sandbox: str
+    """The form of isolation that held."""
+    status: Status
+    """Where the submission stands; `grader_error` is never the sample's fault."""
+    sentence: str
+    """The verdict in one sentence."""
+    compiled: bool | None
+    correct: bool | None
+    general: bool | None
+    """Right at sizes that the task doesn't name as well; None where that was not seen."""
+    honest: bool | None
+    kernelbench_correct: bool | None
+    """What KernelBench's own tolerance would have said."""
+    speedup: float | None
+    """Over eager PyTorch, measured on a GPU; None without a measurement."""
+    speedup_interval: list[float] | None
+    """Both ends of its 95% interval."""
+    findings: list[FindingRow]
+    workloads: list[WorkloadRow]
+    repair: RepairRow | None
+    """The submission, mended; None where no mend passed."""
+    reference_fixed: RepairRow | None
+    """A kernel of the task's family, parameterised for it."""
+    repair_note: str
+    """How far the search for a mend got, where none passed."""
+    seconds: dict[str, float]
+    """Wall time by stage."""
+    machine: dict[str, JsonValue]
+    key: str = ""
+    """Content address of sample, options and grader; a resumed run looks for it."""
+
+
+def row(review: Review, key: str = "") -> dict[str, JsonValue]:
     """Return the row of `docs/results.schema.json` for the review."""
-    verdict = review.verdict
-    return {
-        "schema": SCHEMA,
-        "sample": review.sample,
-        "origin": review.origin,
-        "submission": review.evaluation.submission or None,
-        "task": {
-            "name": review.task.name,
-            "source": review.task.source,
-            "reason": review.task.reason,
-            "confidence": review.task.confidence,
-            "weak": list(review.task.weak),
-        },
-        "device": review.evaluation.device,
-        "sandbox": review.evaluation.sandbox,
-        "status": verdict.status,
-        "sentence": verdict.sentence,
-        "compiled": verdict.compiled,
-        "correct": verdict.correct,
-        "general": verdict.general,
-        "honest": verdict.honest,
-        "kernelbench_correct": verdict.kernelbench,
-        "speedup": verdict.speedup,
-        "speedup_interval": _interval(verdict.speedup_low, verdict.speedup_high),
-        "findings": [_finding(finding) for finding in review.findings],
-        "workloads": _workloads(review.evaluation),
-        "repair": _repair(review.repairs, "mend", "model"),
-        "reference_fixed": _repair(review.repairs, "reference"),
-        "repair_note": review.repair_note,
-        "seconds": {name: round(value, 3) for name, value in review.evaluation.seconds.items()},
-        "machine": dict(review.machine),
-    }
+    verdict, task = review.verdict, review.task
+    made = Row(
+        schema=SCHEMA,
+        sample=review.sample,
+        origin=review.origin,
+        submission=review.evaluation.submission or None,
+        task=TaskRow(
+            name=task.name,
+            source=task.source,
+            reason=task.reason,
+            confidence=task.confidence,
+            weak=list(task.weak),
+        ),
+        device=review.evaluation.device,
+        sandbox=review.evaluation.sandbox,
+        status=verdict.status,
+        sentence=verdict.sentence,
+        compiled=verdict.compiled,
+        correct=verdict.correct,
+        general=verdict.general,
+        honest=verdict.honest,
+        kernelbench_correct=verdict.kernelbench,
+        speedup=verdict.speedup,
+        speedup_interval=_interval(verdict.speedup_low, verdict.speedup_high),
+        findings=[_finding(finding) for finding in review.findings],
+        workloads=_workloads(review.evaluation),
+        repair=_repair(review.repairs, "mend", "model"),
+        reference_fixed=_repair(review.repairs, "reference"),
+        repair_note=review.repair_note,
+        seconds={name: round(value, 3) for name, value in review.evaluation.seconds.items()},
+        machine=dict(review.machine),
+        key=key,
+    )
+    return made.model_dump(mode="json", by_alias=True)
 
 
 def line(review: Review, key: str = "") -> str:
     """Return the row as one line of JSON, with the content address that a resumed run looks for."""
-    return json.dumps({**row(review), "key": key}, ensure_ascii=True, allow_nan=False, default=str)
+    return json.dumps(row(review, key), ensure_ascii=True, allow_nan=False, default=str)
 
 
 def _interval(low: float | None, high: float | None) -> list[float] | None:
     return None if low is None or high is None else [low, high]
 
 
-def _finding(finding: Finding) -> dict[str, JsonValue]:
+def _finding(finding: Finding) -> FindingRow:
     place = finding.place
-    return {
-        "rule": finding.rule,
-        "name": finding.name,
-        "severity": finding.severity,
-        "confidence": finding.confidence,
-        "line": place.line if place else None,
-        "sample_line": place.sample_line if place and place.sample_line else None,
-        "message": finding.message,
-        "evidence": [
-            {"kind": item.kind, "code": item.code, "text": item.text, "count": item.count}
+    return FindingRow(
+        rule=finding.rule,
+        name=finding.name,
+        severity=finding.severity,
+        confidence=finding.confidence,
+        line=place.line if place else None,
+        sample_line=(place.sample_line or None) if place else None,
+        message=finding.message,
+        evidence=[
+            EvidenceRow(kind=item.kind, code=item.code, text=item.text, count=item.count)
             for item in finding.evidence
         ],
-        "after_mend": list(finding.after_mend),
-        "also": list(finding.also),
-    }
+        after_mend=list(finding.after_mend),
+        also=list(finding.also),
+    )
 
 
-def _workloads(evaluation: Evaluation) -> list[dict[str, JsonValue]]:
+def _workloads(evaluation: Evaluation) -> list[WorkloadRow]:
     outcomes = {run.workload: run.status for run in evaluation.runs}
     return [
-        {
-            "name": item.workload,
-            "role": item.role,
-            "run": outcomes.get(item.workload, "ran"),
-            "equal": item.equal,
-            "counts": item.counts,
-            "mismatch": item.mismatch.text if item.mismatch else None,
-            "kernelbench_equal": item.kernelbench_equal,
-        }
+        WorkloadRow(
+            name=item.workload,
+            role=item.role,
+            run=outcomes.get(item.workload, "ran"),
+            equal=item.equal,
+            counts=item.counts,
+            mismatch=item.mismatch.text if item.mismatch else None,
+            kernelbench_equal=item.kernelbench_equal,
+        )
         for item in evaluation.comparisons
     ]
 
 
-def _repair(repairs: tuple[Repair, ...], *kinds: str) -> dict[str, JsonValue] | None:
+def _repair(repairs: tuple[Repair, ...], *kinds: str) -> RepairRow | None:
     for repair in repairs:
         if repair.kind in kinds:
             verdict = repair.evaluation.verdict
-            return {
-                "kind": repair.kind,
-                "status": verdict.status,
-                "general": verdict.general,
-                "speedup": verdict.speedup,
-                "settles": [rule for rule, _ in repair.settles],
-                "code": repair.code,
-            }
+            return RepairRow(
+                kind=repair.kind,
+                status=verdict.status,
+                general=verdict.general,
+                speedup=verdict.speedup,
+                settles=[rule for rule, _ in repair.settles],
+                code=repair.code,
+            )
     return None
