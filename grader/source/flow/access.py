@@ -73,10 +73,9 @@ class Accesses(Loops):
             if box is not None and box.type == "cell":
                 return box.value
         value = self.eval(expr) if not isinstance(expr, Lambda) else Value()
-        if isinstance(expr, Name):
-            if box is not None and value.pointer is None:
-                region = Region(expr.id, "local", summary=value)
-                return Value(None, varies=False, pointer=Pointer(region), thing=box)
+        if isinstance(expr, Name) and box is not None and value.pointer is None:
+            region = Region(expr.id, "local", summary=value)
+            return Value(None, varies=False, pointer=Pointer(region), thing=box)
         if isinstance(expr, Member):
             return Value(None, varies=False)
         return value

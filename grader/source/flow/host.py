@@ -229,13 +229,16 @@ class HostMachine(Machine):
                     index = self.eval(part.args[0]).scalar if _literal(part.args[0]) else None
                     top = max(top, 2 if index is None or index < 0 else index + 1)
             elif (
-                isinstance(part, Subscript)
-                and isinstance(part.base, Call)
-                and part.base.name == "sizes"
+                (
+                    isinstance(part, Subscript)
+                    and isinstance(part.base, Call)
+                    and part.base.name == "sizes"
+                )
+                and isinstance(part.base.base, Name)
+                and part.base.base.id in names
             ):
-                if isinstance(part.base.base, Name) and part.base.base.id in names:
-                    index = self.eval(part.index).scalar if _literal(part.index) else None
-                    top = max(top, 2 if index is None else index + 1)
+                index = self.eval(part.index).scalar if _literal(part.index) else None
+                top = max(top, 2 if index is None else index + 1)
         return top or 1
 
     def tensor(self, tensor: Tensor) -> Value:
@@ -366,7 +369,7 @@ class HostMachine(Machine):
                 return
         super().assign(target, value, node)
 
-    def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:
+    def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:  # noqa: PLR0911
         name = expr.name
         if name in {"size", "stride"}:
             index = args[0].scalar if args else None

@@ -111,7 +111,7 @@ class Loops(Statements):
             if box is not None:
                 box.value = forget(box.value)
 
-    def skip_ahead(self, loop: Loop, frame: LoopFrame, grew: bool) -> None:
+    def skip_ahead(self, loop: Loop, frame: LoopFrame, grew: bool) -> None:  # noqa: C901
         """Jump to the loop's last turn where its turns are all alike."""
         plan = self._plan(loop) if frame.iteration >= FEW_TURNS or not grew else None
         if plan is None:
