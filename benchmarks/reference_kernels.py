@@ -1,6 +1,6 @@
 """Our reference-fixed kernels on a GPU: achieved bandwidth beside eager torch, torch.compile and a plain copy.
 
-    python benchmarks/reference_kernels.py [--only GLOB] [--jobs N] [--out FILE]
+    python benchmarks/reference_kernels.py [--only GLOB[,GLOB]] [--jobs N] [--folder DIR] [--out FILE]
 
 Needs an NVIDIA GPU and nvcc. Each task's `full` workloads are timed with CUDA events, medians of interleaved rounds; GB/s counts
 the bytes that must move (inputs once, outputs once) and stands beside what `copy_` reaches in the same run.
@@ -23,6 +23,8 @@ from pathlib import Path
 
 import torch
 
+from grader.build import discover, environment
+from grader.build.prepare import prepare
 from grader.records import Task, TensorSpec, Workload
 from grader.repair.reference import reference_code
 from grader.tasks import builtin_tasks
@@ -32,7 +34,10 @@ ROUNDS = 12
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="*")
+    parser.add_argument("--only", default="*", help="globs of task names, separated by commas")
+    parser.add_argument("--build", choices=("fast", "stock"), default="fast")
+    parser.add_argument("--folder", type=Path, help="where the extensions are built, or are built already")
+    parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
     parser.add_argument("--no-compile", action="store_true")
@@ -43,10 +48,14 @@ def main() -> int:
     chosen = {
         name: (task, code)
         for name, task in builtin_tasks().items()
-        if fnmatch.fnmatch(name, options.only) and (code := reference_code(task))
+        if any(fnmatch.fnmatch(name, glob) for glob in options.only.split(",")) and (code := reference_code(task))
     }
-    folder = Path(tempfile.mkdtemp(prefix="kernels-"))
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="kernels-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= build_environment(options.build)
     prebuild({name: code for name, (_, code) in chosen.items()}, folder, options.jobs)
+    if options.build_only:
+        return 0
     copy = copy_bandwidth()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: copy {copy:.0f} GB/s")
     rows = []
@@ -55,9 +64,19 @@ def main() -> int:
             row = measure(name, task, code, workload, folder, copy, not options.no_compile)
             rows.append(row)
             print(shown(row), flush=True)
-    if options.out:
-        options.out.write_text(json.dumps({"gpu": torch.cuda.get_device_name(), "copy": copy, "rows": rows}, indent=1))
+            if options.out:
+                facts = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "copy": copy}
+                options.out.write_text(json.dumps({**facts, "rows": rows}, indent=1))
     return 0
+
+
+def build_environment(mode: str) -> dict[str, str]:
+    """Return the variables that lead torch to our compiler drivers; none for its own."""
+    if mode == "stock":
+        return {}
+    major, minor = torch.cuda.get_device_capability()
+    prepared = prepare(discover())
+    return environment(prepared, "cuda", "fast", f"{major}.{minor}").variables
 
 
 def prebuild(codes: dict[str, str], folder: Path, jobs: int) -> None:

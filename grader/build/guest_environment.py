@@ -92,10 +92,11 @@ def _stock_variables(prepared: Prepared) -> dict[str, str]:
     """Return what leads the plain compilers to headers and libraries that the toolkit lacks."""
     toolchain = prepared.toolchain
     includes = [str(path) for path in toolchain.library_includes]
-    variables: dict[str, str] = {}
+    # Lines for compute-sanitizer; the code stays the same.
+    appended = ["-lineinfo", *(f"-isystem {path}" for path in includes)]
+    variables = {"NVCC_APPEND_FLAGS": " ".join(appended)}
     if includes:
         variables["CPLUS_INCLUDE_PATH"] = os.pathsep.join(includes)
-        variables["NVCC_APPEND_FLAGS"] = " ".join(f"-isystem {path}" for path in includes)
     if toolchain.cudart is not None:
         variables["LIBRARY_PATH"] = str(toolchain.cudart.parent)
     return variables

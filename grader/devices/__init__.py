@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 
 from grader.config import Options
 from grader.devices.base import Device, Readiness, RunResult
+from grader.devices.gpu import installed
 from grader.errors import GraderError, UsageError
 from grader.sandbox import Form
 from grader.store import Store
@@ -17,16 +16,7 @@ __all__ = ["Device", "Readiness", "RunResult", "choose_device", "cuda_gpus"]
 
 def cuda_gpus() -> tuple[str, ...]:
     """Return the names of this machine's NVIDIA GPUs, as the driver gives them."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return ()
-    call = [program, "--query-gpu=name", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(call, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    names = done.stdout.splitlines() if done.returncode == 0 else []
-    return tuple(name.strip() for name in names if name.strip())
+    return tuple(gpu.name for gpu in installed())
 
 
 def choose_device(
@@ -42,13 +32,18 @@ def choose_device(
     """
     if options.device == "none":
         return None, "no device was asked for"
-    if options.device == "cuda":
-        raise UsageError("no GPU can be used", "Use --device sim.")
-    from grader.devices.sim import open_simulator
-
+    gpus = installed() if options.device in {"auto", "cuda"} else ()
+    if options.device == "cuda" and not gpus:
+        raise UsageError("nvidia-smi finds no GPU", "Use --device sim.")
     try:
+        if gpus:
+            from grader.devices.cuda import open_cuda
+
+            return open_cuda(options, form, store, gpus, preparing), ""
+        from grader.devices.sim import open_simulator
+
         return open_simulator(options, form, store, preparing), ""
     except GraderError as error:
-        if options.device == "sim":
+        if options.device != "auto":
             raise
         return None, str(error)

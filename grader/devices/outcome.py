@@ -1,4 +1,4 @@
-"""How a run on the simulator ended: the guest's answer and the simulator's report as one status."""
+"""How a run ended: the guest's answer, and what the simulator reported beside it, as one status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_of(
         counts=counts,
         operators=outcome.operators,
         seconds=result.seconds,
-        output=_cut(reply.log),
+        output=cut(reply.log),
     )
 
 
@@ -43,11 +43,11 @@ def _status(
     result: GuestResult, reply: GuestReply, outcome: reports.Outcome, seconds: float
 ) -> tuple[RunStatus, str]:
     if result.status == "not_run":
-        return _unreached(reply)
+        lacks = _lacks(reply.reason, reply.traceback)
+        return _unsupported(lacks) if lacks else unreached(reply)
     lacks = _lacks(result.reason, result.traceback)
     if outcome.not_run or lacks:
-        feature = "; ".join(outcome.not_run) or lacks
-        return "not_run", f"the simulator does not support this: {feature}"
+        return _unsupported("; ".join(outcome.not_run) or lacks)
     if outcome.hung:
         return "hung", outcome.hung
     if outcome.over_budget:
@@ -57,11 +57,12 @@ def _status(
     return result.status, result.reason
 
 
-def _unreached(reply: GuestReply) -> tuple[RunStatus, str]:
+def _unsupported(feature: str) -> tuple[RunStatus, str]:
+    return "not_run", f"the simulator does not support this: {feature}"
+
+
+def unreached(reply: GuestReply) -> tuple[RunStatus, str]:
     """Return what a workload that was never started gets: how the guest ended before it."""
-    lacks = _lacks(reply.reason, reply.traceback)
-    if lacks:
-        return "not_run", f"the simulator does not support this: {lacks}"
     where = {"import": "at import", "construct": "in the constructor"}.get(reply.stage)
     if where is None:
         return "not_run", f"not reached: the process ended in an earlier workload ({reply.status})"
@@ -85,5 +86,6 @@ def _lacks(reason: str, traceback: str) -> str:
     return ""
 
 
-def _cut(log: str) -> str:
+def cut(log: str) -> str:
+    """Return what a guest printed, its middle left out where it is long."""
     return log if len(log) <= 20_000 else f"{log[:10_000]}\n[...]\n{log[-10_000:]}"

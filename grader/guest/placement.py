@@ -50,10 +50,15 @@ class Gpu(Placement):
         return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
-        """Fill blocks of likely sizes with NaN and free them."""
-        # The caching allocator hands freed blocks out again by size.
-        sizes = {max(tensor.nbytes, 512) for tensor in inputs} | {1 << 10, 1 << 20, 16 << 20}
-        blocks = [torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes]
+        """Fill memory with NaN and free it into the caching allocator, which hands it out again."""
+        given = max((tensor.nbytes for tensor in inputs), default=0)
+        free, _ = torch.cuda.mem_get_info()
+        # Blocks of its pool of small ones, of the sizes of the inputs, and one to cut larger from.
+        sizes = [512, 4096, 1 << 16, *[1 << 20] * 4, *(t.nbytes for t in inputs)]
+        sizes += [16 << 20, 64 << 20, min(8 * given, free // 4)]
+        blocks = [
+            torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes if size
+        ]
         self.synchronize()
         del blocks
 

@@ -68,7 +68,8 @@ class Session:
         if home := os.environ.get("CUDA_HOME"):
             # Read by torch at import, which the warm parent has done without it.
             cpp_extension.CUDA_HOME = home
-        if self._job["role"] == "reference":
+        if self._job["role"] == "reference" or self._job["device"] == "cuda":
+            # A submission may ask for TF32 itself: then it is the submission's own doing.
             torch.backends.cuda.matmul.allow_tf32 = False
             torch.backends.cudnn.allow_tf32 = False
         if self._job["device"] == "cpu" and self._job["role"] == "submission":

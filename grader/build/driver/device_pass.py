@@ -85,12 +85,12 @@ def front_end(
     includes += [f"-I{path}" for path in command.includes]
     for path in [*command.system_includes, *config.library_includes]:
         includes += ["-isystem", path]
-    lines = ["-lineinfo"] if config.device == "sim" else []
     outcome = run(
         [
             config.nvcc,
             "-ptx",
-            *lines,
+            # For the simulator and compute-sanitizer; changes no instruction.
+            "-lineinfo",
             f"-arch=compute_{arch}",
             *flags(command),
             *includes,
@@ -112,6 +112,8 @@ def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple
     if maximum:
         options.append(f"-maxrregcount={maximum}")
     arch = architecture(command)
+    if config.device == "cuda":
+        options.append("-lineinfo")
     outcome = run([config.ptxas, "-v", f"-arch=sm_{arch}", *options, str(ptx), "-o", str(cubin)])
     return outcome, cubin
 

@@ -1,0 +1,268 @@
+"""A real GPU as a device: one guest at a time on each, and proof of health after any accident."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from grader import build as building
+from grader.build.prepare import cache_folder, prepare
+from grader.config import Options
+from grader.devices.base import RunResult
+from grader.devices.gpu import GpuFacts, Watch, taken
+from grader.devices.guests import GuestDevice
+from grader.devices.outcome import cut, unreached
+from grader.errors import GraderError
+from grader.judge import References
+from grader.records import (
+    Build,
+    Evidence,
+    JsonValue,
+    Run,
+    RunStatus,
+    Submission,
+    Task,
+    Workload,
+    digest,
+)
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
+from grader.source import Source
+from grader.store import Store
+
+HANG = 20.0
+"""Seconds after which one call of forward counts as hung where the GPU is busy all the while."""
+RECOVERY = (0.0, 2.0, 10.0, 30.0)
+"""Seconds of waiting before each look at a GPU that something went wrong on."""
+_PROBE = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.cumsum(x * 2 + 1, dim=0)
+"""
+_ERROR = re.compile(r"CUDA error: ([^\n]+)")
+_LOST = re.compile(
+    r"illegal memory access|unspecified launch failure|misaligned address|illegal instruction|"
+    r"device-side assert|invalid program counter|hardware stack error|launch timed out|"
+    r"invalid address space|illegal address|CUDA-capable device\(s\) is/are busy"
+)
+
+
+@dataclass(frozen=True)
+class CudaDevice(GuestDevice):
+    """Device `cuda`: every NVIDIA GPU of one kind that this machine has."""
+
+    gpus: tuple[GpuFacts, ...]
+
+    @property
+    def name(self) -> Literal["cuda"]:
+        """Return `cuda`."""
+        return "cuda"
+
+    @property
+    def arch(self) -> str:
+        """Return the GPU's compute capability."""
+        return self.gpus[0].arch
+
+    @cached_property
+    def identity(self) -> str:
+        """Return the content address of all that could change a result."""
+        gpu = self.gpus[0]
+        names = (str(self.prepared.folder), gpu.name, gpu.driver, self.options.build)
+        return digest("cuda", *names)
+
+    @cached_property
+    def facts(self) -> Mapping[str, str]:
+        """Return what a review's environment says of it."""
+        gpu, toolchain = self.gpus[0], self.prepared.toolchain
+        return {
+            "device": f"cuda: {gpu.name}",
+            "driver": gpu.driver,
+            "torch": toolchain.torch_version,
+            "nvcc": toolchain.nvcc_version,
+        }
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that one call of forward may take."""
+        return min(HANG, self.options.run_seconds)
+
+    def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Return nothing: a guest on a GPU needs no more than its job."""
+        return {}
+
+    def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
+        """Run a job while no other guest is on the GPU, and leave a healthy GPU behind."""
+        with taken(self.gpus, cache_folder() / "gpus") as gpu:
+            own = replace(job, env={**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid})
+            with Watch(gpu) as watch:
+                reply = converse(own, self.form, limits)
+            if reply.status == "timeout" and watch.busy():
+                reply = _hung(reply)
+            if _suspicious(reply):
+                self._prove_healthy(gpu)
+        return reply
+
+    def _prove_healthy(self, gpu: GpuFacts) -> None:
+        """Have a fresh guest run a known program right.
+
+        Raises:
+            GraderError: it doesn't, time and again.
+
+        """
+        given = np.arange(1 << 16, dtype=np.float32) % 7
+        job = GuestJob(
+            role="reference",
+            code=_PROBE,
+            entry="Model",
+            device="cuda",
+            workloads=(GuestWorkload("health", (given,)),),
+            env={"CUDA_VISIBLE_DEVICES": gpu.uuid},
+        )
+        reason = ""
+        for seconds in RECOVERY:
+            time.sleep(seconds)
+            reply = converse(job, self.form, self.limits(60.0))
+            (result,) = reply.results
+            good = [np.array_equal(o.array, np.cumsum(given * 2 + 1)) for o in result.outputs]
+            if good == [True]:
+                return
+            reason = result.reason or reply.reason or "a known program ran wrong"
+        raise GraderError(f"{gpu.name} is not usable: {reason}", "See nvidia-smi, and dmesg.")
+
+    def run(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run every workload but the full-size ones.
+
+        What runs out of memory where the reference does as well is not the submission's fault.
+        """
+        workloads = [w for w in task.workloads if w.role != "full"]
+        found = super().run(submission, build, task, references)
+        return [
+            _not_its_fault(item)
+            if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
+            else item
+            for workload, item in zip(workloads, found, strict=True)
+        ]
+
+    def _fits(self, task: Task, workload: Workload, references: References) -> bool:
+        """Whether the reference alone runs on the GPU."""
+        job = GuestJob(
+            role="reference",
+            code=task.reference,
+            entry="Model",
+            device="cuda",
+            workloads=(GuestWorkload(workload.name, tuple(references.inputs[workload.name])),),
+            init=workload.init,
+            seed=references.guest_seed,
+        )
+        reply = self.converse(job, self.limits(self.options.run_seconds))
+        return reply.status == "done" and all(r.status == "ran" for r in reply.results)
+
+    def record(
+        self,
+        workload: Workload,
+        result: GuestResult,
+        reply: GuestReply,
+        source: Source,
+    ) -> Run:
+        """Return how one workload's run ended, an error of CUDA's as evidence."""
+        status: RunStatus = result.status
+        reason = result.reason
+        if status == "not_run":
+            status, reason = unreached(reply)
+        elif status == "crashed" and reply.reason:
+            reason = reply.reason
+        return Run(
+            workload=workload.name,
+            device="cuda",
+            status=status,
+            reason=reason,
+            evidence=_evidence(workload, result, source),
+            operators=_operators(result.report),
+            seconds=result.seconds,
+            output=cut(reply.log),
+        )
+
+    def lost(self, result: GuestResult) -> bool:
+        """Whether an error took the CUDA context: every later call of the process fails."""
+        return result.status == "raised" and bool(_LOST.search(result.reason))
+
+
+def _hung(reply: GuestReply) -> GuestReply:
+    """Return the reply with what did not end said to hang: the GPU was at it to the last."""
+    results = [
+        replace(r, status="hung", reason=f"{r.reason}; its kernels still ran on the GPU")
+        if r.status == "timeout"
+        else r
+        for r in reply.results
+    ]
+    return replace(reply, results=tuple(results))
+
+
+def _suspicious(reply: GuestReply) -> bool:
+    ended_well = reply.status == "done" or (
+        reply.status == "raised" and not _ERROR.search(reply.reason)
+    )
+    return not ended_well or any(_ERROR.search(result.reason) for result in reply.results)
+
+
+def _not_its_fault(item: RunResult) -> RunResult:
+    why = "the GPU has not memory enough even for the reference"
+    return replace(item, run=item.run.model_copy(update={"status": "not_run", "reason": why}))
+
+
+def _evidence(workload: Workload, result: GuestResult, source: Source) -> tuple[Evidence, ...]:
+    """Return an error of CUDA's, by name, at the line of Python that met it."""
+    found = _ERROR.search(result.reason)
+    if found is None:
+        return ()
+    known = result.line is not None and result.line <= len(source.lines)
+    return (
+        Evidence(
+            kind="python",
+            code=re.sub(r"\W+", "-", found[1].strip().lower()).strip("-")[:80],
+            text=f"CUDA reports: {found[1].strip()}",
+            place=source.line_place(result.line) if known and result.line else None,
+            workload=workload.name,
+            data={"traceback": result.traceback[-4000:]},
+        ),
+    )
+
+
+def _operators(report: JsonValue) -> dict[str, int]:
+    seen = report.get("operators") if isinstance(report, dict) else None
+    if not isinstance(seen, dict):
+        return {}
+    counts = [(name, count) for name, count in seen.items() if type(count) is int]
+    return {str(name)[:200]: min(count, 1 << 40) for name, count in counts[:500] if count >= 0}
+
+
+def open_cuda(
+    options: Options,
+    form: Form,
+    store: Store,
+    gpus: tuple[GpuFacts, ...],
+    preparing: Callable[[str], None],
+) -> CudaDevice:
+    """Prepare this machine's compilers, once, and return the device.
+
+    GPUs of another kind than the first are left alone: times on them say nothing of each other.
+
+    Raises:
+        GraderError: a compiler is missing, or what it compiles does not.
+
+    """
+    toolchain = building.discover()
+    if not toolchain.torch_cuda:
+        raise GraderError("this torch is built without CUDA", "Install a CUDA build of torch.")
+    prepared = prepare(toolchain, preparing)
+    same = tuple(gpu for gpu in gpus if gpu.name == gpus[0].name)
+    return CudaDevice(options, form, store, prepared, same)

@@ -1,0 +1,115 @@
+"""The GPUs of this machine as the driver tells of them, and who may use one now."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+_FIELDS = "uuid,name,compute_cap,driver_version,memory.total"
+_WAIT = 0.05
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """One GPU."""
+
+    uuid: str
+    name: str
+    arch: str
+    """Compute capability, e.g. `9.0`."""
+    driver: str
+    memory: int
+    """Bytes."""
+
+
+def installed() -> tuple[GpuFacts, ...]:
+    """Return this machine's NVIDIA GPUs; none where there is no driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ()
+    call = [program, f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    rows = [line.split(", ") for line in done.stdout.splitlines()] if done.returncode == 0 else []
+    return tuple(
+        GpuFacts(row[0], row[1], row[2], row[3], int(float(row[4])) << 20)
+        for row in rows
+        if len(row) == 5 and row[4].strip().replace(".", "").isdigit()
+    )
+
+
+@contextlib.contextmanager
+def taken(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
+    """Wait until a GPU is free of other guests of any grader of this user, and hold it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        for gpu in gpus:
+            lock = FileLock(folder / f"{gpu.uuid}.lock", timeout=0)
+            try:
+                lock.acquire()
+            except Timeout:
+                continue
+            try:
+                yield gpu
+            finally:
+                lock.release()
+            return
+        time.sleep(_WAIT)
+
+
+def _nvml() -> Any:
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # noqa: BLE001 - a library that is missing or doesn't fit the driver
+        return None
+    return pynvml
+
+
+class Watch:
+    """What the driver says of a GPU while something runs on it; knows nothing without NVML."""
+
+    PERIOD = 0.25
+
+    def __init__(self, gpu: GpuFacts) -> None:
+        self._nvml = _nvml()
+        self._busy: list[bool] = []
+        self._over = threading.Event()
+        self._handle = None
+        if self._nvml is not None:
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._handle = self._nvml.nvmlDeviceGetHandleByUUID(gpu.uuid)
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Watch:
+        if self._handle is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(self.PERIOD):
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._busy.append(self._nvml.nvmlDeviceGetUtilizationRates(self._handle).gpu > 0)
+
+    def busy(self, seconds: float = 2.0) -> bool | None:
+        """Whether kernels ran all through the last seconds; None where that is not known."""
+        last = self._busy[-max(int(seconds / self.PERIOD), 1) :]
+        # The first look after the end may find it idle already.
+        return sum(last) >= len(last) - 1 if len(last) > 1 else None

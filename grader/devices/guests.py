@@ -1,0 +1,186 @@
+"""What `sim` and `cuda` share: one guest to build, one for each set of weights to run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from grader import build as building
+from grader.build.prepare import Prepared
+from grader.config import Options
+from grader.devices.base import Readiness, RunResult
+from grader.errors import GraderError
+from grader.judge import Group, References, groups
+from grader.records import Build, JsonValue, Run, Submission, Task, Workload
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
+from grader.source import Source, parse
+from grader.store import Store
+
+ENTRY = "ModelNew"
+RESTARTS = 2
+"""Guests that a list of workloads gets after the first, where a run took the process with it."""
+
+
+@dataclass(frozen=True)
+class GuestDevice(ABC):
+    """A device whose runs are jobs of sandboxed guests."""
+
+    options: Options
+    form: Form
+    store: Store
+    prepared: Prepared
+
+    @property
+    @abstractmethod
+    def name(self) -> Literal["sim", "cuda"]:
+        """Return the name that reports use."""
+
+    @property
+    @abstractmethod
+    def arch(self) -> str:
+        """Return the compute capability that is built for, e.g. `9.0`."""
+
+    @abstractmethod
+    def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
+        """Return what the guest's part of the device is given."""
+
+    @abstractmethod
+    def record(
+        self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
+    ) -> Run:
+        """Return how one workload's run ended."""
+
+    @abstractmethod
+    def lost(self, result: GuestResult) -> bool:
+        """Whether the process can run nothing more after this."""
+
+    def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
+        """Run a job in a guest of its own on this device.
+
+        Raises:
+            GraderError: the device can't be used any more.
+
+        """
+        return converse(job, self.form, limits)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that one workload may take; the guest's own time where it is as long."""
+        return self.options.run_seconds
+
+    @cached_property
+    def torch_version(self) -> tuple[int, int]:
+        """Return major and minor version of torch."""
+        major, minor = self.prepared.toolchain.torch_version.split("+")[0].split(".")[:2]
+        return int(major), int(minor)
+
+    def ready(self) -> Readiness:
+        """Say whether it can build and run."""
+        return Readiness(ok=True)
+
+    def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a submission; the artifact is kept beside the store's other files."""
+        return building.build(
+            submission,
+            device=self.name,
+            mode=self.options.build,
+            form=self.form,
+            limits=self.limits(self.options.build_seconds),
+            prepared=self.prepared,
+            artifact_dir=self.artifacts,
+            arch=self.arch,
+            init=init,
+            options=self.guest_options(),
+        )
+
+    def run(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run every workload but the full-size ones; one guest for each set of weights."""
+        workloads = [workload for workload in task.workloads if workload.role != "full"]
+        source = parse(submission.code)
+        found: dict[str, RunResult] = {}
+        for group in groups(workloads):
+            found.update(self._run_group(submission, build, source, group, references))
+        return [found[workload.name] for workload in workloads]
+
+    def _run_group(
+        self,
+        submission: Submission,
+        build: Build,
+        source: Source,
+        group: Group,
+        references: References,
+    ) -> dict[str, RunResult]:
+        found: dict[str, RunResult] = {}
+        rest: Sequence[Workload] = group.workloads
+        for _ in range(1 + RESTARTS):
+            job = self.job(submission, build, group, rest, references)
+            reply = self.converse(job, self.limits(self.options.run_seconds))
+            if reply.status == "grader_error":
+                raise GraderError(f"a run on {self.name} failed: {reply.reason}")
+            found.update(self._results(rest, reply, source))
+            rest = self._rest(rest, reply)
+            if not rest:
+                break
+        return found
+
+    def _results(
+        self, workloads: Sequence[Workload], reply: GuestReply, source: Source
+    ) -> dict[str, RunResult]:
+        results = {result.name: result for result in reply.results}
+        missing = GuestResult("", "not_run", "not reached")
+        given = [(w, results.get(w.name, missing)) for w in workloads]
+        return {w.name: RunResult(self.record(w, r, reply, source), r) for w, r in given}
+
+    def _rest(self, workloads: Sequence[Workload], reply: GuestReply) -> Sequence[Workload]:
+        """Return what a new guest could still answer: the workloads after one that ended this."""
+        if reply.stage != "forward" or reply.status == "timeout":
+            return ()
+        results = {result.name: result for result in reply.results}
+        for position, workload in enumerate(workloads):
+            result = results.get(workload.name)
+            if result is None or result.status == "crashed" or self.lost(result):
+                return workloads[position + 1 :]
+        return ()
+
+    def job(
+        self,
+        submission: Submission,
+        build: Build,
+        group: Group,
+        workloads: Sequence[Workload],
+        references: References,
+    ) -> GuestJob:
+        """Return the job of a guest that runs these workloads of one set of weights."""
+        environment = building.environment(self.prepared, self.name, self.options.build, self.arch)
+        deadline = self.seconds if self.name == "cuda" else None
+        return GuestJob(
+            role="submission",
+            code=submission.code,
+            entry=ENTRY,
+            device=self.name,
+            workloads=tuple(
+                GuestWorkload(w.name, tuple(references.inputs[w.name]), deadline) for w in workloads
+            ),
+            init=group.init,
+            seed=references.guest_seed,
+            state=references.states.get(group.workloads[0].name),
+            artifact=building.artifact(self.artifacts, build) if build.key else None,
+            env=environment.variables,
+            read_only=environment.read_only,
+            options=self.guest_options(build),
+        )
+
+    @property
+    def artifacts(self) -> Path:
+        """Return where builds are kept."""
+        return self.store.root / "builds"
+
+    def limits(self, wall: float) -> Limits:
+        """Return the limits of one guest that may take `wall` seconds."""
+        return Limits(wall=wall, memory=int(self.options.memory_gb * (1 << 30)))
