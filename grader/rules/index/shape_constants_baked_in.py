@@ -38,6 +38,9 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     grid = case.walk.launch.grid
     if case.walk.stopped or (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
+    stores = [a for a in case.walk.accesses if a.kind != "load"]
+    if not stores or any(a.loops or a.kind == "atomic" for a in stores):
+        return None
     last = case.flow.last_block(case.walk) or case.walk
     runs = case.flow.host(case.sizes)
     returned = {id(tensor) for run in runs for tensor in run.returned}
