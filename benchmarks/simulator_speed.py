@@ -1,9 +1,8 @@
-"""Speed of the simulator's core: lane accesses a second with all checks on, beside plain -O2 C of the same kernel.
+"""Speed of the simulator's core: lane accesses a second with all checks on, and plain -O2 C.
 
     python benchmarks/simulator_speed.py [path of libkgsim.so]
 
-Lane accesses are those to global and shared memory. The C version runs the same arithmetic and the same
-accesses, one thread of the grid after the other.
+Lane accesses are those to global and shared memory. The C version does the same arithmetic.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,25 @@ CUDA = Path(__file__).with_suffix(".cu")
 
 C = r"""
 #include <math.h>
-#define F __attribute__((optimize("no-tree-vectorize"))) void
-void add(const float* a, const float* b, float* c, int n) { for (int i = 0; i < n; ++i) c[i] = a[i] + b[i]; }
-void matmul(const float* A, const float* B, float* C, int n) { for (int r = 0; r < n; ++r) for (int c = 0; c < n; ++c) { float s = 0; for (int k = 0; k < n; ++k) s += A[r * n + k] * B[k * n + c]; C[r * n + c] = s; } }
-void softmax(const float* x, float* y, int n, int rows) { for (int r = 0; r < rows; ++r, x += n, y += n) { float m = -INFINITY, s = 0; for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]); for (int i = 0; i < n; ++i) s += expf(x[i] - m); for (int i = 0; i < n; ++i) y[i] = expf(x[i] - m) / s; } }
+void add(const float* a, const float* b, float* c, int n) {
+    for (int i = 0; i < n; ++i) c[i] = a[i] + b[i];
+}
+void matmul(const float* A, const float* B, float* C, int n) {
+    for (int r = 0; r < n; ++r)
+        for (int c = 0; c < n; ++c) {
+            float s = 0;
+            for (int k = 0; k < n; ++k) s += A[r * n + k] * B[k * n + c];
+            C[r * n + c] = s;
+        }
+}
+void softmax(const float* x, float* y, int n, int rows) {
+    for (int r = 0; r < rows; ++r, x += n, y += n) {
+        float m = -INFINITY, s = 0;
+        for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+        for (int i = 0; i < n; ++i) s += expf(x[i] - m);
+        for (int i = 0; i < n; ++i) y[i] = expf(x[i] - m) / s;
+    }
+}
 """
 
 
@@ -90,27 +105,27 @@ def main() -> None:
         module: Module = simulator.load_ptx(compile_ptx(CUDA), CUDA.name)
         c = compiled_c(folder)
         print(
-            f"{'kernel':14} {'M accesses':>10} {'seconds':>8} {'M acc/s':>8} {'no checks':>10} {'to C -O2':>9}"
+            f"{'kernel':14} {'M accesses':>10} {'seconds':>8} {'M acc/s':>8} "
+            f"{'no checks':>10} {'to C -O2':>9}"
         )
-        for name, (grid, block, *args) in cases().items():
-            report = module.launch(name, grid, block, *args).report  # type: ignore[arg-type]
-            total = accesses(report)
-            took = best(lambda: module.launch(name, grid, block, *args))  # noqa: B023
-            bare = best(
-                lambda: module.launch(
-                    name, grid, block, *args, races=False, uninitialised=False, counts=False
-                ),
-                2,
-            )
-            pointers = [
-                ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a for a in args
-            ]
-            extra = {"softmax": [512]}.get(name, [])
-            plain = best(lambda: getattr(c, name)(*pointers, *extra)) if hasattr(c, name) else 0.0  # noqa: B023
-            ratio = f"{took / plain:8.0f}x" if plain else ""
-            print(
-                f"{name:14} {total / 1e6:10.2f} {took:8.3f} {total / took / 1e6:8.0f} {took / bare:9.2f}x {ratio:>9}"
-            )
+        for name, case in cases().items():
+            measure(module, c, name, *case)
+
+
+def measure(module: Module, c: ctypes.CDLL, name: str, grid: Any, block: Any, *args: Any) -> None:
+    """Print one line of the table."""
+    bare = {"races": False, "uninitialised": False, "counts": False}
+    total = accesses(module.launch(name, grid, block, *args).report)
+    took = best(lambda: module.launch(name, grid, block, *args))
+    without = best(lambda: module.launch(name, grid, block, *args, **bare), 2)
+    pointers = [ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a for a in args]
+    extra = {"softmax": [512]}.get(name, [])
+    plain = best(lambda: getattr(c, name)(*pointers, *extra)) if hasattr(c, name) else 0.0
+    ratio = f"{took / plain:8.0f}x" if plain else ""
+    speed = total / took / 1e6
+    print(
+        f"{name:14} {total / 1e6:10.2f} {took:8.3f} {speed:8.0f} {took / without:9.2f}x {ratio:>9}"
+    )
 
 
 if __name__ == "__main__":

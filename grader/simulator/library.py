@@ -17,8 +17,8 @@ from grader.errors import GraderError
 SOURCES = Path(__file__).parent / "native"
 NAME = "libkgsim.so"
 _FLAGS = (
-    "-std=c++20", "-O3", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off", "-fno-math-errno",
-    "-fno-trapping-math", "-pthread", "-Wall", "-Wextra",
+    "-std=c++20", "-O3", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off",
+    "-fno-math-errno", "-fno-trapping-math", "-pthread", "-Wall", "-Wextra",
 )  # fmt: skip
 _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCES / 'cudart.map'}")
 _ROUNDING = ("ops_directed.cpp",)
@@ -98,7 +98,7 @@ def _compile(
 
 
 def _machine_flags(command: tuple[str, ...]) -> list[str]:
-    """Prefer this machine's own instructions; without fused multiply-add everything is still right."""
+    """Prefer this machine's own instructions; without a fused multiply-add all is still right."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return []
     probe = subprocess.run(

@@ -240,7 +240,12 @@ void load_local(Ctx& c, const Insn& i, Addresses& a) {
         const u8* init = c.block->local_init + (a.at[l] - u64(c.block->local));
         for (u32 k = 0; k < bytes; ++k) if (!init[k]) bad |= 1u << l;
     }
-    poison_destinations(c, i, bad, origin(Poison::local, i.id));
+    u32 from = origin(Poison::local, i.id);
+    if (bad && !c.block->local_origin.empty()) {
+        auto it = c.block->local_origin.find((a.at[std::countr_zero(bad)] - u64(c.block->local)) / 4);
+        if (it != c.block->local_origin.end()) from = it->second;
+    }
+    poison_destinations(c, i, bad, from);
 }
 
 void store_local(Ctx& c, const Insn& i, Addresses& a) {
@@ -250,8 +255,12 @@ void store_local(Ctx& c, const Insn& i, Addresses& a) {
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
     c.block->changes += scatter_all(c, i, a.at, good) != 0;
     if (!c.uninit) return;
-    for (u32 l = 0; l < warp_lanes; ++l)
-        if (good >> l & 1) std::memset(c.block->local_init + (a.at[l] - u64(c.block->local)), !(bad >> l & 1), bytes);
+    for (u32 rest = good; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
+        const u64 offset = a.at[l] - u64(c.block->local);
+        std::memset(c.block->local_init + offset, !(bad >> l & 1), bytes);
+        if (bad >> l & 1 && c.block->local_origin.size() < 1 << 20) c.block->local_origin[offset / 4] = c.origin_of(from);
+    }
 }
 
 void check_address_poison(Ctx& c, const Insn& i) {

@@ -46,7 +46,7 @@ template <class F> void by_space(Ctx& c, const Insn& i, const Addresses& a, F&& 
     const Block& b = *c.block;
     u32 shared = 0, local = 0;
     for (u32 l = 0; l < warp_lanes; ++l) {
-        if (a.at[l] - u64(b.shared) < b.window) shared |= 1u << l;
+        if (a.at[l] - (u64(b.shared) - shared_margin) < b.window + 2 * shared_margin) shared |= 1u << l;
         if (a.at[l] - u64(b.local) < b.local_bytes) local |= 1u << l;
     }
     const u32 all = c.mask;

@@ -37,7 +37,7 @@ public:
     template <class T> std::vector<T> array() {
         u32 n = count(sizeof(T));
         std::vector<T> v(n);
-        std::memcpy(v.data(), at_, size_t(n) * sizeof(T));
+        if (n) std::memcpy(v.data(), at_, size_t(n) * sizeof(T));
         at_ += size_t(n) * sizeof(T);
         return v;
     }
@@ -139,7 +139,7 @@ void place_variables(Blob& blob) {
         const u64 align = v.align < 256 ? 256 : v.align;
         auto& memory = blob.storage.emplace_back(v.size + align);
         v.address = (u64(memory.data()) + align - 1) / align * align;
-        std::memcpy(reinterpret_cast<void*>(v.address), v.data.data(), v.data.size());
+        if (!v.data.empty()) std::memcpy(reinterpret_cast<void*>(v.address), v.data.data(), v.data.size());
     }
     for (Variable& v : blob.variables) {
         if (!v.address) continue;

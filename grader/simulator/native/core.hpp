@@ -27,6 +27,7 @@ using i64 = int64_t;
 
 constexpr unsigned warp_lanes = 32;
 constexpr u32 none = ~u32(0);
+constexpr u32 shared_margin = 4096;  // around the shared window: nobody else's memory lies there
 
 struct Ctx;
 struct Insn;
@@ -202,6 +203,7 @@ struct Block {
     std::vector<Warp> warps;
     std::vector<u8> shared_store, shared_init;
     std::vector<u32> shared_origin;
+    std::unordered_map<u64, u32> local_origin;  // of unwritten values that were put into local memory
     std::vector<Cell> cells;
     u8* shared = nullptr;
     u32 window = 0;        // bytes of the shared window

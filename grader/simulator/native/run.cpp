@@ -31,14 +31,14 @@ void Runner::prepare(u64 number) {
     b.threads = u32(launch_.block.product());
     b.exited = 0;
     b.window = launch_.window;
-    if (b.shared_store.size() != b.window + 64) {
-        b.shared_store.assign(b.window + 64, 0xff);
+    if (b.shared_store.size() != b.window + 64 + 2 * shared_margin) {
+        b.shared_store.assign(b.window + 64 + 2 * shared_margin, 0xff);
         b.shared_init.assign(b.window + 64, 0);
         b.shared_origin.assign(b.window / 4 + 16, 0);
         b.cells.assign(b.window / code_.granule + 16, Cell{});
-        b.shared = reinterpret_cast<u8*>((u64(b.shared_store.data()) + 63) & ~u64(63));
+        b.shared = reinterpret_cast<u8*>((u64(b.shared_store.data()) + shared_margin + 63) & ~u64(63));
     } else {
-        std::fill(b.shared_store.begin(), b.shared_store.end(), u8(0xff));
+        std::memset(b.shared, 0xff, b.window);
         std::fill(b.shared_init.begin(), b.shared_init.end(), u8(0));
         std::fill(b.shared_origin.begin(), b.shared_origin.end(), 0u);
     }
@@ -50,6 +50,7 @@ void Runner::prepare(u64 number) {
     b.barriers = {};
     b.changes = b.global_reads = 0;
     b.fenced = false;
+    b.local_origin.clear();
     if (code_.has_local) std::memset(b.local_init, 0, b.local_bytes);
     for (u32 k = 0; k < warps; ++k) {
         Warp& w = b.warps[k];

@@ -29,7 +29,8 @@ def compile_ptx(source: Path, *flags: str) -> str:
     compiler = nvcc()
     assert compiler is not None
     done = subprocess.run(
-        [compiler, "-ptx", "-lineinfo", "-arch=sm_90", "-std=c++17", *flags, str(source), "-o", "-"],
+        [compiler, "-ptx", "-lineinfo", "-arch=sm_90", "-std=c++17", *flags, str(source),
+         "-o", "-"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -75,8 +76,8 @@ class Simulator:
         lib.kgsim_unwritten.argtypes = [ctypes.c_uint64]
         lib.kgsim_unwritten.restype = ctypes.c_uint64
         lib.kgsim_launch.argtypes = [
-            ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
-            ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p,
+            ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64,
+            ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p,
         ]  # fmt: skip
         lib.kgsim_kernel_params.argtypes = [
             ctypes.c_void_p,
@@ -137,11 +138,12 @@ class Module:
                 self._lib.kgsim_free_region(array.ctypes.data)
 
     def launch(
-        self, kernel: str, grid: Dim, block: Dim, *args: Any, shared: int = 0, inputs: Sequence[int] = (),
+        self, kernel: str, grid: Dim, block: Dim, *args: Any, shared: int = 0,
+        inputs: Sequence[int] = (),
         empty: Sequence[int] = (), threads: int = 1, steps: int = 200_000_000, races: bool = True,
         uninitialised: bool = True, counts: bool = True, seconds: float = 60.0,
     ) -> Outcome:  # fmt: skip
-        """Run a kernel; arrays become registered regions (`inputs`, `empty`: indices among the arrays)."""
+        """Run a kernel; arrays become regions (`inputs`, `empty`: indices among the arrays)."""
         name = self.kernel(kernel)
         sizes = (ctypes.c_uint32 * 64)()
         n = self._lib.kgsim_kernel_params(self._handle, name.encode(), sizes, 64)

@@ -13,7 +13,7 @@ _REG = {16: ("b16", "rs"), 32: ("b32", "r"), 64: ("b64", "rd"), 8: ("b16", "rs")
 
 
 def kernel(op: str, out: int, sources: Sequence[int], tail: str = "") -> str:
-    """A kernel that applies `op` to one element a thread; widths in bits, 1 for a predicate result."""
+    """A kernel that applies `op` to one element a thread; widths in bits, 1: a predicate."""
     lines = [
         ".visible .entry k(.param .u64 d",
         *(f", .param .u64 s{i}" for i in range(len(sources))),

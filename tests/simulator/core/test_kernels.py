@@ -1,9 +1,10 @@
 """Right kernels give no finding, kernels with a planted defect give it at its line.
 
-`//! launch NAME key=value... argument...` stands before a kernel. Arguments: `in:f4:100` (an input: random, read
-only), `out:f4:100` (memory that nobody has written), `zero:i4:4` (zeros to read and write), a number, `hex:...` (bytes).
-`//! check EXPRESSION` is about the arrays `a0, a1, ...`. In a wrong kernel, `// expect: KIND` marks a line where that kind
-must be found, `// may: KIND` one where it may be named as well.
+`//! launch NAME key=value... argument...` stands before a kernel. Arguments: `in:f4:100` (an input:
+random, read only), `out:f4:100` (memory that nobody has written), `zero:i4:4` (zeros to read and
+write), a number, `hex:...` (bytes). `//! check EXPRESSION` is about the arrays `a0, a1, ...`. In a
+wrong kernel, `// expect: KIND` marks a line where that kind must be found, `// may: KIND` one where
+it may be named as well.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def run(case: Case, module: Module, **options: Any) -> tuple[Any, list[np.ndarra
     pick = lambda wanted: [index for index, kind in enumerate(kinds) if kind == wanted]  # noqa: E731
     extent = lambda key: tuple(int(part) for part in case.options[key].split(","))  # noqa: E731
     outcome = module.launch(
-        case.name, extent("grid"), extent("block"), *arguments, shared=int(case.options.get("shared", 0)),
+        case.name, extent("grid"), extent("block"), *arguments,
+        shared=int(case.options.get("shared", 0)),
         inputs=pick("in"), empty=pick("out"), steps=30_000_000, **options,
     )  # fmt: skip
     return outcome, [argument for argument in arguments if isinstance(argument, np.ndarray)]
