@@ -48,7 +48,8 @@ const struct { std::string_view name; u16 number; } specials[] = {
     {"%cluster_ctaid.y", zero_}, {"%cluster_ctaid.z", zero_}, {"%cluster_ctarank", zero_}, {"%cluster_nctarank", one_},
     {"%cluster_nctaid.x", one_}, {"%cluster_nctaid.y", one_}, {"%cluster_nctaid.z", one_}, {"%clusterid.x", ctaid_x},
     {"%clusterid.y", ctaid_y}, {"%clusterid.z", ctaid_z}, {"%nclusterid.x", nctaid_x}, {"%nclusterid.y", nctaid_y},
-    {"%nclusterid.z", nctaid_z}, {"%current_graph_exec", zero_},
+    {"%nclusterid.z", nctaid_z}, {"%current_graph_exec", zero_}, {"%reserved_smem_offset_begin", zero_}, {"%reserved_smem_offset_end", zero_},
+    {"%reserved_smem_offset_cap", zero_}, {"%reserved_smem_offset_0", zero_}, {"%reserved_smem_offset_1", zero_},
 };
 
 }  // namespace
