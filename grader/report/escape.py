@@ -1,4 +1,4 @@
-"""Making a sample's words safe to show: in markdown, in HTML that markdown lets through, in a terminal."""
+"""Making a sample's words safe to show: in markdown, in its HTML, in a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SCHEMES = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data):")
 
 
 def clean(text: str, limit: int = MAX_SHOWN) -> str:
-    """Return the text without terminal escapes, control and bidirectional characters, cut in the middle."""
+    """Return the text without terminal escapes, control and bidi characters, cut in the middle."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = "".join(character if _harmless(character) else "\ufffd" for character in text)
     if len(text) <= limit:

@@ -25,6 +25,12 @@ def excerpt(lines: Sequence[str], place: Place, around: int = 1) -> str:
 
 
 def _caret(line: str, place: Place, width: int) -> list[str]:
+    marks = caret(line, place)
+    return [f"{'':>{width}} | {marks}"] if marks else []
+
+
+def caret(line: str, place: Place) -> str:
+    """Return blanks and carets to stand under the place in its first line; empty if too far."""
     begin = place.column
     end = place.end_column if place.end_line == place.line else len(line.rstrip())
     if not begin < end <= len(line):
@@ -32,5 +38,5 @@ def _caret(line: str, place: Place, width: int) -> list[str]:
     left = len(line[:begin].expandtabs(4))
     length = max(1, len(line[:end].expandtabs(4)) - left)
     if left >= MAX_WIDTH:
-        return []
-    return [f"{'':>{width}} | {'':>{left}}{'^' * min(length, MAX_WIDTH - left)}"]
+        return ""
+    return f"{'':>{left}}{'^' * min(length, MAX_WIDTH - left)}"

@@ -1,4 +1,4 @@
-"""The run folder: a review as markdown and as data for each sample, one row each, and a table of all."""
+"""The run folder: each review as markdown, page and data, a row each, and the tables of all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from pydantic import ValidationError
 
 from grader.errors import GraderError
 from grader.records import Review
-from grader.report import index, markdown, rows
+from grader.report import html, index, junit, markdown, names, rows, sarif
 from grader.store import write_whole
-
-ROWS = "results.jsonl"
-DATA = "data"
 
 
 class RunFolder:
@@ -25,14 +22,15 @@ class RunFolder:
         self.root = root
         self._lock = threading.Lock()
         try:
-            (root / DATA).mkdir(parents=True, exist_ok=True)
+            for folder in ("data", "pages"):
+                (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GraderError(
                 f"can't write to {root}: {error.strerror}", "choose another --out"
             ) from error
 
     def seed(self, wanted: int | None, fresh: int) -> int:
-        """Return the run's seed: the wanted one, else the recorded one, else the fresh one; record it."""
+        """Return the wanted seed, else the recorded one, else the fresh one; record it."""
         path = self.root / "run.json"
         recorded = None
         if path.is_file():
@@ -64,24 +62,28 @@ class RunFolder:
             except (ValueError, KeyError, TypeError):
                 continue
         lines = [text for sample, text in kept.items() if sample in samples]
-        self._write(self.root / ROWS, "".join(f"{text}\n" for text in lines))
+        self._write(self.root / names.ROWS, "".join(f"{text}\n" for text in lines))
 
     def add(self, review: Review, key: str) -> None:
-        """Write one review: data and markdown first, its row last, so that a row means it's whole."""
-        self._write(
-            self.root / DATA / f"{review.sample}.json", review.model_dump_json(indent=1) + "\n"
-        )
-        self._write(self.root / f"{review.sample}.md", markdown.render(review))
+        """Write one review, its row last, so that a row means that all else is there."""
+        data = review.model_dump_json(indent=1) + "\n"
+        self._write(self.root / names.data(review.sample), data)
+        self.render(review)
         with self._lock:
             try:
-                with (self.root / ROWS).open("a", encoding="utf-8") as file:
+                with (self.root / names.ROWS).open("a", encoding="utf-8") as file:
                     file.write(rows.line(review, key) + "\n")
             except OSError as error:
                 raise _full(self.root, error) from error
 
+    def render(self, review: Review) -> None:
+        """Write a review's markdown and page, from the review alone."""
+        self._write(self.root / names.markdown(review.sample), markdown.render(review))
+        self._write(self.root / names.page(review.sample), html.page(review))
+
     def reviews(self) -> Iterator[Review]:
         """Read all reviews back, sorted by sample."""
-        for path in sorted((self.root / DATA).glob("*.json")):
+        for path in sorted((self.root / "data").glob("*.json")):
             try:
                 yield Review.model_validate_json(path.read_bytes())
             except ValidationError as error:
@@ -91,17 +93,20 @@ class RunFolder:
 
     def review(self, sample: str) -> Review | None:
         """Read one review back."""
-        path = self.root / DATA / f"{sample}.json"
+        path = self.root / names.data(sample)
         return Review.model_validate_json(path.read_bytes()) if path.is_file() else None
 
     def write_index(self, samples: set[str]) -> list[Review]:
-        """Write the table of these samples; return their reviews."""
+        """Write what is said of these samples together; return their reviews."""
         found = [review for review in self.reviews() if review.sample in samples]
-        self._write(self.root / "README.md", index.render(found))
+        self._write(self.root / names.INDEX, index.render(found))
+        self._write(self.root / names.PAGES_INDEX, html.index(found))
+        self._write(self.root / names.SARIF, sarif.render(found))
+        self._write(self.root / names.JUNIT, junit.render(found))
         return found
 
     def _rows(self) -> list[str]:
-        path = self.root / ROWS
+        path = self.root / names.ROWS
         return path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
 
     def _write(self, path: Path, text: str) -> None:

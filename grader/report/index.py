@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grader.records import Review
-from grader.report import escape
+from grader.report import escape, names
+
+HEAD = (
+    "sample", "task", "device", "verdict", "why", "errors", "warnings", "mend", "reference kernel",
+)  # fmt: skip
 
 
 def render(reviews: Sequence[Review]) -> str:
@@ -19,8 +23,8 @@ def render(reviews: Sequence[Review]) -> str:
             "",
             f"{len(reviews)} samples: {shown or 'none'}.",
             "",
-            "| sample | task | device | verdict | why | errors | warnings | mend | reference kernel |",
-            "|---|---|---|---|---|---|---|---|---|",
+            f"| {' | '.join(HEAD)} |",
+            f"|{'---|' * len(HEAD)}",
             *(_row(review) for review in sorted(reviews, key=lambda review: review.sample)),
             "",
         )
@@ -31,7 +35,7 @@ def _row(review: Review) -> str:
     severities = Counter(finding.severity for finding in review.findings)
     kinds = {repair.kind for repair in review.repairs}
     cells = (
-        f"[{escape.inline(review.sample)}]({review.sample}.md)",
+        f"[{escape.inline(review.sample)}]({names.markdown(review.sample)})",
         escape.inline(review.task.name or "unknown"),
         review.evaluation.device,
         f"`{review.verdict.status}`",

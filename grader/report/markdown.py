@@ -1,4 +1,4 @@
-"""The review as markdown: one screen first, the rest folded; the same bytes for the same results."""
+"""The review as markdown: one screen first, the rest folded; same results, same bytes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.records import Evidence, Finding, KernelResources, Review, Run
+from grader.records import Finding, KernelResources, Review, Run
 from grader.report import escape
 from grader.report.excerpt import excerpt
+from grader.report.proofs import Proof, proofs
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "ℹ️ note"}
 SHOWN_NOTES = 8
@@ -56,11 +57,12 @@ def render(review: Review) -> str:
             folded=sorted({f"{finding.name} ({finding.rule})" for finding in folded}),
             excerpt=lambda finding: _excerpt(lines, finding),
             where=where,
-            proof=proof,
+            proof=_proof,
+            proofs=proofs,
             resources=_resources(review),
             launches=_launches(review.evaluation.runs),
-            workloads=_workloads(review),
-            trim=_trim_log,
+            workloads=workloads(review),
+            trim=trim_log,
         )
     )
 
@@ -78,11 +80,10 @@ def where(finding: Finding) -> str:
     return f"{lines} (sample line {place.sample_line})" if place.sample_line else lines
 
 
-def proof(evidence: Evidence) -> str:
-    """Return one line of evidence."""
-    times = f" ({evidence.count} times)" if evidence.count > 1 else ""
-    on = f" [{escape.inline(evidence.workload, 80)}]" if evidence.workload else ""
-    return f"*{evidence.kind}*{on}: {escape.prose(evidence.text)}{times}"
+def _proof(proof: Proof) -> str:
+    times = f" ({proof.times} times)" if proof.times > 1 else ""
+    on = f" on {escape.inline(proof.on, 240)}" if proof.on else ""
+    return f"*{proof.kind}*{on}: {escape.prose(proof.text)}{times}"
 
 
 def _yes(value: bool | None) -> str:
@@ -105,13 +106,14 @@ def _launches(runs: Sequence[Run]) -> list[str]:
         for launch in run.launches:
             grid, block = ("x".join(map(str, size)) for size in (launch.grid, launch.block))
             times = f", {launch.count} times" if launch.count > 1 else ""
-            shown[
-                f"{escape.code(launch.kernel)} <<<{grid}, {block}, {launch.shared_bytes} B>>> on {escape.inline(run.workload, 60)}{times}"
-            ] = None
-    return [text.replace("<<<", "&lt;&lt;&lt;") for text in shown][:24]
+            size = f"&lt;&lt;&lt;{grid}, {block}, {launch.shared_bytes} B>>>"
+            on = escape.inline(run.workload, 60)
+            shown[f"{escape.code(launch.kernel)} {size} on {on}{times}"] = None
+    return list(shown)[:24]
 
 
-def _workloads(review: Review) -> list[dict[str, str]]:
+def workloads(review: Review) -> list[dict[str, str]]:
+    """Return name, role, outcome and detail of each workload that was run."""
     compared = {item.workload: item for item in review.evaluation.comparisons}
     rows = []
     for run in review.evaluation.runs:
@@ -135,7 +137,8 @@ def _workloads(review: Review) -> list[dict[str, str]]:
     return rows
 
 
-def _trim_log(log: str, lines: int = 60) -> str:
+def trim_log(log: str, lines: int = 60) -> str:
+    """Return the log with its middle left out beyond that many lines."""
     kept = log.strip().splitlines()
     if len(kept) <= lines:
         return "\n".join(kept)

@@ -27,9 +27,9 @@ Json = dict[str, JsonValue]
 
 
 def render(reviews: Iterable[Review]) -> str:
-    """Return one log with one run: every finding of every review."""
+    """Return one log with one run: every finding but those that nearly all kernels share."""
     ordered = sorted(reviews, key=lambda review: review.sample)
-    findings = [finding for review in ordered for finding in review.findings]
+    findings = [finding for review in ordered for finding in _shown(review)]
     codes = sorted({finding.rule for finding in findings})
     results = [result for review in ordered for result in _results(review, codes)]
     failed = [review for review in ordered if review.verdict.status == "grader_error"]
@@ -41,7 +41,12 @@ def render(reviews: Iterable[Review]) -> str:
         "results": results,
     }
     log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
+    return json.dumps(log, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def _shown(review: Review) -> list[Finding]:
+    """Return the findings but for notes that hit nearly every kernel."""
+    return [finding for finding in review.findings if not finding.data.get("fold")]
 
 
 def _driver(findings: Sequence[Finding], codes: Sequence[str]) -> Json:
@@ -93,7 +98,7 @@ def _files(reviews: Iterable[Review]) -> set[str]:
 
 def _results(review: Review, codes: Sequence[str]) -> Iterator[Json]:
     seen: Counter[str] = Counter()
-    for finding in review.findings:
+    for finding in _shown(review):
         digest = _line_hash(review, finding)
         seen[digest] += 1
         yield _result(review, finding, codes.index(finding.rule), f"{digest}:{seen[digest]}")

@@ -1,4 +1,4 @@
-"""The schema of `results.jsonl`, made from the row's model: `python -m grader.report.schema FILE`."""
+"""The schema of `results.jsonl`, from the row's model: `python -m grader.report.schema FILE`."""
 
 from __future__ import annotations
 

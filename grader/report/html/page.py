@@ -1,0 +1,181 @@
+"""The page of one sample: the verdict first, then the source with each finding under its line."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from grader.records import Claim, Finding, Repair, Review
+from grader.report import excerpt, names
+from grader.report.escape import clean
+from grader.report.html import highlight
+from grader.report.html.pictures import pictures
+from grader.report.html.templates import environment
+from grader.report.markdown import trim_log, where, workloads
+from grader.report.proofs import proofs
+from grader.report.status import group
+
+MOST_LINES = 1200
+MOST_DIFF = 400
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+class Numbered(NamedTuple):
+    """A finding with its number on the page."""
+
+    number: int
+    finding: Finding
+    where: str
+
+
+class Row(NamedTuple):
+    """A line of code with what stands under it; number 0: lines left out."""
+
+    number: int
+    text: Markup
+    level: str
+    findings: tuple[Numbered, ...]
+
+
+class Spoken(NamedTuple):
+    """A line of the transcript; `code` counts the submission's lines that it stands for."""
+
+    number: int
+    text: str
+    claims: tuple[Claim, ...]
+    code: int
+
+
+def render(review: Review) -> str:
+    """Return the page."""
+    findings = sorted(review.findings, key=_rank)
+    shown = [finding for finding in findings if not finding.data.get("fold")]
+    numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(shown, start=1)]
+    repairs = [(repair, _diff(review, repair)) for repair in review.repairs]
+    return (
+        environment()
+        .get_template("page.html.jinja")
+        .render(
+            review=review,
+            verdict=review.verdict,
+            evaluation=review.evaluation,
+            numbered=numbered,
+            unplaced=[item for item in numbered if not _placed(review, item.finding)],
+            folded=sorted({f"{f.name} ({f.rule})" for f in findings if f.data.get("fold")}),
+            counts={level: sum(f.severity == level for f in findings) for level in _ORDER},
+            rows=list(_rows(review, numbered)),
+            transcript=list(_transcript(review)),
+            repairs=repairs,
+            mends=[(mend, _diff_lines(mend.diff)) for mend in review.mends],
+            pictures=pictures(review),
+            workloads=workloads(review),
+            log=_log(review),
+            group=group(review.verdict.status),
+            markdown_name=names.markdown(review.sample),
+            proofs=proofs,
+            caret=lambda finding: _caret(review, finding),
+        )
+    )
+
+
+def _rank(finding: Finding) -> tuple[int, bool, int]:
+    line = finding.place.line if finding.place else 0
+    return _ORDER[finding.severity], bool(finding.after_mend), line
+
+
+def _placed(review: Review, finding: Finding) -> bool:
+    return finding.place is not None and 1 <= finding.place.line <= _length(review)
+
+
+def _length(review: Review) -> int:
+    return min(len((review.code or "").split("\n")), MOST_LINES)
+
+
+def _rows(review: Review, numbered: Sequence[Numbered]) -> Iterator[Row]:
+    if not review.code:
+        return
+    under: dict[int, list[Numbered]] = defaultdict(list)
+    for item in numbered:
+        if item.finding.place and _placed(review, item.finding):
+            under[min(item.finding.place.end_line, _length(review))].append(item)
+    levels = _levels(numbered)
+    lines = highlight.lines(review.code)
+    for number, text in enumerate(lines[:MOST_LINES], start=1):
+        yield Row(number, text, levels.get(number, ""), tuple(under[number]))
+    if len(lines) > MOST_LINES:
+        yield Row(0, escape(f"[... {len(lines) - MOST_LINES} lines left out ...]"), "", ())
+
+
+def _levels(numbered: Sequence[Numbered]) -> dict[int, str]:
+    """Return the gravest severity of each line's findings, but for notes."""
+    levels: dict[int, str] = {}
+    for item in numbered:
+        place, severity = item.finding.place, item.finding.severity
+        if place is not None and severity != "note":
+            for line in range(place.line, min(place.end_line, place.line + 40) + 1):
+                levels.setdefault(line, severity)
+    return levels
+
+
+def _caret(review: Review, finding: Finding) -> str:
+    """Return blanks and carets to stand under the finding's line, or nothing for a whole line."""
+    place = finding.place
+    if place is None or place.end_line != place.line or not _placed(review, finding):
+        return ""
+    line = (review.code or "").split("\n")[place.line - 1]
+    return excerpt.caret(line, place)
+
+
+def _transcript(review: Review) -> Iterator[Spoken]:
+    """Yield the sample's lines; each stretch that became the submission is one entry."""
+    taken = set(review.line_map)
+    claims: dict[int, list[Claim]] = defaultdict(list)
+    for claim in review.claims:
+        claims[claim.line].append(claim)
+    stretch = shown = 0
+    for number, line in enumerate(review.text.split("\n"), start=1):
+        if number in taken and number not in claims:
+            stretch += 1
+            continue
+        if stretch:
+            yield Spoken(number - stretch, "", (), stretch)
+            stretch = 0
+        shown += 1
+        if shown > MOST_LINES:
+            yield Spoken(0, "[... the rest is left out ...]", (), 0)
+            return
+        yield Spoken(number, clean(line, highlight.MAX_LINE), tuple(claims[number]), 0)
+    if stretch:
+        yield Spoken(number - stretch + 1, "", (), stretch)
+
+
+def _diff(review: Review, repair: Repair) -> list[tuple[str, str]]:
+    if repair.diff:
+        return _diff_lines(repair.diff)
+    before, after = (review.code or "").splitlines(), repair.code.splitlines()
+    return _diff_lines(
+        "\n".join(difflib.unified_diff(before, after, "submission", repair.kind, lineterm=""))
+    )
+
+
+def _diff_lines(diff: str) -> list[tuple[str, str]]:
+    """Return each line with its class: `add`, `del`, `at`, or none."""
+    classes = {"+": "add", "-": "del", "@": "at"}
+    lines = diff.split("\n")
+    made = [
+        ("" if line.startswith(("+++", "---")) else classes.get(line[:1], ""), clean(line, 1000))
+        for line in lines[:MOST_DIFF]
+    ]
+    left = len(lines) - MOST_DIFF
+    return [*made, ("", f"[... {left} lines left out ...]")] if left > 0 else made
+
+
+def _log(review: Review) -> str:
+    build = review.evaluation.build
+    if build is None or build.status == "built":
+        return ""
+    return clean(trim_log(build.log), 20000)

@@ -1,0 +1,197 @@
+"""Plots of a run, each with a caption that states what it shows and the numbers as a table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from grader.records import Review
+from grader.report.html import svg
+from grader.report.status import group
+from grader.stats import Interval, share
+
+WIDTH, HEIGHT = 420.0, 190.0
+LEFT, BOTTOM = 40.0, 160.0
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+MOST_BARS = 14
+STAGES = {
+    "no code, no task": ("no_code", "no_task"),
+    "rejected": ("rejected", "dishonest"),
+    "build": ("build_failed", "build_timeout"),
+    "run": ("crashed", "hung", "timeout"),
+    "result": ("incorrect",),
+    "not judged": ("not_run", "grader_error"),
+}
+
+
+class Plot(NamedTuple):
+    """A picture with its caption and its numbers."""
+
+    title: str
+    caption: str
+    picture: Markup
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def plots(reviews: Sequence[Review]) -> list[Plot]:
+    """Return the plots for which there is something to show."""
+    made = (failures(reviews), rules(reviews), speedups(reviews), fast_p(reviews))
+    return [plot for plot in made if plot is not None]
+
+
+def failures(reviews: Sequence[Review]) -> Plot | None:
+    """Bars by the stage at which samples failed, split by the rule named as the cause."""
+    causes = {
+        stage: Counter(_cause(r) for r in reviews if r.verdict.status in statuses)
+        for stage, statuses in STAGES.items()
+    }
+    causes = {stage: counts for stage, counts in causes.items() if counts}
+    if not causes:
+        return None
+    most = max(sum(counts.values()) for counts in causes.values())
+    parts: list[Markup] = []
+    for number, (stage, counts) in enumerate(causes.items()):
+        y, x = 12 + number * 28.0, 120.0
+        parts.append(svg.text(112, y + 14, stage, anchor="end"))
+        for index, (cause, count) in enumerate(counts.most_common()):
+            width = count / most * (WIDTH - 160)
+            words = f"{stage}, {cause}: {count}"
+            parts.append(svg.rect(x, y, max(width - 1, 1), 20, f"cat{index % 5}", words))
+            if width > 8 * len(cause):
+                parts.append(svg.text(x + width / 2, y + 14, cause, "on", "middle"))
+            x += width
+        parts.append(svg.text(x + 5, y + 14, str(sum(counts.values()))))
+    rows = [
+        (stage, cause, str(count))
+        for stage, counts in causes.items()
+        for cause, count in counts.most_common()
+    ]
+    failed = {s: c.total() for s, c in causes.items() if group(STAGES[s][0]) == "fail"}
+    first = max(failed, key=lambda stage: failed[stage], default="")
+    caption = f"Most failed at: {first} ({failed[first]})." if first else "No sample failed."
+    height = 20 + 28.0 * len(causes)
+    picture = svg.picture(WIDTH, height, f"Failures by stage and cause. {caption}", parts)
+    return Plot(
+        "Failures by stage and cause", caption, picture, ("stage", "cause", "samples"), tuple(rows)
+    )
+
+
+def _cause(review: Review) -> str:
+    """Return the first error of the submission as it is; deeper ones if there is no other."""
+    if group(review.verdict.status) != "fail":
+        return review.verdict.status
+    errors = [finding for finding in review.findings if finding.severity == "error"]
+    errors.sort(key=lambda finding: (bool(finding.after_mend), finding.confidence != "proven"))
+    return errors[0].rule if errors else "no rule"
+
+
+def rules(reviews: Sequence[Review]) -> Plot | None:
+    """Bars by rule: samples with an error or a warning of it."""
+    found = Counter(
+        pair
+        for review in reviews
+        for pair in {(f.rule, f.name, f.severity) for f in review.findings if f.severity != "note"}
+    )
+    if not found:
+        return None
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    shown, most = ranked[:MOST_BARS], ranked[0][1]
+    parts: list[Markup] = []
+    for number, ((code, name, severity), count) in enumerate(shown):
+        y, width = 6 + number * 20.0, count / most * 130
+        parts.append(svg.text(250, y + 12, f"{code} {name}"[:38], anchor="end"))
+        parts.append(svg.rect(256, y, width, 15, severity, f"{code} {name}: {count}"))
+        parts.append(svg.text(262 + width, y + 12, str(count)))
+    rows = tuple((code, name, level, str(count)) for (code, name, level), count in ranked)
+    (code, name, _), count = ranked[0]
+    caption = f"The most frequent is {code} {name}: {count} of {len(reviews)} samples."
+    picture = svg.picture(WIDTH, 12 + 20.0 * len(shown), f"Findings by rule. {caption}", parts)
+    return Plot("Findings by rule", caption, picture, ("rule", "name", "severity", "samples"), rows)
+
+
+def speedups(reviews: Sequence[Review]) -> Plot | None:
+    """Histogram of the measured speed-ups in half octaves; what failed has a bar of its own."""
+    values = [r.verdict.speedup for r in reviews if _right(r) and r.verdict.speedup]
+    if not values:
+        return None
+    bins = Counter(max(-8, min(8, math.floor(2 * math.log2(value)))) for value in values)
+    low, high = min(*bins, -2), max(*bins, 2)
+    failed = len(reviews) - len(values)
+    most = max(*bins.values(), failed)
+    step = (WIDTH - LEFT - 10) / (high - low + 3)
+    parts = [_bar(LEFT, step, failed, most, "fail", f"not correct or not measured: {failed}")]
+    parts.append(svg.text(LEFT + step / 2, BOTTOM + 16, "failed", anchor="middle"))
+    for number in range(low, high + 1):
+        x = LEFT + (number - low + 2) * step
+        words = f"{2 ** (number / 2):.2g}x to {2 ** ((number + 1) / 2):.2g}x: {bins[number]}"
+        parts.append(_bar(x, step, bins[number], most, "pass", words))
+        if number % 2 == 0:
+            parts.append(svg.text(x, BOTTOM + 16, f"{2 ** (number // 2):g}x", anchor="middle"))
+    one = LEFT + (2 - low) * step
+    parts += [svg.line(one, 10, one, BOTTOM, "rule"), svg.line(LEFT, BOTTOM, WIDTH, BOTTOM, "axis")]
+    faster = sum(value > 1 for value in values)
+    caption = f"{faster} of {len(values)} correct and measured kernels are faster than PyTorch."
+    rows = tuple(
+        (f"{2 ** (n / 2):.3g}x to {2 ** ((n + 1) / 2):.3g}x", str(bins[n])) for n in sorted(bins)
+    )
+    picture = svg.picture(WIDTH, HEIGHT, f"Speed-ups. {caption}", parts)
+    return Plot("Speed-ups", caption, picture, ("speed-up", "samples"), rows)
+
+
+def _bar(x: float, step: float, count: int, most: int, class_: str, title: str) -> Markup:
+    height = count / most * (BOTTOM - 20)
+    return svg.rect(x, BOTTOM - height, step - 1, height, class_, title)
+
+
+def fast_p(reviews: Sequence[Review]) -> Plot | None:
+    """Draw the share of samples that are correct and faster than p times, for p from 0 to 4."""
+    graded = [r for r in reviews if r.verdict.status not in {"grader_error", "not_run"}]
+    if not any(_right(r) and r.verdict.speedup for r in graded):
+        return None
+    points = [(p, made) for p in THRESHOLDS if (made := share(graded, partial(_faster, p)))]
+    parts = [*_axes(), *_band(points)]
+    at_one = next(made for p, made in points if p == 1.0)
+    caption = f"fast_1 is {at_one.value:.2f} [{at_one.low:.2f}, {at_one.high:.2f}]."
+    rows = tuple((f"{p:g}", f"{i.value:.3f}", f"{i.low:.3f} to {i.high:.3f}") for p, i in points)
+    picture = svg.picture(WIDTH, HEIGHT, f"fast_p. {caption}", parts)
+    return Plot("fast_p", caption, picture, ("p", "share", "95% interval"), rows)
+
+
+def _axes() -> Iterable[Markup]:
+    yield svg.line(LEFT, BOTTOM, WIDTH - 10, BOTTOM, "axis")
+    for p in range(5):
+        yield svg.text(_x(p), BOTTOM + 16, f"{p}x", anchor="middle")
+    for value in (0.0, 0.5, 1.0):
+        yield svg.text(LEFT - 6, _y(value) + 4, f"{value:g}", anchor="end")
+        yield svg.line(LEFT, _y(value), WIDTH - 10, _y(value), "grid")
+
+
+def _band(points: Sequence[tuple[float, Interval]]) -> Iterable[Markup]:
+    upper = [f"{_x(p):.1f},{_y(made.high):.1f}" for p, made in points]
+    lower = [f"{_x(p):.1f},{_y(made.low):.1f}" for p, made in reversed(points)]
+    yield svg.tag("polygon", points=" ".join(upper + lower), class_="band")
+    middle = " ".join(f"{_x(p):.1f},{_y(made.value):.1f}" for p, made in points)
+    yield svg.tag("polyline", points=middle, class_="curve")
+
+
+def _x(p: float) -> float:
+    return LEFT + p / 4 * (WIDTH - LEFT - 20)
+
+
+def _y(value: float) -> float:
+    return BOTTOM - value * (BOTTOM - 20)
+
+
+def _right(review: Review) -> bool:
+    return review.verdict.status == "correct"
+
+
+def _faster(threshold: float, review: Review) -> bool:
+    speedup = review.verdict.speedup
+    return _right(review) and (threshold == 0 or (speedup is not None and speedup > threshold))

@@ -1,0 +1,24 @@
+"""What the files of a run folder are called."""
+
+from __future__ import annotations
+
+ROWS = "results.jsonl"
+SARIF = "results.sarif"
+JUNIT = "junit.xml"
+INDEX = "README.md"
+PAGES_INDEX = "index.html"
+
+
+def markdown(sample: str) -> str:
+    """Return a review's file name; a sample called README must not be the index."""
+    return f"{sample}.review.md" if sample.lower() == "readme" else f"{sample}.md"
+
+
+def page(sample: str) -> str:
+    """Return the name of a sample's page."""
+    return f"pages/{sample}.html"
+
+
+def data(sample: str) -> str:
+    """Return the name of a review as data."""
+    return f"data/{sample}.json"

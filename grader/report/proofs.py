@@ -1,0 +1,37 @@
+"""Evidence as it is listed: the same observation on several workloads is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from grader.records import Evidence
+
+MOST = 4
+MOST_NAMED = 3
+
+
+class Proof(NamedTuple):
+    """One observation, and where it was made."""
+
+    kind: str
+    text: str
+    on: str
+    """Names of the workloads, the first few; empty where there is none."""
+    times: int
+
+
+def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
+    """Return the first observations, each once."""
+    groups: dict[tuple[str, str], list[Evidence]] = {}
+    for item in evidence:
+        groups.setdefault((item.kind, item.text), []).append(item)
+    return [_proof(items) for items in list(groups.values())[:most]]
+
+
+def _proof(items: list[Evidence]) -> Proof:
+    names = list(dict.fromkeys(item.workload for item in items if item.workload))
+    on = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        on += f" and {len(names) - MOST_NAMED} more"
+    return Proof(items[0].kind, items[0].text, on, max(item.count for item in items))
