@@ -85,11 +85,14 @@ def _compile(
 
     def one(source: Path) -> Path:
         extra = ["-frounding-math"] if source.name in _ROUNDING else []
-        target = folder / f"{source.stem}-{_key(command, [*flags, *extra], [source])}.o"
+        key = _key(command, [*flags, *extra], [source])
+        target = folder / f"{source.stem}-{key}.o"
         if not target.exists():
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 made = Path(scratch) / target.name
                 _run([*command, *flags, *extra, "-c", str(source), "-o", str(made)])
+                if _key(command, [*flags, *extra], [source]) != key:
+                    raise GraderError("the simulator's sources changed while they were compiled")
                 made.replace(target)
         return target
 

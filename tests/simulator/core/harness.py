@@ -109,7 +109,7 @@ class Module:
         self._lib.kgsim_unload(self._handle)
 
     def kernels(self) -> list[str]:
-        return self._lib.kgsim_kernels(self._handle).decode().split()
+        return self._lib.kgsim_kernels(self._handle).decode(errors="surrogateescape").split()
 
     def kernel(self, part: str) -> str:
         """The full name of the one kernel whose mangled name holds `part`."""

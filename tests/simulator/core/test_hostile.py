@@ -98,7 +98,7 @@ def storm(simulator: Simulator, seed: int, rounds: int, ptx: str) -> None:
 def run_anything(module: object, name: str) -> None:
     lib, handle = module._lib, module._handle  # type: ignore[attr-defined]
     sizes = (ctypes.c_uint32 * 64)()
-    n = lib.kgsim_kernel_params(handle, name.encode(), sizes, 64)
+    n = lib.kgsim_kernel_params(handle, name.encode(errors="surrogateescape"), sizes, 64)
     buffer = np.zeros(4096, "f4")
     lib.kgsim_add_region(buffer.ctypes.data, buffer.nbytes, b"buffer", 0, 0, 1)
     keep = [
@@ -111,7 +111,9 @@ def run_anything(module: object, name: str) -> None:
     grid, block = (ctypes.c_uint32 * 3)(2, 1, 1), (ctypes.c_uint32 * 3)(64, 1, 1)
     options, out = (ctypes.c_uint64 * 6)(1, 2_000_000, 0, 1, 1, 1), (ctypes.c_uint64 * 4)()
     lib.kgsim_reset_report()
-    lib.kgsim_launch(handle, name.encode(), grid, block, 512, pointers, options, 5.0, out)
+    lib.kgsim_launch(
+        handle, name.encode(errors="surrogateescape"), grid, block, 512, pointers, options, 5.0, out
+    )
     lib.kgsim_report()
     lib.kgsim_free_region(buffer.ctypes.data)
 
