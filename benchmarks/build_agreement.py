@@ -89,14 +89,13 @@ def main() -> int:
         differ += not same
         count += 1
         print(
-            f"{'same' if same else 'DIFFER'} {name}: fast {fast.status} {fast.seconds:.1f} s, stock "
-            f"{stock.status} {stock.seconds:.1f} s, ratio {stock.seconds / fast.seconds:.1f}",
+            f"{'same' if same else 'DIFFER'} {name}: fast {fast.status} {fast.seconds:.1f} s, "
+            f"stock {stock.status} {stock.seconds:.1f} s, ratio {stock.seconds / fast.seconds:.1f}",
             flush=True,
         )
         if not words:
-            print(
-                f"  first error, fast:  {first_error(fast)}\n  first error, stock: {first_error(stock)}"
-            )
+            print(f"  first error, fast:  {first_error(fast)}")
+            print(f"  first error, stock: {first_error(stock)}")
     print(f"{count} programs, {differ} verdicts differ")
     return 1 if differ else 0
 

@@ -66,7 +66,8 @@ def main() -> None:
         print(f"{name}: fast {fast:.2f} s, stock {stock:.2f} s, ratio {ratios[-1]:.1f}", flush=True)
     if ratios:
         print(
-            f"{len(ratios)} programs: median {statistics.median(ratios):.1f}, worst {min(ratios):.1f}"
+            f"{len(ratios)} programs: median {statistics.median(ratios):.1f}, "
+            f"worst {min(ratios):.1f}"
         )
 
 

@@ -45,6 +45,7 @@ _UNDEFINED_REFERENCE = re.compile(r"(?P<text>undefined reference to [`'].*)$")
 _UNDEFINED_SYMBOL = re.compile(r"(?P<text>undefined symbol: (?P<symbol>\S+))")
 _OWN = re.compile(r"^kernel-grader: error: (?P<text>.*)")
 _KILLED = re.compile(r"^(?P<text>.*(?:Killed|internal compiler error|virtual memory exhausted).*)")
+_ENTRY_FUNCTION = re.compile(r"Entry function '([\w$]+)'")
 _LINKER_NOISE = (
     "in function",
     "warning:",
@@ -174,12 +175,27 @@ def _one(message: Message, source: Source) -> Evidence:
 def _place(message: Message, source: Source) -> Place | None:
     name = message.file.rsplit("/", 1)[-1]
     if not message.line or not name:
-        return None
+        return _kernel_place(message.text, source)
     extension = message.file.rsplit("/", 2)[-2] if message.file.count("/") >= 2 else None
     column = max(message.column - 1, 0)
     return source.compiled_place(name, message.line, column, extension) or source.compiled_place(
         name, message.line, column
     )
+
+
+def _kernel_place(text: str, source: Source) -> Place | None:
+    """Return where the kernel stands that ptxas names, mangled, without a line."""
+    entry = _ENTRY_FUNCTION.search(text)
+    if entry is None:
+        return None
+    names = set(re.findall(r"(?<=\d)[A-Za-z_]\w*", entry.group(1))) | {entry.group(1)}
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            # A length stands before each identifier of a mangled name, and more may follow it.
+            marked = f"{len(kernel.name)}{kernel.name}"
+            if kernel.name in names or marked in entry.group(1):
+                return unit.place(kernel.node)
+    return None
 
 
 def _sentence(message: Message) -> str:

@@ -1,9 +1,8 @@
 # ruff: noqa: E501 - CUDA text
 """Small submissions of many styles, each with what the stock compilers say of it.
 
-`BUILT` ones must build, `FAILED` ones must not, with the given text among the errors. Written for
-this project; used by the tests (fast way) and by benchmarks/build_agreement.py (fast against
-stock).
+`BUILT` ones must build, `FAILED` ones must not, with the given text among the errors. Written for this project; used
+by the tests (fast way) and by benchmarks/build_agreement.py (fast against stock).
 """
 
 from __future__ import annotations
@@ -103,8 +102,8 @@ torch::Tensor run(torch::Tensor x) {
     auto stream = at::cuda::getCurrentCUDAStream();
     auto y = at::empty(x.sizes(), x.options().dtype(x.scalar_type()));
     AT_DISPATCH_ALL_TYPES_AND(at::ScalarType::Half, x.scalar_type(), "run", [&] {
-        k<scalar_t, int64_t, 256><<<1, 256, 0, stream>>>(x.data_ptr<scalar_t>(),
-        y.data_ptr<scalar_t>(), x.numel()); });
+        k<scalar_t, int64_t, 256><<<1, 256, 0, stream>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), x.numel());
+    });
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
 }
@@ -220,16 +219,16 @@ torch::Tensor run(torch::Tensor x) {
     "functor_host_device": Program(
         """#include <torch/extension.h>
 struct Relu { __host__ __device__ float operator()(float v) const { return v > 0 ? v : 0; } };
-#define CUDA_CHECK(call) do { cudaError_t e = (call); TORCH_CHECK(e == cudaSuccess,
-# cudaGetErrorString(e)); } while (0) template <typename F> __global__ void map(const float* x,
-# float* y, int n, F f) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+#define CUDA_CHECK(call) do { cudaError_t e = (call); TORCH_CHECK(e == cudaSuccess, cudaGetErrorString(e)); } while (0)
+template <typename F> __global__ void map(const float* x, float* y, int n, F f) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = f(x[i]);
 }
 torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)},
-    torch::TensorOptions().dtype(torch::kFloat32).device(x.device())); Relu relu; float probe =
-    relu(-1.0f); (void)probe; map<<<4, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(),
-    (int)x.numel(), relu); CUDA_CHECK(cudaGetLastError());
+    auto y = torch::empty({x.size(0)}, torch::TensorOptions().dtype(torch::kFloat32).device(x.device()));
+    Relu relu; float probe = relu(-1.0f); (void)probe;
+    map<<<4, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), (int)x.numel(), relu);
+    CUDA_CHECK(cudaGetLastError());
     return y;
 }
 """
@@ -237,8 +236,8 @@ torch::Tensor run(torch::Tensor x) {
     "macro_kernel": Program(
         """#include <torch/extension.h>
 #define DEFINE(NAME, EXPR) __global__ void NAME(const float* x, float* y, int n) { \\
-    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { float v = __ldg(x + i); y[i] =
-    EXPR; } } DEFINE(square, v * v)
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { float v = __ldg(x + i); y[i] = EXPR; } }
+DEFINE(square, v * v)
 DEFINE(cube, __fmul_rn(v, v) * v)
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
@@ -279,8 +278,8 @@ torch::Tensor run(torch::Tensor x) {
         """#include <torch/extension.h>
 #include <vector>
 __global__ void k(float* p) { p[threadIdx.x] += 1; }
-std::vector<torch::Tensor> run(torch::Tensor x, c10::optional<torch::Tensor> b, double eps, bool
-flag) { k<<<1, 32>>>(x.data_ptr<float>());
+std::vector<torch::Tensor> run(torch::Tensor x, c10::optional<torch::Tensor> b, double eps, bool flag) {
+    k<<<1, 32>>>(x.data_ptr<float>());
     return {x, b.has_value() ? *b : x};
 }
 std::tuple<torch::Tensor, int64_t> other(const torch::Tensor& x, std::vector<int64_t> dims) {
@@ -332,8 +331,8 @@ FAILED: dict[str, Program] = {
         """#include <torch/extension.h>
 template <typename scalar_t> __global__ void k(scalar_t* p) { p[0] = 0; }
 torch::Tensor run(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.type(), "run", ([&] { k<scalar_t><<<1,
-    1>>>(x.data_ptr<scalar_t>()); })); return x;
+    AT_DISPATCH_FLOATING_TYPES(x.type(), "run", ([&] { k<scalar_t><<<1, 1>>>(x.data_ptr<scalar_t>()); }));
+    return x;
 }
 """,
         error="DeprecatedTypeProperties",
@@ -381,10 +380,10 @@ torch::Tensor run(torch::Tensor x) {
     ),
     "template_shared_types": Program(
         """#include <torch/extension.h>
-template <typename T> __global__ void k(T* p) { extern __shared__ T s[]; s[threadIdx.x] =
-p[threadIdx.x]; p[0] = s[1]; } torch::Tensor run(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", [&] { k<scalar_t><<<1, 32,
-    256>>>(x.data_ptr<scalar_t>()); }); return x;
+template <typename T> __global__ void k(T* p) { extern __shared__ T s[]; s[threadIdx.x] = p[threadIdx.x]; p[0] = s[1]; }
+torch::Tensor run(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", [&] { k<scalar_t><<<1, 32, 256>>>(x.data_ptr<scalar_t>()); });
+    return x;
 }
 """,
         error="s",

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - compilers write long lines
 """Compiler logs to evidence at the submission's lines."""
 
 import sys
@@ -93,3 +94,12 @@ kernel-grader: kernel _Z1kIfEvPT_ is void k<float>(float*)
 def test_text_of_a_model_is_no_diagnostic() -> None:
     source = parse_source("x = 1\n")
     assert log.parse("Hello\nthis error is fine\nwarning of nothing\n", source) == ()
+
+
+def test_ptxas_is_heard_at_the_kernel_that_it_names() -> None:
+    program = FAILED["shared_too_large"]
+    source = parse_source(program.code)
+    text = "ptxas error   : Entry function '_Z5scalePKfPfi' uses too much shared data (0x13880 bytes, 0xc000 max)\n"
+    (error,) = log.parse(text, source)
+    assert error.place is not None
+    assert "scale" in source.lines[error.place.line - 1]
