@@ -42,7 +42,7 @@ def _row(review: Review) -> str:
         escape.prose(review.verdict.sentence, 240).replace("|", "\\|"),
         str(severities["error"]),
         str(severities["warning"]),
-        "passes" if kinds & {"mend", "model"} else "–",
-        "passes" if "reference" in kinds else "–",
+        "passes" if kinds & {"mend", "model"} else "-",
+        "passes" if "reference" in kinds else "-",
     )
     return f"| {' | '.join(cells)} |"

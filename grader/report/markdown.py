@@ -11,10 +11,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from grader.records import Finding, KernelResources, Review, Run
 from grader.report import escape
 from grader.report.excerpt import excerpt
+from grader.report.findings import by_rule, folded, shown
+from grader.report.log import readable
 from grader.report.proofs import Proof, proofs
 
-BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "ℹ️ note"}
-SHOWN_NOTES = 8
+BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
+DIFF_LINES = 70
 
 
 @cache
@@ -32,6 +34,7 @@ def _templates() -> Environment:
         "inline": escape.inline,
         "code": escape.code,
         "fence": escape.fence,
+        "diff": diff,
         "yes": _yes,
         "badge": BADGES.__getitem__,
     }
@@ -41,8 +44,8 @@ def _templates() -> Environment:
 def render(review: Review) -> str:
     """Return the review's markdown."""
     lines = (review.code or "").splitlines()
-    notes = [finding for finding in review.findings if finding.severity == "note"]
-    folded = [finding for finding in notes if finding.data.get("fold")]
+    found = shown(review.findings)
+    notes = [finding for finding in found if finding.severity == "note"]
     return (
         _templates()
         .get_template("review.md.jinja")
@@ -52,9 +55,9 @@ def render(review: Review) -> str:
             evaluation=review.evaluation,
             mend=next((item for item in review.repairs if item.kind != "reference"), None),
             reference=next((item for item in review.repairs if item.kind == "reference"), None),
-            main=[finding for finding in review.findings if finding.severity != "note"],
-            notes=[finding for finding in notes if finding not in folded],
-            folded=sorted({f"{finding.name} ({finding.rule})" for finding in folded}),
+            main=[finding for finding in found if finding.severity != "note"],
+            notes=by_rule(notes),
+            folded=folded(review.findings),
             excerpt=lambda finding: _excerpt(lines, finding),
             where=where,
             proof=_proof,
@@ -62,7 +65,7 @@ def render(review: Review) -> str:
             resources=_resources(review),
             launches=_launches(review.evaluation.runs),
             workloads=workloads(review),
-            trim=trim_log,
+            log=readable,
         )
     )
 
@@ -86,8 +89,17 @@ def _proof(proof: Proof) -> str:
     return f"*{proof.kind}*{on}: {escape.prose(proof.text)}{times}"
 
 
+def diff(text: str) -> str:
+    """Return a diff as a fenced block; a long one is cut at its end."""
+    lines = text.strip("\n").split("\n")
+    left = len(lines) - DIFF_LINES
+    if left > 0:
+        lines = [*lines[:DIFF_LINES], f"[... {left} lines left out; the page shows all ...]"]
+    return escape.fence("\n".join(lines), "diff")
+
+
 def _yes(value: bool | None) -> str:
-    return {True: "yes", False: "no", None: "–"}[value]
+    return {True: "yes", False: "no", None: "-"}[value]
 
 
 def _excerpt(lines: Sequence[str], finding: Finding) -> str:
@@ -101,15 +113,15 @@ def _resources(review: Review) -> tuple[KernelResources, ...]:
 
 
 def _launches(runs: Sequence[Run]) -> list[str]:
-    shown: dict[str, None] = {}
+    listed: dict[str, None] = {}
     for run in runs:
         for launch in run.launches:
             grid, block = ("x".join(map(str, size)) for size in (launch.grid, launch.block))
             times = f", {launch.count} times" if launch.count > 1 else ""
             size = f"&lt;&lt;&lt;{grid}, {block}, {launch.shared_bytes} B>>>"
             on = escape.inline(run.workload, 60)
-            shown[f"{escape.code(launch.kernel)} {size} on {on}{times}"] = None
-    return list(shown)[:24]
+            listed[f"{escape.code(launch.kernel)} {size} on {on}{times}"] = None
+    return list(listed)[:12]
 
 
 def workloads(review: Review) -> list[dict[str, str]]:
@@ -135,14 +147,3 @@ def workloads(review: Review) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def trim_log(log: str, lines: int = 60) -> str:
-    """Return the log with its middle left out beyond that many lines."""
-    kept = log.strip().splitlines()
-    if len(kept) <= lines:
-        return "\n".join(kept)
-    head = lines // 2
-    return "\n".join(
-        (*kept[:head], f"[... {len(kept) - 2 * head} lines left out ...]", *kept[-head:])
-    )

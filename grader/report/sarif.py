@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Review
 from grader.report.escape import clean, one_line
+from grader.report.findings import shown
 from grader.report.places import FilePlace, in_file, is_text_file
 from grader.rules import all_rules
 
@@ -29,7 +30,7 @@ Json = dict[str, JsonValue]
 def render(reviews: Iterable[Review]) -> str:
     """Return one log with one run: every finding but those that nearly all kernels share."""
     ordered = sorted(reviews, key=lambda review: review.sample)
-    findings = [finding for review in ordered for finding in _shown(review)]
+    findings = [finding for review in ordered for finding in shown(review.findings)]
     codes = sorted({finding.rule for finding in findings})
     results = [result for review in ordered for result in _results(review, codes)]
     failed = [review for review in ordered if review.verdict.status == "grader_error"]
@@ -42,11 +43,6 @@ def render(reviews: Iterable[Review]) -> str:
     }
     log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=True, separators=(",", ":")) + "\n"
-
-
-def _shown(review: Review) -> list[Finding]:
-    """Return the findings but for notes that hit nearly every kernel."""
-    return [finding for finding in review.findings if not finding.data.get("fold")]
 
 
 def _driver(findings: Sequence[Finding], codes: Sequence[str]) -> Json:
@@ -98,7 +94,7 @@ def _files(reviews: Iterable[Review]) -> set[str]:
 
 def _results(review: Review, codes: Sequence[str]) -> Iterator[Json]:
     seen: Counter[str] = Counter()
-    for finding in _shown(review):
+    for finding in shown(review.findings):
         digest = _line_hash(review, finding)
         seen[digest] += 1
         yield _result(review, finding, codes.index(finding.rule), f"{digest}:{seen[digest]}")

@@ -93,9 +93,9 @@ def _numbers(reviews: Sequence[Review]) -> list[tuple[str, str, str]]:
     fast = made.fast.get("1")
     return [
         (f"{right}/{made.graded}", "correct", _interval(made.correct)),
-        (f"{fast.value:.2f}" if fast else "–", "fast₁", _interval(fast) if fast else _UNMEASURED),
+        (f"{fast.value:.2f}" if fast else "-", "fast₁", _interval(fast) if fast else _UNMEASURED),
         (
-            f"{made.speedup:.2f}x" if made.speedup else "–",
+            f"{made.speedup:.2f}x" if made.speedup else "-",
             "mean speed-up",
             "geometric, correct samples" if made.speedup else _UNMEASURED,
         ),

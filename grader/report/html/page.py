@@ -12,16 +12,17 @@ from markupsafe import Markup, escape
 from grader.records import Claim, Finding, Repair, Review
 from grader.report import excerpt, names
 from grader.report.escape import clean
+from grader.report.findings import folded, shown
 from grader.report.html import highlight
 from grader.report.html.pictures import pictures
 from grader.report.html.templates import environment
-from grader.report.markdown import trim_log, where, workloads
+from grader.report.log import readable
+from grader.report.markdown import where, workloads
 from grader.report.proofs import proofs
 from grader.report.status import group
 
 MOST_LINES = 1200
 MOST_DIFF = 400
-_ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
 class Numbered(NamedTuple):
@@ -52,9 +53,8 @@ class Spoken(NamedTuple):
 
 def render(review: Review) -> str:
     """Return the page."""
-    findings = sorted(review.findings, key=_rank)
-    shown = [finding for finding in findings if not finding.data.get("fold")]
-    numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(shown, start=1)]
+    found = shown(review.findings)
+    numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
     repairs = [(repair, _diff(review, repair)) for repair in review.repairs]
     return (
         environment()
@@ -65,8 +65,11 @@ def render(review: Review) -> str:
             evaluation=review.evaluation,
             numbered=numbered,
             unplaced=[item for item in numbered if not _placed(review, item.finding)],
-            folded=sorted({f"{f.name} ({f.rule})" for f in findings if f.data.get("fold")}),
-            counts={level: sum(f.severity == level for f in findings) for level in _ORDER},
+            folded=folded(review.findings),
+            counts={
+                level: sum(f.severity == level for f in review.findings)
+                for level in ("error", "warning", "note")
+            },
             rows=list(_rows(review, numbered)),
             transcript=list(_transcript(review)),
             repairs=repairs,
@@ -80,11 +83,6 @@ def render(review: Review) -> str:
             caret=lambda finding: _caret(review, finding),
         )
     )
-
-
-def _rank(finding: Finding) -> tuple[int, bool, int]:
-    line = finding.place.line if finding.place else 0
-    return _ORDER[finding.severity], bool(finding.after_mend), line
 
 
 def _placed(review: Review, finding: Finding) -> bool:
@@ -178,4 +176,4 @@ def _log(review: Review) -> str:
     build = review.evaluation.build
     if build is None or build.status == "built":
         return ""
-    return clean(trim_log(build.log), 20000)
+    return clean(readable(build.log, 200), 20000)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.records import Evidence, JsonValue, LineCount, Review
 from grader.report.html import svg
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST = 6
 SIDE = 150.0
@@ -178,7 +179,9 @@ def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
         for lane in range(32):
             named = mask >> lane & 1
             words = f"lane {lane}: {'named' if named else 'not named'}"
-            parts.append(svg.rect(lane * 14.0, 4, 12, 18, "cat0" if named else "hollow", words))
+            parts.append(
+                svg.rect(lane * 14.0, 4, 12, 18, "cat0" if named else "hollow", title=words)
+            )
         if isinstance(thread, list) and thread and not any(map(_integer, thread[1:])):
             lane = _integer(thread[0]) % 32
             parts.append(svg.text(lane * 14.0 + 6, 38, "↑ here", "badtext", "middle"))

@@ -6,14 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.records import Review
 from grader.report.html import svg
 from grader.report.status import group
 from grader.stats import Interval, share
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 WIDTH, HEIGHT = 420.0, 190.0
 LEFT, BOTTOM = 40.0, 160.0
@@ -62,7 +63,7 @@ def failures(reviews: Sequence[Review]) -> Plot | None:
         for index, (cause, count) in enumerate(counts.most_common()):
             width = count / most * (WIDTH - 160)
             words = f"{stage}, {cause}: {count}"
-            parts.append(svg.rect(x, y, max(width - 1, 1), 20, f"cat{index % 5}", words))
+            parts.append(svg.rect(x, y, max(width - 1, 1), 20, f"cat{index % 5}", title=words))
             if width > 8 * len(cause):
                 parts.append(svg.text(x + width / 2, y + 14, cause, "on", "middle"))
             x += width
@@ -106,7 +107,7 @@ def rules(reviews: Sequence[Review]) -> Plot | None:
     for number, ((code, name, severity), count) in enumerate(shown):
         y, width = 6 + number * 20.0, count / most * 130
         parts.append(svg.text(250, y + 12, f"{code} {name}"[:38], anchor="end"))
-        parts.append(svg.rect(256, y, width, 15, severity, f"{code} {name}: {count}"))
+        parts.append(svg.rect(256, y, width, 15, severity, title=f"{code} {name}: {count}"))
         parts.append(svg.text(262 + width, y + 12, str(count)))
     rows = tuple((code, name, level, str(count)) for (code, name, level), count in ranked)
     (code, name, _), count = ranked[0]
@@ -125,12 +126,14 @@ def speedups(reviews: Sequence[Review]) -> Plot | None:
     failed = len(reviews) - len(values)
     most = max(*bins.values(), failed)
     step = (WIDTH - LEFT - 10) / (high - low + 3)
-    parts = [_bar(LEFT, step, failed, most, "fail", f"not correct or not measured: {failed}")]
+    parts = [
+        _bar(LEFT, step, failed / most, "fail", title=f"not correct or not measured: {failed}")
+    ]
     parts.append(svg.text(LEFT + step / 2, BOTTOM + 16, "failed", anchor="middle"))
     for number in range(low, high + 1):
         x = LEFT + (number - low + 2) * step
         words = f"{2 ** (number / 2):.2g}x to {2 ** ((number + 1) / 2):.2g}x: {bins[number]}"
-        parts.append(_bar(x, step, bins[number], most, "pass", words))
+        parts.append(_bar(x, step, bins[number] / most, "pass", title=words))
         if number % 2 == 0:
             parts.append(svg.text(x, BOTTOM + 16, f"{2 ** (number // 2):g}x", anchor="middle"))
     one = LEFT + (2 - low) * step
@@ -144,9 +147,9 @@ def speedups(reviews: Sequence[Review]) -> Plot | None:
     return Plot("Speed-ups", caption, picture, ("speed-up", "samples"), rows)
 
 
-def _bar(x: float, step: float, count: int, most: int, class_: str, title: str) -> Markup:
-    height = count / most * (BOTTOM - 20)
-    return svg.rect(x, BOTTOM - height, step - 1, height, class_, title)
+def _bar(x: float, step: float, height: float, class_: str, *, title: str) -> Markup:
+    height *= BOTTOM - 20
+    return svg.rect(x, BOTTOM - height, step - 1, height, class_, title=title)
 
 
 def fast_p(reviews: Sequence[Review]) -> Plot | None:

@@ -38,7 +38,9 @@ def text(x: float, y: float, words: str, class_: str = "", anchor: str = "start"
     return tag("text", one_line(words, 80), x=x, y=y, class_=class_, text_anchor=anchor)
 
 
-def rect(x: float, y: float, width: float, height: float, class_: str, title: str = "") -> Markup:
+def rect(
+    x: float, y: float, width: float, height: float, class_: str, *, title: str = ""
+) -> Markup:
     """Return a rectangle, with a tooltip if there is a title."""
     inside = tag("title", one_line(title)) if title else ""
     return tag("rect", inside, x=x, y=y, width=width, height=height, class_=class_)

@@ -1,0 +1,50 @@
+"""The order in which findings are shown, and notes that say the same, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.records import Finding
+
+_SEVERITIES = ("error", "warning", "note")
+_CONFIDENCES = ("proven", "likely", "possible")
+MOST_LINES = 6
+
+
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the gravest first; those of the submission as it is before those seen after a mend."""
+    return sorted(findings, key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[int, bool, int]:
+    return (
+        _SEVERITIES.index(finding.severity),
+        bool(finding.after_mend),
+        _CONFIDENCES.index(finding.confidence),
+    )
+
+
+def folded(findings: Iterable[Finding]) -> list[str]:
+    """Return the names of the notes that hit nearly every kernel."""
+    return sorted({f"{item.name} ({item.rule})" for item in findings if item.data.get("fold")})
+
+
+def shown(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the others, ranked."""
+    return [finding for finding in ranked(findings) if not finding.data.get("fold")]
+
+
+def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, str]]:
+    """Return the first finding of each rule with the lines of all: "lines 34, 42, 55"."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.rule, []).append(finding)
+    return [(items[0], _lines(items)) for items in groups.values()]
+
+
+def _lines(findings: Sequence[Finding]) -> str:
+    lines = sorted({finding.place.line for finding in findings if finding.place})
+    if not lines:
+        return ""
+    listed = ", ".join(map(str, lines[:MOST_LINES])) + (", ..." if len(lines) > MOST_LINES else "")
+    return f"line {listed}" if len(lines) == 1 else f"lines {listed}"
