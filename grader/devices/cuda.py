@@ -133,7 +133,8 @@ class CudaDevice(GuestDevice):
             good = [np.array_equal(o.array, np.cumsum(given * 2 + 1)) for o in result.outputs]
             if good == [True]:
                 return
-            reason = result.reason or reply.reason or "a known program ran wrong"
+            said = [reply.reason, result.reason, *reply.log.strip().splitlines()[-1:]]
+            reason = "; ".join(filter(None, said)) or "a known program ran wrong"
         raise GraderError(f"{gpu.name} is not usable: {reason}", "See nvidia-smi, and dmesg.")
 
     def run(

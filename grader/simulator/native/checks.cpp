@@ -24,6 +24,14 @@ u32 aligned_lanes(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
     return good;
 }
 
+void note_outside(Worker& worker, const RegionMap& map, u64 address) {
+    const Region* near = map.nearest(address);
+    const u64 by = !near ? ~u64(0) : address < near->base ? near->base - address : address - near->end + 1;
+    if (by <= worker.outside_by) return;
+    worker.outside_address = address;
+    worker.outside_by = by;
+}
+
 void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Access how) {
     const RegionMap& map = c.launch->regions;
     Region* hint = c.worker->last_region[i.id];
@@ -49,6 +57,7 @@ void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Acc
     }
     c.report(e, lane);
     c.worker->illegal = true;
+    note_outside(*c.worker, map, address);
 }
 
 u32 check_each(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, u32 lanes) {

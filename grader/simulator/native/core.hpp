@@ -319,6 +319,7 @@ struct Worker {
     u64 lane_steps = 0, unflushed = 0;
     u64 blocks_run = 0;
     bool illegal = false;
+    u64 outside_address = 0, outside_by = 0;  // the worst access outside of every region
     Block block;
     u64 clock = 0;
 };

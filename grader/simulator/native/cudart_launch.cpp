@@ -105,28 +105,35 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
     return finish(refusal.error);
 }
 
-// Parameters that hold an address which no kernel can use.
-std::vector<HostPointer> unusable(const HostKernel& kernel, void** args) {
+// Up to here from any allocation memory is taken to be mapped: a GPU reads on without an error.
+// (torch's allocator asks the driver for 2 to 20 MiB at a time; the driver maps 2 MiB pages.)
+constexpr uint64_t kMapped = uint64_t{32} << 20;
+constexpr uint64_t kNull = uint64_t{1} << 20;
+
+// Parameters whose address led there: null, or the host's memory.
+std::vector<HostPointer> culprits(const HostKernel& kernel, void** args, uint64_t address) {
     std::vector<HostPointer> found;
+    const bool null = address < kNull;
     for (size_t i = 0; i < kernel.info.params.size(); ++i) {
         if (kernel.info.params[i].size != sizeof(void*)) continue;
         const void* value;
         std::memcpy(&value, args[i], sizeof value);
-        if (value == nullptr || kgsim_kind(value) == kKindHost)
-            found.push_back({kernel.name, static_cast<int>(i), value == nullptr});
+        if (null ? value == nullptr : kgsim_kind(value) == kKindHost)
+            found.push_back({kernel.name, static_cast<int>(i), null});
     }
     return found;
 }
 
 // A GPU stops at addresses that it has not mapped; what lies a little outside of a tensor is mapped,
 // and stays a finding only.
-void note_illegal_access(const HostKernel& kernel, void** args) {
-    const auto found = unusable(kernel, args);
-    if (found.empty()) return;
-    auto& state = runtime();
-    {
+void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResult& result) {
+    const auto address = result.outside_address;
+    const bool host = kgsim_kind(reinterpret_cast<const void*>(address)) == kKindHost;
+    if (result.outside_by == 0 || (!host && result.outside_by <= kMapped)) return;
+    if (host || address < kNull) {
+        auto& state = runtime();
         std::lock_guard lock(state.mutex);
-        for (const auto& pointer : found)
+        for (const auto& pointer : culprits(kernel, args, address))
             if (state.host_pointers.size() < 50) state.host_pointers.push_back(pointer);
     }
     make_sticky(cudaErrorIllegalAddress, "CUDA error: an illegal memory access was encountered");
@@ -192,7 +199,7 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     state.device_seconds += result.seconds;
     // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
     state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);
-    if (result.illegal_access) note_illegal_access(kernel, args);
+    if (result.illegal_access) note_illegal_access(kernel, args, result);
     return conclude(result);
 }
 

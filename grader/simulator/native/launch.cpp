@@ -209,6 +209,10 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         r.lane_steps += w.lane_steps;
         r.blocks_run += w.blocks_run;
         r.illegal_access |= w.illegal;
+        if (w.outside_by > r.outside_by) {
+            r.outside_address = w.outside_address;
+            r.outside_by = w.outside_by;
+        }
         const bool real = w.stop.status != Status::ok && w.stop.reason != "stopped";
         if (real && (!stop || w.stop.block < stop->block)) stop = &w.stop;
     }

@@ -129,6 +129,8 @@ struct LaunchResult {
     std::string reason;           // a sentence, for anything but ok
     int line = 0;                 // in the submission's file, where one can be named
     bool illegal_access = false;  // out-of-bounds or misaligned access: a GPU would report an error
+    uint64_t outside_address = 0; // of the global access that was farthest from every live region,
+    uint64_t outside_by = 0;      // and how many bytes away that is; 0: there was none outside
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
     double seconds = 0;

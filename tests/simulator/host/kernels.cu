@@ -29,3 +29,5 @@ extern "C" __global__ void deadlock(float* x) {
     }
     __syncthreads();
 }
+
+extern "C" __global__ void offset(float* x, long long by) { x[threadIdx.x + by] = 1.0f; }

@@ -6,13 +6,12 @@ import ctypes
 
 import numpy as np
 import pytest
-
-from grader.simulator.gpus import GPUS
-
 import runtime_host as rt
 from runtime_host import Host
 
-KERNELS = ["add", "ones", "dynamic", "bounded", "deadlock"]
+from grader.simulator.gpus import GPUS
+
+KERNELS = ["add", "ones", "dynamic", "bounded", "deadlock", "offset"]
 
 
 def floats(address: int, count: int) -> np.ndarray:
@@ -145,6 +144,26 @@ def test_a_deadlock_is_an_error_and_the_context_is_lost(host: Host, program: str
     assert host.launch(known["ones"], [1], [64], x) == rt.LAUNCH_TIMEOUT
     assert host.report()["host"]["hung"]
     assert host.report()["host"]["sticky"] == "cudaErrorLaunchTimeout"
+
+
+@pytest.mark.parametrize(("by", "error"), [(1000, rt.SUCCESS), (2**32, rt.ILLEGAL_ADDRESS)])
+def test_only_memory_that_is_not_mapped_stops_a_gpu(
+    host: Host, program: str, by: int, error: int
+) -> None:
+    known = host.load(program, KERNELS)
+    x = host.malloc(4000)
+    host.launch(known["offset"], [1], [32], x, ctypes.c_longlong(by))
+    assert host.lib.cudaDeviceSynchronize() == error
+    (finding,) = host.report()["core"]["findings"]
+    assert finding["kind"] == "out-of-bounds"
+
+
+def test_a_null_pointer_is_named(host: Host, program: str) -> None:
+    known = host.load(program, KERNELS)
+    host.launch(known["ones"], [1], [32], 0)
+    assert host.lib.cudaDeviceSynchronize() == rt.ILLEGAL_ADDRESS
+    (pointer,) = host.report()["host"]["host_pointers"]
+    assert (pointer["kernel"], pointer["parameter"], pointer["null"]) == ("ones", 0, True)
 
 
 def test_kernels_can_be_left_out(host: Host, program: str) -> None:

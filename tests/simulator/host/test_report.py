@@ -147,9 +147,40 @@ junk = st.recursive(
         st.lists(inner, max_size=5)
         | st.dictionaries(
             st.sampled_from(
-                "core host findings launches lines kind kernel file line frames count block thread"
-                " other text data names fits not_run operators unwritten shape bytes of hung sticky"
-                " launch_errors grid shared instructions accesses seen".split()
+                [
+                    "core",
+                    "host",
+                    "findings",
+                    "launches",
+                    "lines",
+                    "kind",
+                    "kernel",
+                    "file",
+                    "line",
+                    "frames",
+                    "count",
+                    "block",
+                    "thread",
+                    "other",
+                    "text",
+                    "data",
+                    "names",
+                    "fits",
+                    "not_run",
+                    "operators",
+                    "unwritten",
+                    "shape",
+                    "bytes",
+                    "of",
+                    "hung",
+                    "sticky",
+                    "launch_errors",
+                    "grid",
+                    "shared",
+                    "instructions",
+                    "accesses",
+                    "seen",
+                ]
             ),
             inner,
             max_size=8,

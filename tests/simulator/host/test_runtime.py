@@ -6,11 +6,10 @@ import ctypes
 
 import numpy as np
 import pytest
-
-from grader.simulator.gpus import GPUS
-
 import runtime_host as rt
 from runtime_host import Host
+
+from grader.simulator.gpus import GPUS
 
 
 def array(values: np.ndarray) -> ctypes.c_void_p:
