@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,19 @@ DYING = 2.0
 """Seconds that a guest has to end by itself once its channel is closed."""
 
 
-def converse(job: GuestJob, form: Form, limits: Limits, *, warm: bool = True) -> GuestReply:
+Then = Callable[[HostChannel, float], None]
+"""What is done after the workloads, with the channel and the end of the guest's time."""
+
+
+def converse(
+    job: GuestJob, form: Form, limits: Limits, *, warm: bool = True, then: Then | None = None
+) -> GuestReply:
     """Run a job in a new guest and return all that became of it.
 
     Blocks until no process of the guest is left. Never raises for what a guest did: that is the
     reply's `status`. Where the sandbox itself fails the status is `grader_error`. `warm` lets the
-    guest be forked from a parent that has imported torch, where that works.
+    guest be forked from a parent that has imported torch, where that works; `then` goes on with
+    the channel where the workloads end.
     """
     started = time.monotonic()
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24])
@@ -44,7 +51,7 @@ def converse(job: GuestJob, form: Form, limits: Limits, *, warm: bool = True) ->
         guest = start(form, plan, warm=warm)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
-    conversation = Conversation(job, guest, limits, started)
+    conversation = Conversation(job, guest, limits, started, then)
     try:
         reply = conversation.run(outgoing)
     except (OSError, MemoryError, ValueError, GraderError) as error:
@@ -78,8 +85,16 @@ def start(form: Form, plan: Plan, *, warm: bool) -> Guest:
 class Conversation:
     """The host's part of the protocol, in order; keeps what has come so far."""
 
-    def __init__(self, job: GuestJob, guest: Guest, limits: Limits, started: float) -> None:
+    def __init__(
+        self,
+        job: GuestJob,
+        guest: Guest,
+        limits: Limits,
+        started: float,
+        then: Then | None = None,
+    ) -> None:
         self._job = job
+        self._then = then
         self._guest = guest
         self._limits = limits
         self._end = started + limits.wall
@@ -136,6 +151,8 @@ class Conversation:
         self._so_far.update(loaded=frame.header["loaded"], state=state)
         for workload in self._job.workloads:
             self._results.append(self._call(workload))
+        if self._then is not None:
+            self._then(self.channel, self._end)
         if self._job.keep_artifact is not None:
             self._keep(self._job.keep_artifact)
         self.channel.send(Frame("end"))

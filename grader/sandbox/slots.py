@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import os
@@ -86,8 +87,10 @@ def sweep(identity: int) -> None:
         if not Path(folder).is_dir():
             continue
         for entry in os.scandir(folder):
-            if entry.stat(follow_symlinks=False).st_uid == identity:
-                remove_entry(Path(entry.path))
+            # Files of others come and go meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                if entry.stat(follow_symlinks=False).st_uid == identity:
+                    remove_entry(Path(entry.path))
 
 
 def remove_entry(path: Path) -> None:

@@ -56,7 +56,9 @@ class Warded(Form):
             identity = None
             if self.own_identity:
                 identity, give_back = slots.take_identity()
-                ends += [give_back, functools.partial(slots.sweep, identity)]
+                ends.append(give_back)
+            if identity is not None and self.kind == "identity":
+                ends.append(functools.partial(slots.sweep, identity))
             folder, release = slots.take_folder(plan.slot, identity)
             ends.append(release)
             guest = self._started(plan, folder, identity, nursery)

@@ -18,7 +18,7 @@ import pytest
 from grader.guest import main as guest_main
 from grader.sandbox import Form, Limits, interpreter
 
-MARK = "kg-escapee"
+MARK = f"kg-esc-{os.getpid()}"
 NAME_ME = f"""
 import ctypes, json, socket, subprocess, time
 libc = ctypes.CDLL(None, use_errno=True)
