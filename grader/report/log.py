@@ -19,7 +19,7 @@ MAX_COLUMNS = 300
 
 
 def readable(log: str, lines: int = 40) -> str:
-    """Return the log without commands, times and blank lines, its middle left out beyond `lines`."""
+    """Return the log without commands, times and blank lines, at most about `lines` long."""
     kept = [line[:MAX_COLUMNS] for line in log.split("\n") if not _NOISE.match(line)]
     if len(kept) <= lines:
         return "\n".join(kept)

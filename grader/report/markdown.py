@@ -113,15 +113,19 @@ def _resources(review: Review) -> tuple[KernelResources, ...]:
 
 
 def _launches(runs: Sequence[Run]) -> list[str]:
-    listed: dict[str, None] = {}
+    listed: dict[str, list[str]] = {}
     for run in runs:
         for launch in run.launches:
             grid, block = ("x".join(map(str, size)) for size in (launch.grid, launch.block))
-            times = f", {launch.count} times" if launch.count > 1 else ""
             size = f"&lt;&lt;&lt;{grid}, {block}, {launch.shared_bytes} B>>>"
-            on = escape.inline(run.workload, 60)
-            listed[f"{escape.code(launch.kernel)} {size} on {on}{times}"] = None
-    return list(listed)[:12]
+            listed.setdefault(f"{escape.code(launch.kernel)} {size}", []).append(run.workload)
+    return [f"{launch} on {_few(names)}" for launch, names in listed.items()][:12]
+
+
+def _few(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    more = f" and {len(different) - 3} more workloads" if len(different) > 3 else ""
+    return escape.inline(", ".join(different[:3]), 200) + more
 
 
 def workloads(review: Review) -> list[dict[str, str]]:

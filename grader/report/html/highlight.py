@@ -18,6 +18,7 @@ MAX_LINE = 1000
 MAX_MARKED = 80_000
 """Longer code is shown without marks, so that a page stays small and is made in no time."""
 _CLASSES: tuple[tuple[Any, str], ...] = (
+    (Comment.PreprocFile, "s"),
     (Comment.Preproc, "p"),
     (Comment, "c"),
     (Keyword, "k"),

@@ -22,6 +22,7 @@ from grader.report.proofs import proofs
 from grader.report.status import group
 
 MOST_LINES = 1200
+SEVERITIES = ("error", "warning", "note")
 MOST_DIFF = 400
 
 
@@ -67,8 +68,7 @@ def render(review: Review) -> str:
             unplaced=[item for item in numbered if not _placed(review, item.finding)],
             folded=folded(review.findings),
             counts={
-                level: sum(f.severity == level for f in review.findings)
-                for level in ("error", "warning", "note")
+                level: sum(f.severity == level for f in review.findings) for level in SEVERITIES
             },
             rows=list(_rows(review, numbered)),
             transcript=list(_transcript(review)),

@@ -1,0 +1,199 @@
+"""The pages in a real browser: no errors, no requests, keys, filters, axe, hostile words."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.report.folder import RunFolder
+
+from .conftest import CODE, review
+from .payloads import PAYLOADS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-playwright")
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+)
+STATUSES = ("correct", "incorrect", "build_failed", "hung", "grader_error", "no_code")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["playwright.Browser"]:
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of twelve plain samples and one whose every word is hostile."""
+    folder = RunFolder(tmp_path_factory.mktemp("run"))
+    reviews = [
+        review(f"sample_{n:02}", status=STATUSES[n % 6], speedup=[0.7, 2.1][n // 6])
+        for n in range(12)
+    ]
+    hostile = "\n".join(PAYLOADS).replace("\ud800", "")
+    reviews.append(review("zz_hostile", words=hostile, code=f"{CODE}# {hostile}\n", task=hostile))
+    for one in reviews:
+        folder.add(one, "key")
+    folder.write_index({one.sample for one in reviews})
+    return folder.root
+
+
+class Tab:
+    """A page that remembers what went wrong in it."""
+
+    def __init__(self, browser: "playwright.Browser", scheme: str = "light") -> None:
+        self.context = browser.new_context(color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.trouble: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.trouble.append(message.text))
+        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.trouble.append("a dialog") or dialog.dismiss())
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, path: Path) -> "playwright.Page":
+        self.page.goto(path.as_uri())
+        return self.page
+
+    def shown(self) -> list[str]:
+        rows = self.page.locator("#table tbody tr:not([hidden]) a")
+        return rows.all_text_contents()
+
+
+@pytest.fixture
+def tab(browser: "playwright.Browser") -> Iterator[Tab]:
+    made = Tab(browser)
+    yield made
+    made.context.close()
+    assert made.trouble == []
+    assert [url for url in made.requests if not url.startswith("file://")] == []
+
+
+def test_chips_and_words_filter(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    assert len(tab.shown()) == 13
+    page.get_by_role("button", name="hung").click()
+    assert tab.shown() == ["sample_03", "sample_09"]
+    page.get_by_label("Search").fill("sample_09")
+    assert tab.shown() == ["sample_09"]
+    page.get_by_label("Search").fill("no such words")
+    assert page.get_by_text("Nothing matches.").is_visible()
+    page.get_by_role("button", name="Clear").click()
+    assert len(tab.shown()) == 13
+
+
+def test_a_filter_is_part_of_the_address(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    page.get_by_role("button", name="hung").click()
+    page.reload()
+    assert tab.shown() == ["sample_03", "sample_09"]
+
+
+def test_headings_sort(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    page.get_by_role("button", name="sample", exact=True).click()
+    page.get_by_role("button", name="sample", exact=True).click()
+    assert tab.shown()[0] == "zz_hostile"
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("sample")
+    page.get_by_role("button", name="speed-up", exact=True).click()
+    assert tab.shown()[-1] == "zz_hostile"  # it has none: blanks last
+
+
+def test_keys_lead_from_the_list_through_the_samples(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("hung")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sample_03.html")
+    page.keyboard.press("]")
+    page.wait_for_url("**/sample_09.html")
+    page.keyboard.press("[")
+    page.wait_for_url("**/sample_03.html")
+    first = page.locator(".finding").first.get_attribute("id")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id") == first
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.id") == first
+    page.keyboard.press("u")
+    page.wait_for_url("**/index.html**")
+
+
+def test_a_question_mark_shows_the_keys(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("?")
+    assert not page.get_by_role("dialog").is_visible()
+
+
+def test_a_rule_leads_to_its_samples(tab: Tab, run: Path) -> None:
+    page = tab.open(run / "index.html")
+    page.locator("figure", has_text="Findings by rule").get_by_text("Numbers").click()
+    page.get_by_role("button", name="SYN002").click()
+    assert len(tab.shown()) == 13
+    assert page.get_by_label("Search").input_value() == "SYN002"
+
+
+@pytest.mark.parametrize("name", ["index.html", "pages/sample_01.html", "pages/zz_hostile.html"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(
+    browser: "playwright.Browser", run: Path, name: str, scheme: str
+) -> None:
+    made = Tab(browser, scheme)
+    page = made.open(run / name)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    found = axe.Axe().run(page)
+    made.context.close()
+    assert [
+        (item["id"], node["html"][:200], node["failureSummary"][:300])
+        for item in found.response["violations"]
+        for node in item["nodes"][:3]
+    ] == []
+
+
+def test_hostile_words_run_nothing(tab: Tab, run: Path) -> None:
+    for name in ("pages/zz_hostile.html", "index.html"):
+        page = tab.open(run / name)
+        page.mouse.move(200, 200)
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.pwned") is None
+        assert page.evaluate("document.scripts.length") == 1
+        assert (
+            page.evaluate("document.querySelectorAll('iframe,img,object,embed,base').length") == 0
+        )
+        assert page.url == (run / name).as_uri() or page.url.startswith((run / name).as_uri() + "#")
+    assert page.get_by_role("link", name="zz_hostile").is_visible()
+
+
+def test_a_page_reads_without_script(browser: "playwright.Browser", run: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((run / "index.html").as_uri())
+    assert page.locator("#table tbody tr").count() == 13
+    page.goto((run / "pages" / "sample_01.html").as_uri())
+    assert page.locator(".finding").count() == 3
+    context.close()
+
+
+def test_two_thousand_rows_filter(tab: Tab, tmp_path: Path) -> None:
+    from grader.report import html
+
+    reviews = [review(f"level_1_problem_{n}", status=STATUSES[n % 6]) for n in range(2000)]
+    (tmp_path / "index.html").write_text(html.index(reviews), "utf-8")
+    page = tab.open(tmp_path / "index.html")
+    page.get_by_label("Search").fill("problem_77")
+    assert page.locator("#shown").inner_text() == "11 of 2000"

@@ -1,0 +1,122 @@
+"""The pages as text: self-contained, within their budgets, and of one shape whatever the words."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from grader.report import html
+from grader.report.html import highlight
+
+from .conftest import CODE, Make
+from .payloads import PAYLOADS
+
+LOADS = {"src", "srcset", "srcdoc", "data", "action", "formaction", "poster", "background", "style"}
+SYNTAX = {"i", "code"}
+
+
+class Shape(HTMLParser):
+    """The elements of a page in order, and whatever could load or run something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.active: list[tuple[str, str]] = []
+        self.links: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in SYNTAX:
+            self.tags.append(tag)
+        for name, value in attrs:
+            if name in LOADS or name.startswith("on"):
+                self.active.append((name, value or ""))
+            if name in {"href", "xlink:href"}:
+                self.links.add(value or "")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_words_never_become_elements(make_review: Make, payload: str) -> None:
+    plain, hostile = (Shape(html.page(make_review(words=w))) for w in ("two words", payload))
+    without_lines = [tag for tag in hostile.tags if tag not in {"div", "ins", "del", "span"}]
+    assert without_lines == [t for t in plain.tags if t not in {"div", "ins", "del", "span"}]
+    assert hostile.active == []
+    assert hostile.links == plain.links
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_code_stays_code(make_review: Make, payload: str) -> None:
+    code = CODE.replace("float sums", f"{payload} float sums") + f"# {payload}\n"
+    shape = Shape(html.page(make_review(code=code)))
+    assert shape.tags.count("script") == 1
+    assert shape.tags.count("style") == 1
+    assert not {"iframe", "img", "object", "meta http-equiv", "base"} & set(shape.tags)
+    assert shape.active == []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_the_index_has_one_row_a_sample(make_review: Make, payload: str) -> None:
+    reviews = [make_review(f"s{n}", words=payload, task=payload) for n in range(3)]
+    shape, plain = (
+        Shape(html.index(some)) for some in (reviews, [make_review(f"s{n}") for n in range(3)])
+    )
+    assert shape.tags == plain.tags
+    assert shape.active == []
+
+
+def test_the_policy_lets_nothing_in() -> None:
+    policy = html.templates.policy()
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_a_page_is_a_function_of_its_review(make_review: Make) -> None:
+    assert html.page(make_review()) == html.page(make_review())
+
+
+def test_each_finding_stands_under_its_line(make_review: Make) -> None:
+    page = html.page(make_review())
+    line, card = page.index('id="L11"'), page.index('id="H1"')
+    assert line < card < page.index('id="L12"')
+    assert "launch-hygiene" in page
+    assert page.count('class="finding') == 3
+
+
+def test_a_large_sample_is_cut_to_the_budget(make_review: Make) -> None:
+    code = CODE + "x = 1  # a line like any other, and another one after it\n" * 20000
+    assert len(html.page(make_review(code=code)).encode()) < 300_000
+    assert len(html.page(make_review(code=CODE + f"x = '{'a' * 1_000_000}'\n"))) < 150_000
+
+
+def test_an_ordinary_page_is_within_the_budget(make_review: Make) -> None:
+    code = CODE + "def f(x):\n    return torch.relu(x) + 1.0  # a comment\n" * 120
+    assert len(html.page(make_review(code=code)).encode()) < 150_000
+
+
+def test_two_thousand_samples_fit_the_index(make_review: Make) -> None:
+    status = ("correct", "incorrect", "build_failed", "hung")
+    reviews = [
+        make_review(f"level_1_problem_{n}_sample_0", status=status[n % 4], task=f"task-{n % 50}")
+        for n in range(2000)
+    ]
+    page = html.index(reviews)
+    assert len(page.encode()) < 600_000
+    assert page.count("<tr data-s") == 2000
+
+
+def test_an_empty_run_has_an_index() -> None:
+    assert "0 samples" in html.index([])
+
+
+def test_speed_is_plotted_where_it_was_measured(make_review: Make) -> None:
+    reviews = [make_review(f"s{n}", status="correct", speedup=0.5 + n / 4) for n in range(8)]
+    page = html.index(reviews)
+    assert "<h3>fast_p</h3>" in page
+    assert "5 of 8 correct and measured kernels are faster than PyTorch." in page
+
+
+def test_cuda_in_a_string_is_read_as_cuda() -> None:
+    lines = highlight.lines(CODE)
+    assert len(lines) == len(CODE.split("\n"))
+    assert "<i class=k>int</i>" in lines[7]
+    assert "<i class=s>&lt;torch/extension.h&gt;</i>" in lines[4]
