@@ -76,7 +76,7 @@ def key(toolchain: Toolchain) -> str:
         if path is not None and path.exists()
     ]
     tools = [repr(value) for value in asdict(toolchain).values()]
-    return digest(*tools, *stamp, *(p.read_bytes() for p in own))[:24]
+    return digest(str(_ROOT), *tools, *stamp, *(p.read_bytes() for p in own))[:24]
 
 
 def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:

@@ -97,7 +97,7 @@ def check_outputs(outputs: Sequence[Any]) -> None:
 def _is_plain(value: Any) -> bool:
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
         return False
-    return value.is_cuda and value.is_contiguous()
+    return bool(value.is_cuda and value.is_contiguous())
 
 
 def report() -> dict[str, Any]:

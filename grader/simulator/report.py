@@ -140,10 +140,11 @@ class _Reader:
                 position = _int(entry.get("output"))
                 result = f"result {position + 1}, of shape {tuple(dims)},"
                 part = f"{missing} of the {size} bytes of {result} were"
+                said = part if missing < size else f"{result.capitalize()} was"
                 yield Evidence(
                     kind="simulator",
                     code="unwritten-output",
-                    text=f"{part if missing < size else f'{result.capitalize()} was'} never written.",
+                    text=f"{said} never written.",
                     workload=self._workload,
                     data={"output": position, "shape": list(dims), "bytes": missing, "of": size},
                 )

@@ -1,4 +1,4 @@
-"""The simulator as a device: builds by the submission's own load_inline, runs, and says what it saw."""
+"""The simulator as a device: it builds by the submission's own load_inline, runs, and reports."""
 
 from __future__ import annotations
 

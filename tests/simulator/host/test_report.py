@@ -136,6 +136,12 @@ def test_what_is_no_kind_of_ours_is_dropped() -> None:
     assert report.to_evidence({"core": {"findings": entries}}, SOURCE) == ((), (), ())
 
 
+KEYS = (
+    *("core", "host", "findings", "launches", "lines", "kind", "kernel", "file", "line", "frames"),
+    *("count", "block", "thread", "other", "text", "data", "names", "fits", "not_run", "seen"),
+    *("unwritten", "shape", "bytes", "of", "hung", "sticky", "launch_errors", "grid", "shared"),
+    *("instructions", "accesses", "operators", "host_pointers", "parameter", "null", "output"),
+)
 junk = st.recursive(
     st.none()
     | st.booleans()
@@ -146,42 +152,7 @@ junk = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=5)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "core",
-                    "host",
-                    "findings",
-                    "launches",
-                    "lines",
-                    "kind",
-                    "kernel",
-                    "file",
-                    "line",
-                    "frames",
-                    "count",
-                    "block",
-                    "thread",
-                    "other",
-                    "text",
-                    "data",
-                    "names",
-                    "fits",
-                    "not_run",
-                    "operators",
-                    "unwritten",
-                    "shape",
-                    "bytes",
-                    "of",
-                    "hung",
-                    "sticky",
-                    "launch_errors",
-                    "grid",
-                    "shared",
-                    "instructions",
-                    "accesses",
-                    "seen",
-                ]
-            ),
+            st.sampled_from(KEYS),
             inner,
             max_size=8,
         )
