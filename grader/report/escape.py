@@ -51,7 +51,7 @@ def prose(text: str, limit: int = 900) -> str:
         return _escape_few("'".join(parts))
     return "".join(
         code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts)
-    )
+    ).strip()
 
 
 def _escape_few(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from grader.errors import GraderError
 from grader.records import Review
@@ -66,8 +67,7 @@ class RunFolder:
 
     def add(self, review: Review, key: str) -> None:
         """Write one review, its row last, so that a row means that all else is there."""
-        data = review.model_dump_json(indent=1) + "\n"
-        self._write(self.root / names.data(review.sample), data)
+        self._write(self.root / names.data(review.sample), _data(review) + "\n")
         self.render(review)
         with self._lock:
             try:
@@ -114,6 +114,14 @@ class RunFolder:
             write_whole(path, text.encode("utf-8", "replace"))
         except OSError as error:
             raise _full(self.root, error) from error
+
+
+def _data(review: Review) -> str:
+    try:
+        return review.model_dump_json(indent=1)
+    except PydanticSerializationError:  # half a surrogate pair, which no file can hold
+        text = json.dumps(review.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        return text.encode("utf-8", "replace").decode()
 
 
 def _full(root: Path, error: OSError) -> GraderError:

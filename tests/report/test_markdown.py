@@ -1,0 +1,96 @@
+"""The markdown review: what stands first, how long it is, and that words stay words."""
+
+import pytest
+from markdown_it import MarkdownIt
+
+from grader.report import index, markdown
+from grader.report.log import readable
+
+from .conftest import CODE, Make
+from .payloads import PAYLOADS
+
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+PLAIN = {"text", "text_special", "softbreak", "code_inline"}
+OURS = ("<details>", "</details>", "<summary>", "</summary>")
+
+
+def shape(text: str) -> list[str]:
+    """Return the kinds of all blocks and of what stands in them, but for text and code."""
+    found: list[str] = []
+    for token in MARKDOWN.parse(text):
+        found.append(f"{token.type} {token.tag}")
+        found += [child.type for child in token.children or () if child.type not in PLAIN]
+    return found
+
+
+def raw_html(text: str) -> list[str]:
+    return [
+        child.content.strip()
+        for token in MARKDOWN.parse(text)
+        for child in (token, *(token.children or ()))
+        if child.type in {"html_block", "html_inline"}
+    ]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_words_never_become_markup(make_review: Make, payload: str) -> None:
+    plain, hostile = (
+        markdown.render(make_review(words=words, status=status))
+        for words in ("two words", payload)
+        for status in ("build_failed",)
+    )
+    assert shape(hostile) == shape(plain)
+    assert raw_html(hostile) == raw_html(plain)
+    assert all(html.startswith(OURS) for html in raw_html(hostile))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_the_index_has_one_row_a_sample(make_review: Make, payload: str) -> None:
+    plain, hostile = (
+        index.render([make_review(f"s{n}", words=words, task=words) for n in range(3)])
+        for words in ("two words", payload)
+    )
+    assert shape(hostile) == shape(plain)
+    assert raw_html(hostile) == []
+
+
+def test_the_verdict_stands_first(make_review: Make) -> None:
+    lines = markdown.render(make_review()).splitlines()
+    assert lines[0] == "# total_race: `incorrect`"
+    assert lines[2].startswith("**Wrong on 3 of 5 workloads.")
+    assert lines[4].startswith("| task | device |")
+
+
+def test_the_gravest_finding_stands_first(make_review: Make) -> None:
+    review = make_review()
+    review = review.model_copy(update={"findings": review.findings[::-1]})
+    text = markdown.render(review)
+    assert text.index("SYN002") < text.index("NUM001") < text.index("STY001")
+    assert "11 |         if (t < s) sums[t] += sums[t + s];" in text
+    assert "   |                    ^^^^" in text
+
+
+def test_a_review_is_short_but_for_whole_files(make_review: Make) -> None:
+    review = make_review(status="build_failed")
+    text = markdown.render(review)
+    assert text.count("\n") - CODE.count("\n") < 150
+
+
+def test_the_same_results_give_the_same_bytes(make_review: Make) -> None:
+    review = make_review()
+    elsewhere = review.model_copy(update={"machine": {"host": "another", "seconds": 99}})
+    assert markdown.render(review) == markdown.render(elsewhere)
+
+
+def test_a_log_says_what_the_tools_said() -> None:
+    log = "\n".join(
+        (
+            "[1/2] /x/kg-nvcc -c cuda.cu -o cuda.o",
+            "FAILED: [code=1] cuda.o",
+            "/x/bin/kg-nvcc -c cuda.cu -o cuda.o",
+            "cuda.cu(3): error: expected a `;`",
+            "ptxas info    : Compile time = 78.228 ms",
+            "ninja: build stopped: subcommand failed.",
+        )
+    )
+    assert readable(log) == "FAILED: [code=1] cuda.o\ncuda.cu(3): error: expected a `;`"
