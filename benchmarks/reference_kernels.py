@@ -23,6 +23,8 @@ from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from grader.build import discover, environment
 from grader.build.prepare import prepare
 from grader.records import Task, TensorSpec, Workload
@@ -52,6 +54,8 @@ def main() -> int:
     }
     folder = options.folder or Path(tempfile.mkdtemp(prefix="kernels-"))
     folder.mkdir(parents=True, exist_ok=True)
+    for name in ("CC", "CXX"):
+        os.environ.pop(name, None)  # as in a guest
     os.environ |= build_environment(options.build)
     prebuild({name: code for name, (_, code) in chosen.items()}, folder, options.jobs)
     if options.build_only:

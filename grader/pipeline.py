@@ -13,6 +13,7 @@ from pathlib import Path
 from grader import judge, sandbox, tasks
 from grader.config import Options
 from grader.devices import Device, choose_device
+from grader.devices.timing import Timed
 from grader.diagnose import Program, deepen, gather, mends
 from grader.diagnose.claims import check_claims
 from grader.errors import GraderError
@@ -34,8 +35,8 @@ from grader.records import (
     Task,
     TaskChoice,
     TaskSummary,
+    Timing,
     Verdict,
-    Workload,
     digest,
 )
 from grader.repair import Model, ModelError, mend, model_repair, reference_fixed, summarise
@@ -249,14 +250,25 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         if build.status == "built" and task is not None:
             with clock.stage("run"):
                 runs, comparisons = _run(workshop, device, submission, build, task)
-    verdict = judge.verdict(
-        task=task,
-        build=build,
-        runs=runs,
-        comparisons=comparisons,
-        shapes=workshop.options.shapes,
-        no_device=workshop.no_device,
-    )
+
+    def judged(dishonest: tuple[str, ...] = ()) -> Verdict:
+        return judge.verdict(
+            task=task,
+            build=build,
+            runs=runs,
+            comparisons=comparisons,
+            shapes=workshop.options.shapes,
+            no_device=workshop.no_device,
+            dishonest=dishonest,
+        )
+
+    verdict = judged()
+    timings: tuple[Timing, ...] = ()
+    if device and build and task and verdict.status == "correct" and workshop.options.timing:
+        with clock.stage("time"):
+            timed = device.time(submission, build, task, _known(workshop, task))
+        if timed is not None:
+            verdict, timings = _with_time(judged(timed.dishonest), timed), timed.timings
     return Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
@@ -264,8 +276,25 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         build=build,
         runs=runs,
         comparisons=comparisons,
+        timings=timings,
         verdict=verdict,
         seconds=clock.seconds,
+    )
+
+
+def _with_time(verdict: Verdict, timed: Timed) -> Verdict:
+    """Add what timing showed: the speedup of an honest program, or what goes wrong at full size."""
+    speedup = None if timed.dishonest else timed.speedup
+    median, low, high = speedup or (None, None, None)
+    said = tuple(filter(None, (timed.wrong, timed.note)))
+    return verdict.model_copy(
+        update={
+            "speedup": median,
+            "speedup_low": low,
+            "speedup_high": high,
+            "general": False if timed.wrong else verdict.general,
+            "reasons": (*verdict.reasons, *said),
+        }
     )
 
 
@@ -277,7 +306,7 @@ def _run(
     workshop: Workshop, device: Device, submission: Submission, build: Build, task: Task
 ) -> tuple[tuple[Run, ...], tuple[Comparison, ...]]:
     workloads = tuple(item for item in task.workloads if item.role != "full")
-    references = _references(workshop, task, workloads)
+    references = _known(workshop, task)
     results = device.run(submission, build, task, references)
     comparisons = [
         judge.compare(
@@ -289,8 +318,12 @@ def _run(
     return tuple(result.run for result in results), tuple(comparisons)
 
 
-def _references(workshop: Workshop, task: Task, workloads: tuple[Workload, ...]) -> References:
-    """Return inputs and reference outputs; made once a run for each task, by a guest of their own."""
+def _known(workshop: Workshop, task: Task) -> References:
+    """Return inputs and reference outputs of all workloads but the full-size ones.
+
+    Made once a run for each task, by a guest of their own.
+    """
+    workloads = tuple(item for item in task.workloads if item.role != "full")
     lock = workshop.locks.setdefault(task.key, threading.Lock())
     with lock:
         if task.key not in workshop.references:

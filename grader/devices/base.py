@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from grader.devices.timing import Timed
 from grader.judge import References
 from grader.records import Build, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
@@ -71,6 +72,16 @@ class Device(Protocol):
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:
         """Run a built submission on every workload of the task but the full-size ones, in order.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def time(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> Timed | None:
+        """Time a correct program beside its baselines; None where the device has no clock.
 
         Raises:
             GraderError: something of ours failed.

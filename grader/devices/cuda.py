@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -18,8 +18,12 @@ from grader.devices.base import RunResult
 from grader.devices.gpu import GpuFacts, Watch, taken
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import cut, unreached
+from grader.devices.timing import Timed
+from grader.devices.timing_stand import Stand
 from grader.errors import GraderError
-from grader.judge import References
+from grader.judge import Group, References
+from grader.judge.inputs import draw_state
+from grader.judge.tolerance import element_count
 from grader.records import (
     Build,
     Evidence,
@@ -28,6 +32,7 @@ from grader.records import (
     RunStatus,
     Submission,
     Task,
+    Timing,
     Workload,
     digest,
 )
@@ -59,6 +64,10 @@ class CudaDevice(GuestDevice):
     """Device `cuda`: every NVIDIA GPU of one kind that this machine has."""
 
     gpus: tuple[GpuFacts, ...]
+    bandwidths: dict[str, float] = field(default_factory=dict, compare=False)
+    """Bytes a second that a copy reaches, by GPU, once measured."""
+    compiled: dict[str, Timing | None] = field(default_factory=dict, compare=False)
+    """torch.compile's time, by task and GPU, once measured."""
 
     @property
     def name(self) -> Literal["cuda"]:
@@ -167,6 +176,49 @@ class CudaDevice(GuestDevice):
         reply = self.converse(job, self.limits(self.options.run_seconds))
         return reply.status == "done" and all(r.status == "ran" for r in reply.results)
 
+    def time(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> Timed:
+        """Time a correct program beside eager torch and torch.compile; see docs/timing.md.
+
+        Raises:
+            GraderError: the GPU can't be used any more.
+
+        """
+        workload = _to_time(task)
+        state = self._state(task, workload, references)
+        with taken(self.gpus, cache_folder() / "gpus") as gpu:
+            stand = Stand(self, gpu, task, workload, references, state)
+            timed = stand.time(self._timed_job(submission, build, stand))
+            if timed.note or timed.wrong:
+                self._prove_healthy(gpu)
+        return timed
+
+    def _timed_job(self, submission: Submission, build: Build, stand: Stand) -> GuestJob:
+        group = Group(stand.workload.init, stand.workload.weights, (stand.workload,))
+        job = self.job(submission, build, group, (), stand.references)
+        visible = {**job.env, "CUDA_VISIBLE_DEVICES": stand.gpu.uuid}
+        return replace(job, state=stand.state, env=visible)
+
+    def _state(
+        self, task: Task, workload: Workload, references: References
+    ) -> Mapping[str, np.ndarray]:
+        """Return the weights of the workload that is timed, as both sides get them."""
+        job = GuestJob(
+            role="reference",
+            code=task.reference,
+            entry="Model",
+            device="cpu",
+            init=workload.init,
+            seed=references.guest_seed,
+            want_state=True,
+        )
+        reply = converse(job, self.form, self.limits(self.options.run_seconds))
+        if reply.status != "done":
+            raise GraderError(f"the reference could not be constructed: {reply.reason}")
+        drawn = workload.weights == "drawn"
+        return draw_state(reply.state, references.seed) if drawn else reply.state
+
     def record(
         self,
         workload: Workload,
@@ -195,6 +247,13 @@ class CudaDevice(GuestDevice):
     def lost(self, result: GuestResult) -> bool:
         """Whether an error took the CUDA context: every later call of the process fails."""
         return result.status == "raised" and bool(_LOST.search(result.reason))
+
+
+def _to_time(task: Task) -> Workload:
+    """Return the workload that time is measured on: full-size, else the largest of the nominal."""
+    full = [w for w in task.workloads if w.role == "full"]
+    nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
+    return full[0] if full else max(nominal, key=element_count)
 
 
 def _hung(reply: GuestReply) -> GuestReply:

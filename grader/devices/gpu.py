@@ -113,3 +113,31 @@ class Watch:
         last = self._busy[-max(int(seconds / self.PERIOD), 1) :]
         # The first look after the end may find it idle already.
         return sum(last) >= len(last) - 1 if len(last) > 1 else None
+
+
+_REASONS = {
+    "nvmlClocksEventReasonSwPowerCap": "the power limit",
+    "nvmlClocksEventReasonHwSlowdown": "a hardware slowdown",
+    "nvmlClocksEventReasonSwThermalSlowdown": "heat",
+    "nvmlClocksEventReasonHwThermalSlowdown": "heat",
+    "nvmlClocksEventReasonHwPowerBrakeSlowdown": "the power brake",
+}
+
+
+def condition(gpu: GpuFacts, own: int) -> str:
+    """Return what could touch a measurement now: clock, throttling, processes beside our `own`."""
+    nvml = _nvml()
+    if nvml is None:
+        return "clocks and other processes not watched (no nvidia-ml-py)"
+    try:
+        handle = nvml.nvmlDeviceGetHandleByUUID(gpu.uuid)
+        clock = nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)
+        bits = nvml.nvmlDeviceGetCurrentClocksEventReasons(handle)
+        others = len(nvml.nvmlDeviceGetComputeRunningProcesses(handle)) - own
+    except (nvml.NVMLError, AttributeError) as error:
+        return f"clocks and other processes not watched ({error})"
+    slowed = {text for name, text in _REASONS.items() if bits & getattr(nvml, name, 0)}
+    parts = [f"SM clock {clock} MHz"]
+    parts += [f"slowed by {' and '.join(sorted(slowed))}"] if slowed else []
+    parts += [f"{others} other processes on the GPU"] if others > 0 else []
+    return "; ".join(parts)

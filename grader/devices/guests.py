@@ -13,6 +13,7 @@ from grader import build as building
 from grader.build.prepare import Prepared
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
+from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
 from grader.records import Build, JsonValue, Run, Submission, Task, Workload
@@ -107,6 +108,16 @@ class GuestDevice(ABC):
         for group in groups(workloads):
             found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in workloads]
+
+    def time(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        references: References,  # noqa: ARG002
+    ) -> Timed | None:
+        """Return None: only a GPU measures time."""
+        return None
 
     def _run_group(
         self,

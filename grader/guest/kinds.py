@@ -14,6 +14,8 @@ MAX_DIMENSIONS = 16
 MAX_TENSORS = 4096
 MAX_OUTPUTS = 256
 MAX_FILES = 4096
+MAX_CALLS = 1024
+"""Calls in one timed batch."""
 MAX_TEXT = 20_000
 
 ITEM_SIZES: Mapping[str, int] = {
@@ -48,6 +50,10 @@ def _text(limit: int) -> Check:
 
 def _integer(low: int, high: int) -> Check:
     return lambda value: type(value) is int and low <= value <= high
+
+
+def _milliseconds(value: object) -> bool:
+    return type(value) in {int, float} and 0 <= value < 1e9  # type: ignore[operator]
 
 
 def _flag(value: object) -> bool:
@@ -113,6 +119,11 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "settings": {},
     "workload": {"name": _text(500), "tensors": _integer(0, MAX_TENSORS)},
     "keep": {"limit": _integer(0, BIG)},
+    "time": {"calls": _integer(1, MAX_CALLS)},
+    "fill": {"seed": _integer(0, 2**62)},
+    "go": {"calls": _integer(0, MAX_CALLS)},
+    "take": {},
+    "untime": {},
     "end": {},
     # both ways
     "tensor": {"dtype": _one_of(*ITEM_SIZES), "shape": _SHAPE, "strides": _STRIDES},
@@ -153,6 +164,8 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "type_name": _text(200),
         "aliases": _optional(_TENSOR_INDEX),
     },
+    "timed": {"status": _one_of(*OUTCOMES), "reason": _text(MAX_TEXT), "claimed": _milliseconds},
+    "taken": {"tensors": _integer(0, MAX_OUTPUTS), "shapes": _list_of(_SHAPE, MAX_OUTPUTS)},
     "files": {"count": _integer(0, MAX_FILES), "skipped": _list_of(_text(500), 64)},
     "done": {},
 }
@@ -163,6 +176,8 @@ MAX_BODIES: Mapping[str, int] = {
     "job": 64 << 20,
     "settings": 64 << 20,
     "workload": 64 << 20,
+    "time": 1 << 20,
+    "take": 1 << 20,
     "file": 2 << 30,
     "described": 4 << 20,
     "result": 64 << 20,

@@ -15,7 +15,7 @@ import torch
 from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.guest import artifact, program, tensors, weights
+from grader.guest import artifact, program, tensors, timing, weights
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
 from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
@@ -91,9 +91,11 @@ class Session:
             self._raised(stage, program.failure(error, self._scratch))
             return
         self._ready(model, loaded)
-        while (frame := self._channel.receive("workload", "keep", "end")).kind != "end":
+        while (frame := self._channel.receive("workload", "keep", "time", "end")).kind != "end":
             if frame.kind == "keep":
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
+            elif frame.kind == "time":
+                timing.Batches(self._channel, model, self._scratch).serve(frame)
             else:
                 self._workload(model, frame)
         self._channel.send("done")
@@ -116,7 +118,8 @@ class Session:
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
         loaded = weights.load(model, self._given)
-        return self._place.module(model), loaded
+        model = self._place.module(model)
+        return torch.compile(model) if self._options.get("compile") else model, loaded
 
     def _widened(self, value: Any) -> Any:
         """Return a tensor in float64 where the job runs in it; anything else as it is."""
@@ -147,21 +150,21 @@ class Session:
         frames = [self._channel.receive("tensor") for _ in range(frame.header["tensors"])]
         values = json.loads(bytes(frame.body))
         originals = [tensors.from_frame(tensor) for tensor in frames]
-        plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
-        args = [self._placed(value) for value in plain]
-        given = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
-        before = [tensors.raw_bytes(plain[position]) for position, _ in given]
         operators: Counter[str] = Counter()
         try:
+            plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
+            args = [self._placed(value) for value in plain]
+            given = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+            before = [tensors.raw_bytes(plain[position]) for position, _ in given]
             structure, outputs = self._forward(model, args, given, operators)
+            mutated = [
+                position
+                for (position, arg), old in zip(given, before, strict=True)
+                if tensors.raw_bytes(self._place.to_host(arg)) != old
+            ]
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             self._failed(program.failure(error, self._scratch), self._report(operators))
             return
-        mutated = [
-            position
-            for (position, arg), old in zip(given, before, strict=True)
-            if tensors.raw_bytes(self._place.to_host(arg)) != old
-        ]
         self._succeeded(structure, outputs, mutated, self._report(operators))
 
     def _forward(

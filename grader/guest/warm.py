@@ -36,8 +36,14 @@ USER_NAMESPACE = 0x10000000
 def main() -> None:
     """Import what every guest needs, then fork one guest for each order."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    import grader.guest.session  # noqa: F401 - brings torch in, once for all guests
+    import torch
 
+    # torch.utils.cpp_extension asks for a GPU as it is imported: a driver that was started here
+    # could not be used in any fork.
+    asked, torch.cuda.is_available = torch.cuda.is_available, lambda: False
+    import grader.guest.session  # noqa: F401 - what every guest needs, once for all
+
+    torch.cuda.is_available = asked
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

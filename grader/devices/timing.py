@@ -1,0 +1,245 @@
+"""How long a program takes on a GPU, by a clock that it can't reach; see docs/timing.md."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from secrets import SystemRandom
+
+import numpy as np
+
+from grader.devices.timing_player import Batch, Player
+from grader.judge.compare import root_mean_square, wrong_elements
+from grader.judge.inputs import numpy_dtype
+from grader.judge.tolerance import tolerance
+from grader.records import JsonValue, Mismatch, Task, TensorSpec, Timing, Workload
+
+BATCH_SECONDS = 0.03
+"""A batch is made to take at least so long, where memory allows; an order takes 0.1 ms."""
+MOST_CALLS = 512
+MEMORY_SHARE = 0.4
+"""Part of the GPU's memory that one of two guests may plan with."""
+LEAST_ROUNDS, MOST_ROUNDS = 7, 40
+NARROW = 0.02
+"""Relative width of the interval at which a measurement is good enough."""
+CHECKED = 1 << 18
+"""Elements compared after each round, over all of its calls."""
+CHECKED_FIRST = 1 << 23
+"""Elements compared before anything is timed."""
+BLOCK = 64
+MOST_BLOCKS = 4096
+RESAMPLES = 2000
+SLACK = 4.0
+"""Two float32 results may differ by so many times what one may differ from float64's."""
+HIDDEN = 0.5
+"""Part of its time that a program may spend where it is not looked at, before that is dishonest."""
+NOISE = 0.01
+"""Seconds by which times out of the bracket may differ without meaning anything."""
+FLOOR_BYTES = 256 << 20
+"""Traffic of one call from which no cache can explain a time under the floor."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What timing a program gave."""
+
+    timings: tuple[Timing, ...] = ()
+    wrong: str = ""
+    """What is wrong at the size that was to be timed, found before anything was."""
+    note: str = ""
+    """Why there is no time, where nothing is wrong."""
+    dishonest: tuple[str, ...] = ()
+    speedup: tuple[float, float, float] | None = None
+    """Over eager torch: median, and the ends of its 95% interval."""
+
+
+@dataclass
+class Series:
+    """What one guest's batches took, in seconds a call."""
+
+    what: str
+    seconds: list[float] = field(default_factory=list)
+    claimed: list[float] = field(default_factory=list)
+    outside: list[float] = field(default_factory=list)
+    """Seconds a batch that it took to make inputs and to answer."""
+
+    def add(self, batch: Batch, calls: int, overhead: float) -> None:
+        """Note one batch; an empty order's time is nobody's."""
+        self.seconds.append(max(batch.seconds - overhead, 1e-9) / calls)
+        self.claimed.append(batch.claimed / calls)
+        self.outside.append(batch.preparing + batch.answering)
+
+    def timing(self, workload: str, note: str = "") -> Timing:
+        """Return the distribution, in milliseconds."""
+        values = 1e3 * np.array(self.seconds)
+        low, high = interval(values)
+        quarter, median, three = np.percentile(values, (25, 50, 75))
+        return Timing(
+            what=self.what,
+            workload=workload,
+            median=float(median),
+            low=low,
+            high=high,
+            iqr=float(three - quarter),
+            samples=len(values),
+            converged=(high - low) <= NARROW * float(median),
+            note=note,
+        )
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the 95% bootstrap interval of the median (percentile method, Efron 1979)."""
+    rng = np.random.default_rng(0)
+    drawn = rng.choice(values, (RESAMPLES, len(values)))
+    low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
+    return float(low), float(high)
+
+
+def arguments(workload: Workload) -> list[JsonValue]:
+    """Return how a guest is told what inputs to make."""
+    return [
+        ["made", item.model_dump(mode="json")] if isinstance(item, TensorSpec) else ["value", item]
+        for item in workload.inputs
+    ]
+
+
+def input_bytes(workload: Workload) -> int:
+    """Return the bytes of the workload's input tensors."""
+    specs = [item for item in workload.inputs if isinstance(item, TensorSpec)]
+    return sum(prod(spec.shape) * numpy_dtype(spec.dtype).itemsize for spec in specs)
+
+
+def output_bytes(batch: Batch) -> int:
+    """Return the bytes of all outputs of one call."""
+    return sum(
+        prod(shape) * array.itemsize
+        for shape, array in zip(batch.shapes, batch.outputs, strict=False)
+    )
+
+
+def wanted(random: SystemRandom, calls: int, elements: int) -> dict[str, JsonValue]:
+    """Return which elements are to be handed over: all of a small output, else random blocks.
+
+    First and last block are always among them: that is where tails go wrong.
+    """
+    each = max(elements // calls, 4 * BLOCK)
+    block = max(BLOCK, each // MOST_BLOCKS)
+    parts = [0.0, 1.0, *(random.random() for _ in range(each // block - 2))]
+    return {"most": each, "block": block, "parts": [round(part, 12) for part in parts]}
+
+
+class Match:
+    """Candidate against reference on one workload, in alternating rounds."""
+
+    def __init__(
+        self, task: Task, workload: Workload, memory: int, draw: Callable[[int], int]
+    ) -> None:
+        self._task = task
+        self._workload = workload
+        self._memory = memory
+        self._draw = draw
+        self._random = SystemRandom()
+        self.calls = 1
+        self.moved = 0
+        """Bytes that one call must move at least."""
+
+    def first(self, candidate: Player, reference: Player) -> Mismatch | None:
+        """Play one call on each, compare much of it, and settle how many calls a batch has."""
+        for player in (candidate, reference):
+            player.prepare(arguments(self._workload), 1)
+        want = wanted(self._random, 1, CHECKED_FIRST)
+        for turn in range(2):  # the first call loads modules and tunes
+            seed = self._draw(turn)
+            ours, theirs = candidate.play(1, seed, want), reference.play(1, seed, want)
+        given, made = input_bytes(self._workload), output_bytes(theirs)
+        self.moved = given + made
+        room = int(MEMORY_SHARE * self._memory / max(given + 3 * made, 1))
+        enough = int(BATCH_SECONDS / max(min(ours.seconds, theirs.seconds), 1e-6)) + 1
+        self.calls = max(1, min(room, enough, MOST_CALLS))
+        return self.mismatch(ours, theirs)
+
+    def mismatch(self, ours: Batch, theirs: Batch) -> Mismatch | None:
+        """Return how the chosen elements differ, if they do."""
+        if ours.shapes != theirs.shapes or len(ours.outputs) != len(theirs.outputs):
+            text = f"{ours.shapes} returned at full size, {theirs.shapes} expected"
+            return Mismatch(kind="shape", text=text, fraction=1.0)
+        for a, r in zip(ours.outputs, theirs.outputs, strict=True):
+            if a.shape != r.shape or a.dtype != r.dtype:
+                text = f"{a.dtype} returned at full size, {r.dtype} expected"
+                return Mismatch(kind="dtype", text=text, fraction=1.0)
+            bound = tolerance(self._task, self._workload, str(r.dtype))
+            wrong = wrong_elements(a, r, bound, root_mean_square(r), SLACK)
+            if wrong.any():
+                at = int(np.flatnonzero(wrong)[0])
+                share = float(wrong.mean())
+                text = (
+                    f"{100 * share:.3g}% of the elements that were looked at are wrong, e.g. "
+                    f"{a.reshape(-1)[at]:.6g} where eager torch has {r.reshape(-1)[at]:.6g}"
+                )
+                return Mismatch(kind="values", text=text, fraction=share)
+        return None
+
+    def play(self, players: dict[str, Player], seconds: float) -> tuple[dict[str, Series], str]:
+        """Alternate until the intervals are narrow or the time is up.
+
+        The first of the players is checked against the second after each round: the reference
+        computes a round's result only once the candidate has handed its own over. Returns the
+        series and what was wrong, "" if nothing was.
+        """
+        series = {what: Series(what) for what in players}
+        for player in players.values():
+            player.prepare(arguments(self._workload), self.calls)
+        overhead = min(list(players.values())[1].overhead() for _ in range(5))
+        end = time.monotonic() + seconds
+        for turn in range(MOST_ROUNDS + 1):
+            seed, want = self._draw(100 + turn), wanted(self._random, self.calls, CHECKED)
+            batches = {what: p.play(self.calls, seed, want) for what, p in players.items()}
+            first, second = list(batches.values())[:2]
+            wrong = self.mismatch(first, second)
+            if wrong is not None:
+                return series, wrong.text
+            if turn == 0:
+                continue  # the first batch fills the allocators' pools
+            for what, batch in batches.items():
+                series[what].add(batch, self.calls, overhead)
+            if turn >= LEAST_ROUNDS and (time.monotonic() > end or _narrow(series.values())):
+                break
+        return series, ""
+
+
+def _narrow(series: Iterable[Series]) -> bool:
+    return all(one.timing("").converged for one in series)
+
+
+def ratio(ours: Series, theirs: Series) -> tuple[float, float, float]:
+    """Return how many times faster ours is, with its 95% interval, from the rounds' own ratios."""
+    ratios = np.array(theirs.seconds) / np.array(ours.seconds)
+    low, high = interval(ratios)
+    return float(np.median(ratios)), low, high
+
+
+def suspicions(ours: Series, theirs: Series, calls: int, floor: float) -> Sequence[str]:
+    """Return what speaks against the times that ours showed, with both figures of each."""
+    bracket = calls * float(np.median(ours.seconds))
+    claimed = calls * float(np.median(ours.claimed))
+    outside = float(np.median(np.array(ours.outside) - np.array(theirs.outside)))
+    found = []
+    if claimed < HIDDEN * bracket and bracket - claimed > NOISE:
+        found.append(
+            f"the events of its own stream say {1e3 * claimed:.3g} ms for a batch that took "
+            f"{1e3 * bracket:.3g} ms by the host's clock: work is hidden from its stream"
+        )
+    if outside > HIDDEN * bracket and outside > NOISE:
+        found.append(
+            f"a batch took it {1e3 * bracket:.3g} ms, and it took {1e3 * outside:.3g} ms longer "
+            "than the reference to take its inputs and hand over its results: work is done there"
+        )
+    mine, eager = float(np.median(ours.seconds)), float(np.median(theirs.seconds))
+    if floor and mine < HIDDEN * floor <= eager:
+        found.append(
+            f"a call takes {1e3 * mine:.3g} ms, and moving its inputs and outputs once takes "
+            f"{1e3 * floor:.3g} ms: it can't have read and written them"
+        )
+    return found

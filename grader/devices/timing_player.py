@@ -1,0 +1,158 @@
+"""A guest that plays timed batches whenever it is asked to; the clock is here."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.guest.protocol import Frame
+from grader.records import JsonValue
+from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
+from grader.sandbox.arrays import from_frame
+from grader.sandbox.channel import HostChannel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PATIENCE = 60.0
+"""Seconds that one order may take."""
+
+Order = Callable[[HostChannel, float], object]
+
+
+class PlayerGoneError(Exception):
+    """The guest has ended, or could not do what it was asked; the text says why."""
+
+    def __init__(self, reason: str, *, out_of_memory: bool = False) -> None:
+        super().__init__(reason)
+        self.out_of_memory = out_of_memory
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One timed batch; seconds by the host's clock."""
+
+    seconds: float
+    """From the order to the word that all is done."""
+    claimed: float
+    """What the guest's events say that it took."""
+    preparing: float
+    """What making the inputs took."""
+    answering: float
+    """What handing over the chosen elements took."""
+    outputs: tuple[np.ndarray, ...]
+    """For each output the chosen elements: one row for each call."""
+    shapes: tuple[tuple[int, ...], ...]
+
+
+class Player:
+    """One guest, held in a thread of its own, which takes orders until it is closed."""
+
+    def __init__(self, job: GuestJob, form: Form, limits: Limits) -> None:
+        self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._reply: GuestReply | None = None
+        self._thread = threading.Thread(target=self._live, args=(job, form, limits), daemon=True)
+        self._open = False
+        self._thread.start()
+        self._answer()
+
+    def _live(self, job: GuestJob, form: Form, limits: Limits) -> None:
+        self._reply = converse(job, form, limits, then=self._attend)
+        self._answers.put(self._reply)
+
+    def _attend(self, channel: HostChannel, end: float) -> None:
+        self._answers.put("ready")
+        while (order := self._orders.get()) is not None:
+            try:
+                answer: object = order(channel, min(end, time.monotonic() + PATIENCE))
+            except PlayerGoneError as error:
+                answer = error
+            self._answers.put(answer)
+        if self._open:
+            channel.send(Frame("untime"))
+
+    def _answer(self) -> Any:
+        answer = self._answers.get()
+        if isinstance(answer, GuestReply):
+            raise PlayerGoneError(answer.reason, out_of_memory=answer.out_of_memory)
+        if isinstance(answer, PlayerGoneError):
+            raise answer
+        return answer
+
+    def _ask(self, order: Order) -> Any:
+        if self._reply is not None:
+            raise PlayerGoneError(self._reply.reason)
+        self._orders.put(order)
+        return self._answer()
+
+    def close(self) -> GuestReply | None:
+        """End the guest."""
+        self._orders.put(None)
+        self._thread.join(PATIENCE)
+        return self._reply
+
+    def prepare(self, arguments: Sequence[JsonValue], calls: int) -> None:
+        """Have buffers made for batches of so many calls.
+
+        Raises:
+            PlayerGoneError: it can't, e.g. for lack of memory.
+
+        """
+        frame = Frame("time", {"calls": calls}, json.dumps(list(arguments)).encode())
+        self._open = True
+        self._ask(lambda channel, end: _do(channel, end, frame))
+
+    def overhead(self) -> float:
+        """Return the seconds that an order with nothing to do takes."""
+        return float(
+            self._ask(lambda channel, end: _do(channel, end, Frame("go", {"calls": 0}))[0])
+        )
+
+    def play(self, calls: int, seed: int, wanted: dict[str, JsonValue]) -> Batch:
+        """Play one batch: new inputs, the calls, and then the elements that are wanted.
+
+        Raises:
+            PlayerGoneError: the program failed, or its process ended.
+
+        """
+        filling = Frame("fill", {"seed": seed})
+        going = Frame("go", {"calls": calls})
+        taking = Frame("take", {}, json.dumps(wanted).encode())
+
+        def batch(channel: HostChannel, end: float) -> Batch:
+            preparing, _ = _do(channel, end, filling)
+            seconds, claimed = _do(channel, end, going)
+            answering, _ = _do(channel, end, taking)
+            header = channel.receive(end, "taken").header
+            frames = [channel.receive(end, "tensor") for _ in range(header["tensors"])]
+            return Batch(
+                seconds,
+                claimed / 1e3,
+                preparing,
+                answering,
+                tuple(from_frame(frame) for frame in frames),
+                tuple(tuple(shape) for shape in header["shapes"]),
+            )
+
+        answer = self._ask(batch)
+        assert isinstance(answer, Batch)
+        return answer
+
+
+def _do(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
+    """Give one order; return seconds by this clock until its answer, and what the answer claims."""
+    channel.send(frame)
+    started = time.perf_counter()
+    channel.flush(end)
+    answer = channel.receive(end, "timed")
+    seconds = time.perf_counter() - started
+    if answer.header["status"] != "ran":
+        lacking = answer.header["status"] == "out_of_memory"
+        raise PlayerGoneError(answer.header["reason"], out_of_memory=lacking)
+    return seconds, float(answer.header["claimed"])

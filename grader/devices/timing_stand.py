@@ -1,0 +1,185 @@
+"""One program timed on one GPU: its guest, those of its baselines, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.devices.gpu import GpuFacts, condition
+from grader.devices.timing import Match, Series, Timed, arguments, ratio, suspicions
+from grader.devices.timing_player import Player, PlayerGoneError
+from grader.judge import References
+from grader.judge.inputs import generator
+from grader.records import Task, TensorSpec, Timing, Workload, digest
+from grader.sandbox import GuestJob
+
+if TYPE_CHECKING:
+    from grader.devices.cuda import CudaDevice
+
+BUDGET = 8.0
+"""Seconds of alternating rounds for one pair."""
+START = 240.0
+"""Seconds that a guest may live, compiling included."""
+COPIED = 1 << 28
+"""float32 elements of the copy that bandwidth is measured by."""
+_COPY = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.clone()
+"""
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What the timing of one program hangs on."""
+
+    device: CudaDevice
+    gpu: GpuFacts
+    task: Task
+    workload: Workload
+    references: References
+    state: Mapping[str, np.ndarray]
+
+    def time(self, job: GuestJob) -> Timed:
+        """Time the program of a job; says why not where that can't be done."""
+        try:
+            with self._player(self._reference()) as eager:
+                timed = self._against(job, eager)
+                compiled = self._compiled(eager) if timed.speedup else None
+        except PlayerGoneError as error:
+            return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
+        return Timed(
+            (*timed.timings, *([compiled] if compiled else [])),
+            timed.wrong,
+            timed.note,
+            timed.dishonest,
+            timed.speedup,
+        )
+
+    def _against(self, job: GuestJob, eager: Player) -> Timed:
+        match = self._match()
+        name = self.workload.name
+        try:
+            with self._player(job) as ours:
+                mismatch = match.first(ours, eager)
+                if mismatch is not None:
+                    return Timed(wrong=f"on {name}, {mismatch.text}")
+                both = {"submission": ours, "eager": eager}
+                series, wrong = match.play(both, BUDGET)
+                seen = condition(self.gpu, len(both))
+        except PlayerGoneError as error:
+            if error.out_of_memory:
+                return Timed(note=f"not timed: out of memory on {name} beside eager torch")
+            return Timed(wrong=f"on {name} it fails: {str(error)[:500]}")
+        if wrong:
+            text = f"on {name}, right when it was tried and wrong in a timed batch: {wrong}"
+            return Timed(dishonest=(text,))
+        return self._outcome(match, series, seen)
+
+    def _outcome(self, match: Match, series: dict[str, Series], seen: str) -> Timed:
+        ours, eager = series["submission"], series["eager"]
+        floor = match.moved / self._bandwidth()
+        calls = f"{len(ours.seconds)} batches of {match.calls} calls, no two on the same inputs"
+        notes = {"submission": f"{calls}; {seen}", "eager": calls}
+        timings = [one.timing(self.workload.name, notes[one.what]) for one in series.values()]
+        timings.append(_floor(self.workload.name, floor, match.moved))
+        found = suspicions(ours, eager, match.calls, floor)
+        return Timed(
+            timings=tuple(timings),
+            dishonest=tuple(f"on {self.workload.name}, {text}" for text in found),
+            speedup=ratio(ours, eager),
+        )
+
+    def _compiled(self, eager: Player) -> Timing | None:
+        """Return torch.compile's time, measured in turns with eager torch once a task."""
+        known = self.device.compiled
+        key = f"{self.task.key} {self.gpu.uuid}"
+        if key not in known:
+            try:
+                known[key] = self._compile(eager)
+            except PlayerGoneError:
+                known[key] = None
+        return known[key]
+
+    def _compile(self, eager: Player) -> Timing | None:
+        match = self._match()
+        with self._player(self._reference(compile=True)) as compiled:
+            if match.first(compiled, eager) is not None:
+                return None
+            series, wrong = match.play({"compile": compiled, "eager": eager}, BUDGET)
+        note = f"{ratio(series['compile'], series['eager'])[0]:.3g} times as fast as eager"
+        return None if wrong else series["compile"].timing(self.workload.name, note)
+
+    def _bandwidth(self) -> float:
+        """Return the bytes a second that a copy of 1 GiB moves, counted both ways."""
+        known = self.device.bandwidths
+        if self.gpu.uuid not in known:
+            spec = TensorSpec(shape=(COPIED,), distribution="uniform")
+            workload = Workload(name="copy", role="full", inputs=(spec,))
+            job = GuestJob("reference", _COPY, "Model", "cuda", init=(), env=self._environment())
+            random = np.random.default_rng()
+            series = Series("copy")
+            with self._player(job) as player:
+                player.prepare(arguments(workload), 8)
+                overhead = min(player.overhead() for _ in range(5))
+                for turn in range(8):
+                    want = {"most": 1, "block": 64, "parts": [0.0, 1.0]}
+                    batch = player.play(8, int(random.integers(1 << 40)), {**want})
+                    if turn > 1:
+                        series.add(batch, 8, overhead)
+            known[self.gpu.uuid] = 8 * COPIED / float(np.median(series.seconds))
+        return known[self.gpu.uuid]
+
+    def _match(self) -> Match:
+        def draw(turn: int) -> int:
+            rng = generator(self.references.seed, self.task.name, "timing", nonce, turn)
+            return int(rng.integers(1 << 61))
+
+        nonce = digest("timing", self.workload.name)
+        return Match(self.task, self.workload, self.gpu.memory, draw)
+
+    def _reference(self, **options: bool) -> GuestJob:
+        more = {"TORCHINDUCTOR_COMPILE_THREADS": "1"} if options else {}
+        return GuestJob(
+            role="reference",
+            code=self.task.reference,
+            entry="Model",
+            device="cuda",
+            init=self.workload.init,
+            seed=self.references.guest_seed,
+            state=self.state,
+            env={**self._environment(), **more},
+            options=dict(options),
+        )
+
+    def _environment(self) -> dict[str, str]:
+        return {"CUDA_VISIBLE_DEVICES": self.gpu.uuid}
+
+    @contextlib.contextmanager
+    def _player(self, job: GuestJob) -> Iterator[Player]:
+        player = Player(job, self.device.form, self.device.limits(START))
+        try:
+            yield player
+        finally:
+            player.close()
+
+
+def _floor(workload: str, seconds: float, moved: int) -> Timing:
+    value = 1e3 * seconds
+    return Timing(
+        what="floor",
+        workload=workload,
+        median=value,
+        low=value,
+        high=value,
+        iqr=0.0,
+        samples=0,
+        converged=True,
+        note=f"{moved / 1e9:.3g} GB at the speed of a copy, measured in the same run",
+    )

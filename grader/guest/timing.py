@@ -1,0 +1,160 @@
+"""Batches of calls on a GPU, for a host that holds the clock.
+
+Each call of a batch has inputs of its own, made here from the host's seed in buffers that stay the
+same from batch to batch; each result is kept until the host has said which elements it wants.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from grader.guest import program, tensors
+from grader.guest.protocol import Channel, Frame
+
+FLUSH = 256 << 20
+"""Bytes written after the inputs are made, so that none is in a cache: more than any L2 has."""
+
+
+class Batches:
+    """Serves the host's orders from `time` on until `untime`."""
+
+    def __init__(self, channel: Channel, model: Any, scratch: Any) -> None:
+        self._channel = channel
+        self._model = model
+        self._scratch = scratch
+        self._arguments: list[list[Any]] = []
+        self._results: list[list[Any]] = []
+        self._flush: torch.Tensor | None = None
+
+    def serve(self, frame: Frame) -> None:
+        """Obey every order; whatever the submission raises is told and ends no conversation."""
+        while frame.kind != "untime":
+            try:
+                reply = getattr(self, f"_{frame.kind}")(frame)
+            except Exception as error:  # noqa: BLE001 - outcomes of the submission
+                failed = program.failure(error, self._scratch)
+                self._send("out_of_memory" if failed.out_of_memory else "raised", failed.reason)
+            else:
+                self._send("ran", "", reply or 0.0)
+                if frame.kind == "take":
+                    self._deliver()
+            frame = self._channel.receive("time", "fill", "go", "take", "untime")
+        self._results.clear()
+        self._arguments.clear()
+
+    def _send(self, status: str, reason: str, claimed: float = 0.0) -> None:
+        self._channel.send("timed", status=status, reason=reason, claimed=claimed)
+
+    def _time(self, frame: Frame) -> None:
+        """Allocate the inputs of as many calls as a batch has."""
+        self._results.clear()
+        self._arguments.clear()
+        torch.cuda.empty_cache()
+        self._specs = json.loads(bytes(frame.body))
+        self._flush = torch.empty(FLUSH, dtype=torch.uint8, device="cuda")
+        self._arguments = [
+            [empty(value) if kind == "made" else value for kind, value in self._specs]
+            for _ in range(frame.header["calls"])
+        ]
+        torch.cuda.synchronize()
+
+    def _fill(self, frame: Frame) -> None:
+        """Change the contents of all inputs; drop what the last batch gave."""
+        self._results.clear()
+        seed = frame.header["seed"]
+        for call, arguments in enumerate(self._arguments):
+            for position, (kind, spec) in enumerate(self._specs):
+                if kind == "made":
+                    fill(arguments[position], spec, seed + 7919 * call + position)
+        if self._flush is not None:
+            self._flush.zero_()
+        torch.cuda.synchronize()
+
+    def _go(self, frame: Frame) -> float:
+        """Call the model once on each set of inputs; return the events' milliseconds."""
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        with torch.no_grad():
+            begin.record()
+            results = [self._model(*given) for given in self._arguments[: frame.header["calls"]]]
+            end.record()
+            torch.cuda.synchronize()
+        self._results = [tensors.flatten(result)[1] for result in results]
+        return float(begin.elapsed_time(end))
+
+    def _take(self, frame: Frame) -> None:
+        """Gather the elements that the host names, the same of every call."""
+        wanted = json.loads(bytes(frame.body))
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            self._taken = [
+                torch.stack([_chosen(results[i], index) for results in self._results]).cpu()
+                for i, index in enumerate(_indices(self._results, wanted))
+            ]
+
+    def _deliver(self) -> None:
+        first = self._results[0] if self._results else []
+        shapes = [list(leaf.shape) for leaf in first]
+        self._channel.send("taken", tensors=len(self._taken), shapes=shapes)
+        for tensor in self._taken:
+            tensors.send_tensor(self._channel, tensor)
+
+
+def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> list[torch.Tensor]:
+    """Return the flat positions in each output: blocks at fractions of it, its ends among them."""
+    found = []
+    for leaf in results[0] if results else []:
+        size, block = leaf.numel(), int(wanted["block"])
+        if size <= wanted["most"]:
+            found.append(torch.arange(size, device=leaf.device))
+            continue
+        starts = [int(part * (size - block)) for part in wanted["parts"]]
+        within = torch.arange(block, device=leaf.device)
+        found.append((torch.tensor(starts, device=leaf.device)[:, None] + within).reshape(-1))
+    return found
+
+
+def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return leaf.reshape(-1).index_select(0, index)
+
+
+def empty(spec: Mapping[str, Any]) -> torch.Tensor:
+    """Return memory for one input on the GPU, laid out as the task wants it."""
+    shape = spec["shape"] if spec["contiguous"] else spec["shape"][::-1]
+    made = torch.empty(shape, dtype=getattr(torch, spec["dtype"]), device="cuda")
+    return made if spec["contiguous"] else made.permute(*range(made.dim())[::-1])
+
+
+def fill(tensor: torch.Tensor, spec: Mapping[str, Any], seed: int) -> None:
+    """Draw new contents in place; the same seed gives the same on any GPU of one kind."""
+    generator = torch.Generator(device="cuda")
+    generator.manual_seed(seed % (1 << 63))
+    _draw(tensor, spec, generator)
+    structure = spec["structure"]
+    if structure == "upper":
+        tensor.triu_()
+    elif structure == "lower":
+        tensor.tril_()
+    elif structure == "symmetric":
+        tensor.copy_((tensor + tensor.transpose(-1, -2)) / 2)
+    elif structure == "simplex":
+        tensor.abs_().add_(1e-3)
+        tensor.div_(tensor.sum(dim=-1, keepdim=True))
+
+
+def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator) -> None:
+    low, high, distribution = spec["low"], spec["high"], spec["distribution"]
+    if not tensor.is_floating_point():
+        top = max(int(high), int(low) + 1)
+        tensor.random_(int(low), 2 if tensor.dtype == torch.bool else top, generator=generator)
+    elif distribution in {"uniform", "ramp", "spike"}:
+        tensor.uniform_(low, high, generator=generator)
+    elif distribution == "signed_uniform":
+        tensor.random_(0, 2, generator=generator).mul_(2).sub_(1)
+        tensor.mul_(torch.empty_like(tensor).uniform_(low, high, generator=generator))
+    elif distribution == "randint":
+        tensor.random_(int(low), max(int(high), int(low) + 1), generator=generator)
+    else:
+        tensor.normal_(low, abs(high) or 1.0, generator=generator)
