@@ -49,9 +49,8 @@ def prose(text: str, limit: int = 900) -> str:
     parts = one_line(text, limit).split("`")
     if len(parts) % 2 == 0:  # an odd backtick: none of them can be trusted to be ours
         return _escape_few("'".join(parts))
-    return "".join(
-        code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts)
-    ).strip()
+    spans = (code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts))
+    return "".join(spans).strip() or _escape_few("'".join(parts))
 
 
 def _escape_few(text: str) -> str:
