@@ -140,15 +140,19 @@ class _Scanner:
         )
 
 
+_PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma\b")
 _BLANK = re.compile(r"(?!\\\n)[^\n]")
 
 
 def _spaces(text: str) -> str:
-    """Return the text with everything but line ends and directives turned into spaces."""
+    """Return the text with everything but line ends and directives turned into spaces.
+
+    Pragmas go as well: `#pragma unroll` stands before a loop that is no longer there.
+    """
     kept: list[str] = []
     position = 0
-    for kind, _, start, end in tokens(text):
-        if kind == "directive":
+    for kind, directive, start, end in tokens(text):
+        if kind == "directive" and not _PRAGMA.match(directive):
             kept += [_BLANK.sub(" ", text[position:start]), text[start:end]]
             position = end
     kept.append(_BLANK.sub(" ", text[position:]))
