@@ -179,6 +179,21 @@ def test_hostile_words_run_nothing(tab: Tab, run: Path) -> None:
     assert page.get_by_role("link", name="zz_hostile").is_visible()
 
 
+def test_no_payload_runs(tab: Tab, tmp_path: Path) -> None:
+    from grader.report import html
+
+    for number, words in enumerate(PAYLOADS):
+        path = tmp_path / f"{number}.html"
+        code = CODE.replace("float sums", f"{words} float sums") + f"# {words}\n"
+        made = html.page(review(words=words, code=code, task=words))
+        path.write_bytes(made.encode("utf-8", "replace"))
+        page = tab.open(path)
+        assert page.evaluate("window.pwned") is None, words
+        assert page.evaluate("document.scripts.length") == 1, words
+        assert page.evaluate("getComputedStyle(document.body).display") == "block", words
+        assert page.url == path.as_uri(), words
+
+
 def test_a_page_reads_without_script(browser: "playwright.Browser", run: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

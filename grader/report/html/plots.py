@@ -89,7 +89,7 @@ def _cause(review: Review) -> str:
         return review.verdict.status
     errors = [finding for finding in review.findings if finding.severity == "error"]
     errors.sort(key=lambda finding: (bool(finding.after_mend), finding.confidence != "proven"))
-    return errors[0].rule if errors else "no rule"
+    return errors[0].rule if errors else "no finding"
 
 
 def rules(reviews: Sequence[Review]) -> Plot | None:
