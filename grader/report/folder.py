@@ -23,7 +23,7 @@ class RunFolder:
         self.root = root
         self._lock = threading.Lock()
         try:
-            for folder in ("data", "pages"):
+            for folder in ("data", "pages", "repairs"):
                 (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GraderError(
@@ -77,9 +77,16 @@ class RunFolder:
                 raise _full(self.root, error) from error
 
     def render(self, review: Review) -> None:
-        """Write a review's markdown and page, from the review alone."""
+        """Write a review's markdown, page and repaired programs, from the review alone."""
         self._write(self.root / names.markdown(review.sample), markdown.render(review))
         self._write(self.root / names.page(review.sample), html.page(review))
+        codes = {repair.kind: repair.code for repair in review.repairs}
+        for kind in ("mend", "model", "reference"):
+            path = self.root / names.repair(review.sample, kind)
+            if kind in codes:
+                self._write(path, codes[kind])
+            else:
+                path.unlink(missing_ok=True)
 
     def reviews(self) -> Iterator[Review]:
         """Read all reviews back, sorted by sample."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader.records import Finding, KernelResources, Review, Run
-from grader.report import escape
+from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.findings import by_rule, folded, shown
 from grader.report.log import readable
@@ -66,6 +66,7 @@ def render(review: Review) -> str:
             launches=_launches(review.evaluation.runs),
             workloads=workloads(review),
             log=readable,
+            repair_name=lambda kind: names.repair(review.sample, kind),
         )
     )
 

@@ -19,6 +19,11 @@ def page(sample: str) -> str:
     return f"pages/{sample}.html"
 
 
+def repair(sample: str, kind: str) -> str:
+    """Return the name of a repair's whole file; `kind` is `mend`, `model` or `reference`."""
+    return f"repairs/{sample}.{kind}.py"
+
+
 def data(sample: str) -> str:
     """Return the name of a review as data."""
     return f"data/{sample}.json"

@@ -7,7 +7,7 @@ import pytest
 
 from grader.report.folder import RunFolder
 
-from .conftest import Make
+from .conftest import CODE, Make
 from .payloads import PAYLOADS
 
 
@@ -29,14 +29,15 @@ def write(root: Path, make_review: Make, **changes: str) -> RunFolder:
 
 def test_a_run_leaves_every_format(tmp_path: Path, make_review: Make) -> None:
     write(tmp_path, make_review)
-    each = {f"{name}{end}" for name in ("a", "b") for end in (".md",)}
+    each = {"a.md", "b.md"}
     pages = {
         f"{folder}/{name}.{end}"
         for folder, end in (("pages", "html"), ("data", "json"))
         for name in "ab"
     }
+    repairs = {f"repairs/{name}.{kind}.py" for name in "ab" for kind in ("mend", "reference")}
     shared = {"README.md", "index.html", "results.jsonl", "results.sarif", "junit.xml"}
-    assert set(contents(tmp_path)) == each | pages | shared
+    assert set(contents(tmp_path)) == each | pages | repairs | shared
 
 
 def test_rendering_again_gives_the_same_bytes(tmp_path: Path, make_review: Make) -> None:
@@ -57,6 +58,13 @@ def test_a_sample_called_readme_does_not_take_the_indexs_place(
     assert (tmp_path / "README.md").read_text().startswith("# Reviews")
     assert "(README.review.md)" in (tmp_path / "README.md").read_text()
     assert (tmp_path / "README.review.md").read_text().startswith("# README")
+
+
+def test_a_repair_that_is_gone_leaves_no_file(tmp_path: Path, make_review: Make) -> None:
+    write(tmp_path, make_review)
+    assert (tmp_path / "repairs" / "a.mend.py").read_text() == CODE
+    write(tmp_path, make_review, status="correct")
+    assert list((tmp_path / "repairs").iterdir()) == []
 
 
 def test_finished_samples_are_known_by_their_key(tmp_path: Path, make_review: Make) -> None:

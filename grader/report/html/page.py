@@ -80,6 +80,7 @@ def render(review: Review) -> str:
             group=group(review.verdict.status),
             markdown_name=names.markdown(review.sample),
             proofs=proofs,
+            repair_name=lambda kind: names.repair(review.sample, kind),
             caret=lambda finding: _caret(review, finding),
         )
     )
