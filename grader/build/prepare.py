@@ -278,6 +278,7 @@ def _precompile_one(config: Config, name: str, defines: list[str], progress: Pro
     common = host_pass.common(config)
     call = [*common, *mode, *codegen, *host_pass.headers(config, cuda=cuda)]
     if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
+        progress(f"clang can't precompile {name}: such builds take the plain, slow way")
         return False
     if "-fpch-codegen" not in codegen:
         return True
