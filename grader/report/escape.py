@@ -15,7 +15,8 @@ _SCHEMES = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data):")
 def clean(text: str, limit: int = MAX_SHOWN) -> str:
     """Return the text without terminal escapes, control and bidi characters, cut in the middle."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    text = "".join(character if _harmless(character) else "\ufffd" for character in text)
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        text = "".join(character if _harmless(character) else "\ufffd" for character in text)
     if len(text) <= limit:
         return text
     half = limit // 2

@@ -159,7 +159,8 @@ def _flow(review: Review, evidence: Evidence) -> Json | None:
     """Return the places of one piece of evidence in the order in which they happened."""
     if evidence.place is None or not evidence.related:
         return None
-    steps = [(place, "first") for place in evidence.related]
+    earlier = str(evidence.data.get("other_what") or "before")
+    steps = [(place, earlier) for place in evidence.related]
     steps.append((evidence.place, evidence.text))
     return {
         "message": {"text": one_line(evidence.text, 1000)},
