@@ -57,8 +57,8 @@ def mcnemar(won: int, lost: int) -> float:
     Source: McNemar, Psychometrika 12, 1947; the exact form is a sign test with p = 1/2.
     """
     n = won + lost
-    tail = sum(math.comb(n, k) for k in range(min(won, lost) + 1)) / 2**n
-    return min(1.0, 2 * tail)
+    tail = sum(math.comb(n, k) for k in range(min(won, lost) + 1))
+    return min(1.0, 2 * tail / float(1 << n))
 
 
 def _moved(before: Review, after: Review) -> Moved:

@@ -63,8 +63,7 @@ def run(
         for result in _bounded(pool, work, todo, 2 * workers):
             outcome.graded += result is not None
     except BaseException:
-        stop.set()
-        workshop.abort()
+        stop.set()  # guests die with this process
         raise
     finally:
         pool.shutdown(wait=not stop.is_set(), cancel_futures=True)

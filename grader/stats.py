@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def scores(reviews: Iterable[Review]) -> Scores:
         fast={
             f"{threshold:g}": interval
             for threshold in THRESHOLDS
-            if measured and (interval := share(graded, lambda item, p=threshold: _faster(item, p)))
+            if measured and (interval := share(graded, partial(_faster, threshold)))
         },
         pass_at=_pass_at(graded),
         speedup=math.exp(sum(map(math.log, measured)) / len(measured)) if measured else None,
@@ -93,7 +94,7 @@ def _right(review: Review) -> bool:
     return review.verdict.status == "correct"
 
 
-def _faster(review: Review, threshold: float) -> bool:
+def _faster(threshold: float, review: Review) -> bool:
     speedup = review.verdict.speedup
     return _right(review) and (threshold == 0.0 or (speedup is not None and speedup > threshold))
 

@@ -8,8 +8,12 @@ from grader import config
 from grader.errors import UsageError
 
 
-def test_each_layer_wins_over_the_one_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.kernel-grader]\njobs = 3\ngpu = "a100"\nignore = ["PRF"]\n')
+def test_each_layer_wins_over_the_one_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.kernel-grader]\njobs = 3\ngpu = "a100"\nignore = ["PRF"]\n'
+    )
     monkeypatch.setenv("KERNEL_GRADER_GPU", "t4")
     options, settings = config.load({"jobs": 7, "task": None}, tmp_path)
     assert (options.jobs, options.gpu, options.ignore) == (7, "t4", ("PRF",))
@@ -26,7 +30,9 @@ def test_an_unknown_key_is_refused_with_a_suggestion(tmp_path: Path) -> None:
         config.load({}, tmp_path)
 
 
-def test_a_value_that_does_not_fit_names_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_does_not_fit_names_its_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KERNEL_GRADER_DEVICE", "tpu")
     with pytest.raises(UsageError, match="option 'device' from environment"):
         config.load({}, tmp_path)

@@ -10,7 +10,9 @@ from grader.compare import mcnemar
 from grader.stats import pass_at_k
 
 
-@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+@given(
+    st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n)))
+)
 def test_pass_at_k_is_the_share_of_draws_with_a_pass(case: tuple[int, int, int]) -> None:
     n, right, k = case
     draws = list(itertools.combinations(range(n), k))

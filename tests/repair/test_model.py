@@ -19,18 +19,29 @@ Reply = Callable[[BaseHTTPRequestHandler, int], None]
 
 def evaluation(status: str) -> Evaluation:
     return Evaluation(
-        submission="x", device="sim", sandbox="none", verdict=Verdict(status=status, sentence="As told.")
+        submission="x",
+        device="sim",
+        sandbox="none",
+        verdict=Verdict(status=status, sentence="As told."),
     )
 
 
 PROGRAM = Program(
-    Submission(sample="s", code="class ModelNew: ...\n", line_map=(1,), how="test"), evaluation("incorrect"), ()
+    Submission(sample="s", code="class ModelNew: ...\n", line_map=(1,), how="test"),
+    evaluation("incorrect"),
+    (),
 )
 
 
 def chunk(text: str, reason: str | None = None) -> bytes:
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": reason}
-    data = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+    data = {
+        "id": "1",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "m",
+        "choices": [choice],
+    }
     return f"data: {json.dumps(data)}\n\n".encode()
 
 
@@ -42,7 +53,9 @@ def stream(handler: BaseHTTPRequestHandler, body: bytes) -> None:
 
 
 def says(text: str) -> Reply:
-    return lambda handler, _call: stream(handler, chunk(text) + chunk("", "stop") + b"data: [DONE]\n\n")
+    return lambda handler, _call: stream(
+        handler, chunk(text) + chunk("", "stop") + b"data: [DONE]\n\n"
+    )
 
 
 def fails(status: int, then: Reply, headers: dict[str, str] | None = None) -> Reply:
@@ -80,7 +93,10 @@ def serve() -> Iterator[Callable[[Reply], tuple[Model, list[str]]]]:
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         client = openai.OpenAI(
-            base_url=f"http://127.0.0.1:{server.server_port}/v1", api_key="none", max_retries=1, timeout=5
+            base_url=f"http://127.0.0.1:{server.server_port}/v1",
+            api_key="none",
+            max_retries=1,
+            timeout=5,
         )
         return Model("m", client=client), prompts
 
@@ -92,7 +108,9 @@ def serve() -> Iterator[Callable[[Reply], tuple[Model, list[str]]]]:
 
 def test_an_answer_that_passes_becomes_a_repair(serve) -> None:
     model, prompts = serve(says(json.dumps({"code": GOOD, "changes": ["all"]})))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("correct"), lambda *_: (), model)
+    repair, note = model_repair(
+        TASK, PROGRAM, lambda _program: evaluation("correct"), lambda *_: (), model
+    )
     assert repair is not None
     assert repair.code == GOOD
     assert "tokens used" in note
@@ -101,7 +119,9 @@ def test_an_answer_that_passes_becomes_a_repair(serve) -> None:
 
 def test_a_wrong_answer_is_asked_again_with_its_verdict_and_never_shown(serve) -> None:
     model, prompts = serve(says(json.dumps({"code": GOOD})))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("incorrect"), lambda *_: (), model)
+    repair, note = model_repair(
+        TASK, PROGRAM, lambda _program: evaluation("incorrect"), lambda *_: (), model
+    )
     assert repair is None
     assert len(prompts) == 3
     assert "did not pass: incorrect: As told." in prompts[1]
@@ -133,7 +153,9 @@ def test_a_useless_answer_is_an_error_of_its_own_kind(serve, reply: Reply) -> No
 
 def test_a_failing_server_ends_the_search_with_a_note(serve) -> None:
     model, _ = serve(lambda handler, _call: stream(handler, chunk("half")))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("correct"), lambda *_: (), model)
+    repair, note = model_repair(
+        TASK, PROGRAM, lambda _program: evaluation("correct"), lambda *_: (), model
+    )
     assert repair is None
     assert "cut off" in note
 
@@ -149,7 +171,12 @@ def test_the_budget_ends_it(serve) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [json.dumps({"code": GOOD}), f"Sure:\n```json\n{json.dumps({'code': GOOD})}\n```", f"```python\n{GOOD}```", GOOD],
+    [
+        json.dumps({"code": GOOD}),
+        f"Sure:\n```json\n{json.dumps({'code': GOOD})}\n```",
+        f"```python\n{GOOD}```",
+        GOOD,
+    ],
 )
 def test_a_program_is_read_out_of_any_usual_answer(answer: str) -> None:
     found = proposal(answer, "s")
@@ -157,6 +184,8 @@ def test_a_program_is_read_out_of_any_usual_answer(answer: str) -> None:
     assert found.code.strip() == GOOD.strip()
 
 
-@pytest.mark.parametrize("answer", ["", "I can't help with that.", "{}", '{"code": 3}', "```python\nprint(1)\n```"])
+@pytest.mark.parametrize(
+    "answer", ["", "I can't help with that.", "{}", '{"code": 3}', "```python\nprint(1)\n```"]
+)
 def test_an_answer_without_a_program_is_none(answer: str) -> None:
     assert proposal(answer, "s") is None

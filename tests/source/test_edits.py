@@ -11,7 +11,9 @@ LINES = st.lists(st.text(alphabet="abc ", max_size=6), min_size=1, max_size=12)
 
 
 def test_edits_apply_by_offset_in_any_order() -> None:
-    made = edits.apply("one two three", [Edit(start=8, end=13, text="3"), Edit(start=0, end=3, text="1")])
+    made = edits.apply(
+        "one two three", [Edit(start=8, end=13, text="3"), Edit(start=0, end=3, text="1")]
+    )
     assert made == "1 two 3"
 
 
