@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -107,7 +108,7 @@ def _write_configuration(prepared: Prepared, device: DeviceKind, mode: Mode) -> 
     text = json.dumps(asdict(configuration(prepared, device, mode)), sort_keys=True, indent=1)
     path = prepared.folder / f"{device}-{mode}.json"
     if not path.is_file() or path.read_text("utf-8") != text:
-        draft = path.with_suffix(f".{os.getpid()}")
+        draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         draft.write_text(text, "utf-8")
         draft.replace(path)
     return path

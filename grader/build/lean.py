@@ -75,7 +75,8 @@ def _dependencies(
 ) -> list[Path]:
     folders = [*toolchain.torch_includes, *toolchain.cuda_includes, toolchain.python_include]
     includes = [part for path in folders for part in ("-isystem", str(path))]
-    call = [str(toolchain.gxx), "-std=c++20", "-M", "-x", "c++", *defines, *includes, "-"]
+    standard = f"-std={toolchain.cpp_standard}"
+    call = [str(toolchain.gxx), standard, "-M", "-x", "c++", *defines, *includes, "-"]
     done = subprocess.run(call, input=text.encode(), capture_output=True, check=False)
     if done.returncode and strict:
         raise GraderError(

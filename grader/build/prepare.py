@@ -169,6 +169,7 @@ def _config(
         precompiled=list(precompiled),
         dispatch_takes_type="DeprecatedTypeProperties"
         in dispatch.read_text("utf-8", "replace").split("#define", 1)[0],
+        standard=toolchain.cpp_standard,
         allowed=[str(p) for p in (toolchain.torch, home, home.resolve(), *python_folders) if p],
     )
 

@@ -75,9 +75,22 @@ class Toolchain:
         return include, include / "torch" / "csrc" / "api" / "include"
 
     @property
+    def cpp_standard(self) -> str:
+        """The C++ standard that this torch builds extensions in, e.g. `c++20`."""
+        return _cpp_standard(self.torch)
+
+    @property
     def builds(self) -> bool:
         """Whether submissions with kernels can be compiled at all."""
         return bool(self.torch and self.nvcc and self.gxx and self.ninja)
+
+
+@cache
+def _cpp_standard(torch: Path | None) -> str:
+    path = torch / "utils" / "cpp_extension.py" if torch else None
+    text = path.read_text("utf-8", "replace") if path and path.is_file() else ""
+    named = re.findall(r"'-std=(c\+\+\d+)'", text)
+    return max(set(named), key=named.count) if named else "c++20"
 
 
 @cache

@@ -45,6 +45,9 @@ class Config:
     allowed: list[str]
     """Folders that a build may read from."""
 
+    standard: str = "c++20"
+    """The C++ standard that the headers are precompiled in: torch's own."""
+
     def path(self, *parts: str) -> str:
         """Return a path inside the prepared folder."""
         return str(Path(self.prepared, *parts))

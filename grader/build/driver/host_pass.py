@@ -56,7 +56,7 @@ def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None
         if define.startswith("-U"):
             return f"{define} may change what is precompiled"
     for name, value in flags:
-        if name == "-std" and value not in {"c++20", "gnu++20"}:
+        if name == "-std" and (value or "").replace("gnu", "c") != config.standard:
             return f"-std={value} is not the precompiled one"
         if not _HARMLESS_FLAGS.match(name):
             return f"{name} may change what is precompiled"
@@ -151,7 +151,7 @@ def common(config: Config) -> list[str]:
         str(config.zig),
         "clang",
         "--target=x86_64-linux-gnu",
-        "-std=c++20",
+        f"-std={config.standard}",
         "-fPIC",
         "-O0",
         "-w",
