@@ -67,15 +67,24 @@ def _named(declarations: dict[str, list[str]], words: set[str]) -> str:
     return "\n".join(rows) + "\n"
 
 
+_STUB_FUNCTIONS = frozenset({"equal", "tensor"})
+"""What the stub declares by itself: torch's own `tensor` takes a type that the stub hasn't got."""
+
+
+def _but(declarations: dict[str, list[str]], names: frozenset[str]) -> dict[str, list[str]]:
+    return {name: rows for name, rows in declarations.items() if name not in names}
+
+
 def write(config: Config, text: str, folder: Path) -> list[str]:
     """Write the parts of the stub that this source needs; return nvcc's flags for it."""
     words = set(re.findall(r"[A-Za-z_]\w*", text))
     harvested = config.read_json("harvest.json")
-    methods = {k: v for k, v in harvested["methods"].items() if k not in _STUB_METHODS}
-    functions = {k: v for k, v in harvested["functions"].items() if k not in {"equal", "tensor"}}
+    methods = _but(harvested["methods"], _STUB_METHODS)
+    functions = _but(harvested["functions"], _STUB_FUNCTIONS)
+    factories = _but(harvested["factories"], _STUB_FUNCTIONS)
     (folder / "kg_methods.inc").write_text(_named(methods, words))
     (folder / "kg_functions.inc").write_text(_named(functions, words))
-    (folder / "kg_factories.inc").write_text(_named(harvested["factories"], words))
+    (folder / "kg_factories.inc").write_text(_named(factories, words))
     dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
     (folder / "kg_dispatch.inc").write_text(dispatch)
     takes_type = int(config.dispatch_takes_type)
