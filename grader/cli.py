@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
@@ -48,6 +48,7 @@ def grade(
     doctor: Annotated[bool, Parameter(negative=())] = False,
     rule: str | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    output_format: Literal["table", "json", "github"] = "table",
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> int:
     """Grade files and folders, or standard input with `-`.
@@ -61,9 +62,12 @@ def grade(
     rule
         Explain a rule; grade nothing.
     json_
-        Print the rows of results.jsonl to standard output.
+        Print the rows of results.jsonl to standard output: short for --output-format json.
+    output_format
+        What goes to standard output: a table, rows of JSON, or GitHub annotations.
     quiet
         Print nothing but errors.
+
     """
     chosen, _ = config.load(_given(options))
     if doctor:
@@ -72,7 +76,8 @@ def grade(
         return explain(rule)
     if not paths:
         raise UsageError("nothing to grade", "name a file, a folder, or - for standard input")
-    return _grade(tuple("-" if path == STDIN else path for path in paths), chosen, json_, quiet)
+    shown = "none" if quiet else "json" if json_ else output_format
+    return _grade(tuple("-" if path == STDIN else path for path in paths), chosen, shown)
 
 
 def _given(options: Options | None) -> dict[str, Any]:
@@ -88,18 +93,18 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for value in values for part in value.split(",") if part)
 
 
-def _grade(paths: Sequence[str], options: Options, as_json: bool, quiet: bool) -> int:
+def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     import fnmatch
 
     from grader import pipeline, schedule
     from grader.ingest import read_samples
     from grader.progress import Progress
-    from grader.report import rows
+    from grader.report import github, rows
     from grader.report.folder import RunFolder
 
     folder = RunFolder(options.out)
     seed = folder.seed(options.seed, secrets.randbits(62))
-    with Progress(errors, quiet=quiet or as_json) as progress:
+    with Progress(errors, quiet=shown == "none") as progress:
         workshop = pipeline.open_workshop(options, Store(options.cache), seed, progress.preparing)
         samples = (
             sample
@@ -112,10 +117,12 @@ def _grade(paths: Sequence[str], options: Options, as_json: bool, quiet: bool) -
             f"no samples in {', '.join(paths)}", "expected .txt, .md, .py or .jsonl files"
         )
     reviews = folder.write_index(outcome.samples)
-    if as_json:
+    if shown == "json":
         for review in reviews:
             sys.stdout.write(rows.line(review) + "\n")
-    elif not quiet:
+    elif shown == "github":
+        sys.stdout.write(github.render(reviews))
+    elif shown == "table":
         _summary(reviews, outcome.resumed, options.out)
     return _exit_code(reviews, options)
 
@@ -222,8 +229,8 @@ def report(run: Path) -> int:
     ----------
     run
         A folder that a grading wrote.
+
     """
-    from grader.report import markdown
     from grader.report.folder import RunFolder
 
     if not (run / "data").is_dir():
@@ -232,9 +239,68 @@ def report(run: Path) -> int:
     names = set()
     for review in folder.reviews():
         names.add(review.sample)
-        (run / f"{review.sample}.md").write_text(markdown.render(review), "utf-8")
+        folder.render(review)
     folder.write_index(names)
     out.print(f"{len(names)} reviews rendered in {escape_markup(str(run))}")
+    return GRADED
+
+
+@app.command
+def compare(before: Path, after: Path, *, fail_on: Literal["regression", "never"] = "never") -> int:
+    """Compare two run folders, paired by sample.
+
+    Parameters
+    ----------
+    before
+        The older run folder.
+    after
+        The newer run folder.
+    fail_on
+        Exit with 1 when a sample that was right is wrong now.
+
+    """
+    from grader.compare import compare as compared
+    from grader.report import moved
+    from grader.report.folder import RunFolder
+
+    result = compared(RunFolder(before).reviews(), RunFolder(after).reviews())
+    sys.stdout.write(moved.render(result))
+    return GATE if fail_on == "regression" and result.count("newly wrong") else GRADED
+
+
+@app.command
+def score(run: Path) -> int:
+    """Print a run's scores as JSON: correctness, fast_p, pass@k, speed-up, each with its interval.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote.
+
+    """
+    from grader.report.folder import RunFolder
+    from grader.stats import scores
+
+    sys.stdout.write(scores(RunFolder(run).reviews()).model_dump_json(indent=2) + "\n")
+    return GRADED
+
+
+@app.command
+def kernelbench(run: Path, *, own_tolerance: bool = False) -> int:
+    """Print a run as KernelBench's own eval_results.json.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote, of samples with KernelBench's file names.
+    own_tolerance
+        Judge by KernelBench's tolerance instead of ours.
+
+    """
+    from grader.report import kernelbench as format_
+    from grader.report.folder import RunFolder
+
+    sys.stdout.write(format_.render(RunFolder(run).reviews(), own_tolerance=own_tolerance))
     return GRADED
 
 
@@ -259,6 +325,7 @@ def cache(*, clear: bool = False, folder: Path | None = None) -> int:
         Delete all of it.
     folder
         The store's folder, where it isn't the user's cache folder.
+
     """
     store = Store(folder)
     if clear:

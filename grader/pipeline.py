@@ -47,6 +47,8 @@ from grader.store import Store, grader_version
 Stage = Callable[[str], None]
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
+LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
+"""Rules that say a kernel is never used: a run in which it was launched says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +152,54 @@ def _reviewed(
     with clock.stage("evaluate"):
         evaluation = judged(submission)
     with clock.stage("diagnose"):
-        first = Program(submission, evaluation, examined(submission, evaluation))
+        findings = examined(submission, evaluation)
+        evaluation = _held_to_honesty(workshop, choice.task, evaluation, findings)
+        first = Program(submission, evaluation, findings)
         states = deepen(first, judged, examined)
     repairs, note = (), ""
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
             repairs, note = _repairs(workshop, choice.task, states, judged, examined)
     return _assemble(workshop, sample, extraction, choice, evaluation, clock, states, repairs, note)
+
+
+def _held_to_honesty(
+    workshop: Workshop, task: Task | None, evaluation: Evaluation, findings: tuple[Finding, ...]
+) -> Evaluation:
+    """Return the evaluation with a verdict that also weighs how the result came about."""
+    cheats = tuple(
+        finding.message
+        for finding in findings
+        if finding.data.get("rejects") and finding.severity == "error"
+    )
+    right = evaluation.verdict.status == "correct"
+    launched = any(run.launches for run in evaluation.runs)
+    idle = right and not launched and workshop.options.policy == "custom-only"
+    dishonest = ("No kernel of the submission ran: the result is a library's.",) if idle else ()
+    if not cheats and not dishonest:
+        return evaluation
+    if launched and right and not _proven(findings):
+        return evaluation
+    verdict = judge.verdict(
+        task=task,
+        build=evaluation.build,
+        runs=evaluation.runs,
+        comparisons=evaluation.comparisons,
+        shapes=workshop.options.shapes,
+        no_device=workshop.no_device,
+        rejected=cheats,
+        dishonest=dishonest,
+    )
+    return evaluation.model_copy(update={"verdict": verdict})
+
+
+def _proven(findings: tuple[Finding, ...]) -> bool:
+    """Whether a cheat is certain even though kernels ran: what the text proves by itself."""
+    return any(
+        finding.data.get("rejects") and finding.rule not in LAUNCH_RULES
+        for finding in findings
+        if finding.severity == "error"
+    )
 
 
 def _repairs(
@@ -339,7 +382,12 @@ def _choose_task(workshop: Workshop, sample: Sample, extraction: Extraction) -> 
     if choice.task is None or choice.task.workloads:
         return choice
     filled = judge.describe(choice.task, workshop.form, workshop.limits)
-    return choice.model_copy(update={"task": filled})
+    if filled.workloads:
+        return choice.model_copy(update={"task": filled})
+    plain = tasks.choose(
+        sample, extraction, task=options.task, tasks_dir=options.tasks, drafts=False
+    )
+    return plain if plain.task else choice.model_copy(update={"task": filled})
 
 
 def _placed(finding: Finding, program: Submission) -> Finding:

@@ -145,8 +145,18 @@ class GuestDevice(ABC):
     ) -> dict[str, RunResult]:
         results = {result.name: result for result in reply.results}
         missing = GuestResult("", "not_run", "not reached")
-        given = [(w, results.get(w.name, missing)) for w in workloads]
-        return {w.name: RunResult(self.record(w, r, reply, source), r) for w, r in given}
+        found: dict[str, RunResult] = {}
+        lost = ""
+        for workload in workloads:
+            result = results.get(workload.name, missing)
+            run = self.record(workload, result, reply, source)
+            if lost:  # what a broken context says of later calls is no news of them
+                reason = f"not reached: {lost} ended the process"
+                run = Run(workload=workload.name, device=self.name, status="not_run", reason=reason)
+            elif self.lost(result):
+                lost = workload.name
+            found[workload.name] = RunResult(run, result)
+        return found
 
     def _rest(self, workloads: Sequence[Workload], reply: GuestReply) -> Sequence[Workload]:
         """Return what a new guest could still answer: the workloads after one that ended this."""

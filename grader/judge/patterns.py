@@ -168,7 +168,7 @@ def _constant_ratio(wrong: Wrong) -> float | None:
 
 
 def _factor(wrong: Wrong) -> Evidence | None:
-    factor = _constant_ratio(wrong)
+    factor = _single_ratio(wrong) if wrong.exact.size == 1 else _constant_ratio(wrong)
     if factor is None:
         return None
     if abs(factor + 1) < STEADY:
@@ -177,9 +177,16 @@ def _factor(wrong: Wrong) -> Evidence | None:
     return wrong.evidence("constant-factor", text, factor=factor)
 
 
+def _single_ratio(wrong: Wrong) -> float | None:
+    """Return a single number's ratio, where it can stand for something: one number always has one."""
+    factor = float(wrong.a[0] / wrong.r[0]) if wrong.r[0] else float("nan")
+    return factor if np.isfinite(factor) and _meaning(wrong, factor) else None
+
+
 def _meaning(wrong: Wrong, factor: float) -> str:
     """Return what the factor may stand for: a length that was (not) divided by."""
     lengths = {n for array in (wrong.exact, *wrong.inputs) for n in array.shape if n > 1}
+    lengths |= {array.size for array in wrong.inputs if array.size > 1}
     lengths |= {32, 64, 128, 256, 512, 1024}
     for n in sorted(lengths):
         for value, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
