@@ -95,7 +95,12 @@ class Task(Record):
     """Parameters of the family, e.g. `{"p": 2, "mean": false}`."""
     prompt: str = ""
     """What a model is asked, in a sentence."""
-    rules_out: tuple[str, ...] = ("zeros", "the input", "a constant multiple", "a skipped reduction")
+    rules_out: tuple[str, ...] = (
+        "zeros",
+        "the input",
+        "a constant multiple",
+        "a skipped reduction",
+    )
     weak: tuple[str, ...] = ()
     """Why its verdicts are weak, where an audit found that it can't tell wrong programs apart."""
     notes: tuple[str, ...] = ()
