@@ -145,7 +145,8 @@ class Stand:
         return Match(self.task, self.workload, self.gpu.memory, draw)
 
     def _reference(self, **options: bool) -> GuestJob:
-        more = {"TORCHINDUCTOR_COMPILE_THREADS": "1"} if options else {}
+        # Inductor asks for the user's name, and a guest's user id has none.
+        more = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "USER": "guest"} if options else {}
         return GuestJob(
             role="reference",
             code=self.task.reference,
