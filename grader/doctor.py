@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader import sandbox
-from grader.build.toolchain import discover
+from grader.build import Toolchain, discover
 from grader.config import Options
 from grader.devices import cuda_gpus
 from grader.errors import GraderError
@@ -25,31 +25,40 @@ class Item:
 def examine(options: Options) -> Iterator[Item]:
     """Yield what was looked for, in the order in which a grading needs it."""
     toolchain = discover()
-    for what, found in toolchain.found:
-        yield Item(what, ok=True, found=found)
-    for what, costs, hint in toolchain.missing:
-        yield Item(what, ok=False, found="", advice=f"{costs} {hint}".strip())
+    yield from _tools(toolchain)
+    for gap in toolchain.missing:
+        yield Item(gap.what, ok=False, found="", advice=f"{gap.costs} {gap.hint}".strip())
     yield _gpu()
-    yield from _sandboxes(options)
+    yield _sandbox(options)
+
+
+def _tools(toolchain: Toolchain) -> Iterator[Item]:
+    built_for = f", for CUDA {toolchain.torch_cuda}" if toolchain.torch_cuda else ", CPU only"
+    found = (
+        ("python", str(toolchain.python)),
+        ("torch", toolchain.torch and f"{toolchain.torch_version}{built_for}, {toolchain.torch}"),
+        ("nvcc", toolchain.nvcc and f"{toolchain.nvcc_version}, {toolchain.nvcc}"),
+        ("g++", toolchain.gxx and f"{toolchain.gxx_version}, {toolchain.gxx}"),
+        ("clang (zig)", toolchain.zig and f"{toolchain.zig_version}, {toolchain.zig}"),
+        ("ninja", toolchain.ninja and str(toolchain.ninja)),
+    )
+    for what, text in found:
+        if text:
+            yield Item(what, ok=True, found=text)
 
 
 def _gpu() -> Item:
     gpus = cuda_gpus()
     if gpus:
         return Item("GPU", ok=True, found=", ".join(gpus))
-    return Item(
-        "GPU",
-        ok=False,
-        found="none",
-        advice="Kernels run on the CPU simulator; no times are measured.",
-    )
+    advice = "Kernels run on the CPU simulator; no times are measured."
+    return Item("GPU", ok=False, found="", advice=advice)
 
 
-def _sandboxes(options: Options) -> Iterator[Item]:
+def _sandbox(options: Options) -> Item:
     try:
         best = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
     except GraderError as error:
-        yield Item("sandbox", ok=False, found="", advice=str(error))
-        return
-    lacks = f"not covered: {', '.join(best.lacks)}" if best.lacks else ""
-    yield Item("sandbox", ok=True, found=best.name, advice=lacks)
+        return Item("sandbox", ok=False, found="", advice=str(error))
+    lacks = f"not covered: {'; '.join(best.lacks)}" if best.lacks else ""
+    return Item("sandbox", ok=True, found=best.name, advice=lacks)

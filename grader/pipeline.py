@@ -156,7 +156,8 @@ def _reviewed(
         evaluation = _held_to_honesty(workshop, choice.task, evaluation, findings)
         first = Program(submission, evaluation, findings)
         states = deepen(first, judged, examined)
-    repairs, note = (), ""
+    repairs: tuple[Repair, ...] = ()
+    note = ""
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
             repairs, note = _repairs(workshop, choice.task, states, judged, examined)

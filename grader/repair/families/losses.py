@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from grader.records import Task
 from grader.repair.families.family import Family, Names, module
 
@@ -93,7 +95,7 @@ def _loss(task: Task, names: Names) -> str | None:
     return None
 
 
-def _module(template: str, task: Task, names: Names, body: str, values: dict[str, object]) -> str:
+def _module(template: str, task: Task, names: Names, body: str, values: Mapping[str, object]) -> str:
     title = f"{task.title}: reference-fixed kernel"
     return module(template, names, title=title, idea=IDEA, body=body, values=values)
 
