@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for loads that move by one element a turn, and far from lane to lane."""
     seen: set[str] = set()
-    for case in cases(source, context):
+    for case in cases(source, context, "full", "main"):
         far = [
             r
             for r in reaches(case)

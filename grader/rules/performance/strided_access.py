@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses that take four times the packets that they need, or more."""
     seen: set[str] = set()
-    for case in cases(source, context):
+    for case in cases(source, context, "full", "main"):
         far = [
             r
             for r in reaches(case)
