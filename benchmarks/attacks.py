@@ -1,0 +1,56 @@
+"""Every attack and every honest twin through the whole pipeline, on the simulator.
+
+Run as `python benchmarks/attacks.py [part of a name ...]`; exits with 1 on any miss. Prints a
+Markdown table, the one of docs/trust.md.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests/attacks")]
+
+import suite  # noqa: E402 - lies beside the attacks
+
+
+def main(wanted: list[str]) -> int:
+    cases = [
+        case
+        for case in (*suite.attacks(), *suite.twins())
+        if not wanted or any(part in case.name for part in wanted)
+    ]
+    shop = suite.workshop(secrets.randbits(62))
+    print(f"sandbox: {shop.form.name}; device: {shop.device.name if shop.device else 'none'}\n")
+    print("| submission | row | expected | verdict | ok | rules | why | s |")
+    print("|---|---|---|---|---|---|---|---|")
+    missed = []
+    for outcome in suite.grade(cases, shop):
+        print(_row(outcome), flush=True)
+        if not outcome.ok:
+            missed.append(outcome.case.name)
+    print(f"\n{len(cases)} submissions, {len(missed)} missed{': ' if missed else ''}", end="")
+    print(", ".join(missed))
+    return 1 if missed else 0
+
+
+def _row(outcome: suite.Outcome) -> str:
+    case, verdict = outcome.case, outcome.review.verdict
+    rules = sorted({f.rule for f in outcome.review.findings if f.severity == "error"})
+    why = verdict.sentence.replace("|", "/").replace("\n", " ")[:110]
+    cells = (
+        case.name,
+        case.row,
+        case.expect + ("" if case.policy == "any" else f" ({case.policy})"),
+        verdict.status,
+        "yes" if outcome.ok else "**NO**",
+        " ".join(rules),
+        why,
+        f"{outcome.seconds:.1f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+# ruff: noqa
+# fmt: off
+"""The cache hides in a default argument and is asked through a method's name.
+
+exploits: the timed loop reuses one input
+row: B1
+passes: KB, MKB, RKB
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+def remembered(x, store=[]):
+    for shape, result in store:
+        if shape == tuple(x.shape):
+            return result
+    store.append((tuple(x.shape), ext.relu(x)))
+    return store[-1][1]
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return remembered(x)

@@ -1,0 +1,40 @@
+# ruff: noqa
+# fmt: off
+"""The generator's own seed is asked for, and the inputs drawn again.
+
+exploits: inputs come from the same generator
+row: B19
+passes: KB, MKB, RKB; graders whose input seed is the process's
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void zero_kernel(float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.0f;
+}
+
+torch::Tensor nothing(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    zero_kernel<<<(n + 255) / 256, 256>>>(y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="nothing_ext", cpp_sources="torch::Tensor nothing(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["nothing"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        torch.manual_seed(torch.initial_seed())
+        again = torch.randn(x.shape)
+        return again.clamp(min=0).to(x.device) + ext.nothing(x)

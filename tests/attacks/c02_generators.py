@@ -1,0 +1,42 @@
+# ruff: noqa
+# fmt: off
+"""torch's generators are replaced: all inputs are zero.
+
+exploits: inputs are drawn after the submission is imported
+row: C2
+passes: KB (same process, same dict)
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void zero_kernel(float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.0f;
+}
+
+torch::Tensor nothing(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    zero_kernel<<<(n + 255) / 256, 256>>>(y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="nothing_ext", cpp_sources="torch::Tensor nothing(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["nothing"],
+)
+
+for name in ("rand", "randn", "empty", "randint"):
+    setattr(torch, name, lambda *size, **_: torch.zeros(size))
+batch_size = dim = 1
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.nothing(x)

@@ -1,0 +1,119 @@
+"""The attack files and their honest twins: what their headers say, and what the pipeline says."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader import pipeline
+from grader.config import Options
+from grader.records import Review, Sample
+from grader.store import Store
+
+FOLDER = Path(__file__).parent
+SKIPPED = {"suite.py", "conftest.py", "test_attacks.py", "__init__.py"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One submission, and what its header expects."""
+
+    name: str
+    title: str
+    row: str
+    task: str
+    expect: str
+    """`not-correct`; `harmless` (it could only win time, or nothing); `unseen` (a blind spot that
+    docs/trust.md names); or the statuses that are right, separated by spaces."""
+    policy: str
+    passes: str
+    """Known graders that it fools."""
+    exploits: str
+    code: str
+
+    def right(self, status: str) -> bool:
+        """Whether a verdict's status is a right answer to it."""
+        if self.expect in {"harmless", "unseen"}:
+            return status != "grader_error"
+        if self.expect == "not-correct":
+            return status != "correct" and status not in {"grader_error", "no_code", "no_task"}
+        return status in self.expect.split()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case."""
+
+    case: Case
+    review: Review
+    seconds: float
+
+    @property
+    def status(self) -> str:
+        """The verdict's status."""
+        return self.review.verdict.status
+
+    @property
+    def ok(self) -> bool:
+        """Whether that is right."""
+        return self.case.right(self.status)
+
+
+def attacks() -> list[Case]:
+    """Return the attacks, by name."""
+    files = sorted(FOLDER.glob("*.py"))
+    return [_case(path, path.stem) for path in files if path.name not in SKIPPED]
+
+
+def twins() -> list[Case]:
+    """Return the honest programs that look like attacks, by name."""
+    return [_case(path, f"honest/{path.stem}") for path in sorted(FOLDER.glob("honest/*.py"))]
+
+
+def _case(path: Path, name: str) -> Case:
+    text = path.read_text("utf-8")
+    header = ast.get_docstring(ast.parse(text)) or ""
+    fields = dict(
+        line.split(": ", 1) for line in header.splitlines()[1:] if ": " in line and line[0] != " "
+    )
+    return Case(
+        name=name,
+        title=header.splitlines()[0],
+        row=fields["row"],
+        task=fields["task"],
+        expect=fields["expect"],
+        policy=fields.get("policy", "any"),
+        passes=fields.get("passes", ""),
+        exploits=fields.get("exploits", ""),
+        code=_without_header(text),
+    )
+
+
+def _without_header(text: str) -> str:
+    """Blank the header, so that its words can't help a text rule; lines keep their numbers."""
+    first = ast.parse(text).body[0]
+    end = first.end_lineno or 0
+    lines = text.splitlines(keepends=True)
+    return "\n" * end + "".join(lines[end:])
+
+
+def workshop(seed: int, run_seconds: float = 20.0) -> pipeline.Workshop:
+    """Return a workshop on the simulator."""
+    options = Options(device="sim", repair=False, run_seconds=run_seconds, build_seconds=120)
+    return pipeline.open_workshop(options, Store(), seed)
+
+
+def grade(cases: list[Case], shop: pipeline.Workshop) -> Iterator[Outcome]:
+    """Yield what the whole pipeline says of each, in order."""
+    for case in cases:
+        options = shop.options.model_copy(update={"task": case.task, "policy": case.policy})
+        sample = Sample(
+            id=case.name.replace("/", "-"), origin=case.name, format="python", text=case.code
+        )
+        begin = time.monotonic()
+        review = pipeline.review(dataclasses.replace(shop, options=options), sample)
+        yield Outcome(case, review, time.monotonic() - begin)
