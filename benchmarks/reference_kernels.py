@@ -35,10 +35,14 @@ ROUNDS = 12
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--only", default="*", help="globs of task names, separated by commas")
     parser.add_argument("--build", choices=("fast", "stock"), default="fast")
-    parser.add_argument("--folder", type=Path, help="where the extensions are built, or are built already")
+    parser.add_argument(
+        "--folder", type=Path, help="where the extensions are built, or are built already"
+    )
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
@@ -50,7 +54,8 @@ def main() -> int:
     chosen = {
         name: (task, code)
         for name, task in builtin_tasks().items()
-        if any(fnmatch.fnmatch(name, glob) for glob in options.only.split(",")) and (code := reference_code(task))
+        if any(fnmatch.fnmatch(name, glob) for glob in options.only.split(","))
+        and (code := reference_code(task))
     }
     folder = options.folder or Path(tempfile.mkdtemp(prefix="kernels-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +74,11 @@ def main() -> int:
             rows.append(row)
             print(shown(row), flush=True)
             if options.out:
-                facts = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "copy": copy}
+                facts = {
+                    "gpu": torch.cuda.get_device_name(),
+                    "torch": torch.__version__,
+                    "copy": copy,
+                }
                 options.out.write_text(json.dumps({**facts, "rows": rows}, indent=1))
     return 0
 
@@ -90,8 +99,13 @@ def prebuild(codes: dict[str, str], folder: Path, jobs: int) -> None:
         name, code = item
         path = folder / f"{name.replace('-', '_')}.py"
         path.write_text(code)
-        environment = os.environ | {"TORCH_EXTENSIONS_DIR": str(folder / f"build-{name}"), "MAX_JOBS": "2"}
-        done = subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True)
+        environment = os.environ | {
+            "TORCH_EXTENSIONS_DIR": str(folder / f"build-{name}"),
+            "MAX_JOBS": "2",
+        }
+        done = subprocess.run(
+            [sys.executable, str(path)], env=environment, capture_output=True, text=True
+        )
         return "" if done.returncode == 0 else f"{name}: {done.stderr[-1500:]}"
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -121,13 +135,21 @@ def tensor(value: object) -> object:
         return value
     dtype = getattr(torch, value.dtype)
     if value.distribution == "randint" or value.dtype.startswith("int"):
-        return torch.randint(int(value.low), max(int(value.low) + 1, int(value.high)), value.shape, device="cuda", dtype=dtype)
+        return torch.randint(
+            int(value.low),
+            max(int(value.low) + 1, int(value.high)),
+            value.shape,
+            device="cuda",
+            dtype=dtype,
+        )
     if value.dtype == "bool":
         return torch.rand(value.shape, device="cuda") > 0.5
     return torch.rand(value.shape, device="cuda", dtype=dtype) + 0.01
 
 
-def measure(name: str, task: Task, code: str, workload: Workload, folder: Path, copy: float, compiled: bool) -> dict:
+def measure(
+    name: str, task: Task, code: str, workload: Workload, folder: Path, copy: float, compiled: bool
+) -> dict:
     row = {"task": name, "workload": workload.name}
     try:
         init = tuple(tuple(item) if isinstance(item, list) else item for item in workload.init)
@@ -140,7 +162,11 @@ def measure(name: str, task: Task, code: str, workload: Workload, folder: Path, 
             runs = {"ours": lambda: ours(*inputs), "eager": lambda: eager(*inputs)}
             expected, actual = eager(*inputs), ours(*inputs)
             row["error"] = relative_error(actual, expected)
-            moved = sum(item.numel() * item.element_size() for item in (*inputs, expected) if isinstance(item, torch.Tensor))
+            moved = sum(
+                item.numel() * item.element_size()
+                for item in (*inputs, expected)
+                if isinstance(item, torch.Tensor)
+            )
             del expected, actual
             if compiled:
                 fast = torch.compile(reference_model(task, init))
@@ -161,9 +187,18 @@ def measure(name: str, task: Task, code: str, workload: Workload, folder: Path, 
 def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
     if actual.shape != expected.shape:
         return float("inf")
-    scale = expected.double().pow(2).mean().sqrt() if expected.numel() < 1 << 28 else expected.abs().max().double()
+    scale = (
+        expected.double().pow(2).mean().sqrt()
+        if expected.numel() < 1 << 28
+        else expected.abs().max().double()
+    )
     worst = max(
-        ((a - e).abs().max().item() for a, e in zip(actual.reshape(-1).split(1 << 27), expected.reshape(-1).split(1 << 27), strict=True)),
+        (
+            (a - e).abs().max().item()
+            for a, e in zip(
+                actual.reshape(-1).split(1 << 27), expected.reshape(-1).split(1 << 27), strict=True
+            )
+        ),
         default=0.0,
     )
     return worst / max(float(scale), 1e-30)

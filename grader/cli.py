@@ -57,6 +57,8 @@ def grade(
     ----------
     paths
         Files, folders, or `-` for standard input.
+    options
+        What may be set for a run.
     doctor
         Print what this machine has, and what each missing piece costs; grade nothing.
     rule

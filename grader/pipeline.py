@@ -216,7 +216,7 @@ def _repairs(
         mended, note = mend(states, judged, examined, workshop.options.repair_tries)
         if mended is None and workshop.options.llm:
             model = Model(workshop.options.llm)
-            mended, said = model_repair(task, states[-1], judged, examined, model)
+            mended, said = model_repair(task, states[-1], judged, model)
             note = f"{note} {said}".strip()
         found += [mended] if mended else []
     fixed = reference_fixed(task, states[0].submission, judged)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np  # noqa: TC002 - pydantic-free, but callers read the annotations
+import numpy as np
 
 from grader.build import log as logs
 from grader.build.driver.tools import LOG

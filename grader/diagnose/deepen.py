@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from grader.diagnose.program import Evaluate, Examine, Program
 from grader.records import Finding, Fix, Mend, Place
@@ -82,7 +83,7 @@ def _first_error(program: Program) -> str:
 def mends(states: tuple[Program, ...]) -> tuple[Mend, ...]:
     """Return what was changed between the states, each as a diff."""
     found = []
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in pairwise(states):
         finding, fix = after.mends[-1]
         found.append(
             Mend(

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from grader.diagnose import Evaluate, Examine, Program
+from grader.diagnose import Evaluate, Program
 from grader.ingest import extract
 from grader.records import Finding, Repair, Sample, Submission, Task, Verdict
 from grader.source import edits
@@ -89,7 +89,7 @@ class Model:
 
 
 def model_repair(
-    task: Task, program: Program, evaluate: Evaluate, examine: Examine, model: Model
+    task: Task, program: Program, evaluate: Evaluate, model: Model
 ) -> tuple[Repair | None, str]:
     """Ask for a repair, evaluate it, and ask again with its verdict; return the first that passes."""
     failed = ""
@@ -166,5 +166,5 @@ def _environment() -> Environment:
     )
 
 
-def _template(name: str) -> Any:
+def _template(name: str) -> Template:
     return _environment().get_template(f"{name}.md.jinja")

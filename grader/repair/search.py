@@ -40,7 +40,7 @@ def mend(
     while best.status != "correct":
         better = _improve(best, evaluate, examine, budget)
         if better is None:
-            return None, _how_far(states[0], best, budget)
+            return None, _how_far(best, budget)
         best = better
     final = _smallest(states[0], best, evaluate, examine, budget)
     return _repair(states[0].submission, final), ""
@@ -104,7 +104,7 @@ def _smallest(
 
 def _changes(old: str, new: str) -> list[tuple[int, int, int, int]]:
     matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
-    return [tuple(code[1:]) for code in matcher.get_opcodes() if code[0] != "equal"]
+    return [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
 
 
 def _without(
@@ -137,7 +137,7 @@ def _kept(fix: Fix, text: str) -> bool:
     return not inserted or any(piece in text for piece in inserted)
 
 
-def _how_far(first: Program, best: Program, budget: Budget) -> str:
+def _how_far(best: Program, budget: Budget) -> str:
     tried = f"{budget.used} candidate change{'s' if budget.used != 1 else ''} tried"
     if not best.mends:
         return f"No change of this code was found that makes it right ({tried})."

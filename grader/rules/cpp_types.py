@@ -57,7 +57,7 @@ def canonical(written: str) -> str | None:
     return CANONICAL.get(base, base if base and base != "auto" else None)
 
 
-def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:  # noqa: C901, PLR0911, PLR0912
+def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:  # noqa: C901, PLR0912
     """Return the canonical type of an expression, or None where it isn't clear."""
     if node is None or depth == 0:
         return None
@@ -130,7 +130,7 @@ def _wider(left: str | None, right: str | None) -> str | None:
     return RANKS[max(ranks)] if len(ranks) == 2 else None
 
 
-def _call(unit: Unit, node: Node, depth: int) -> str | None:  # noqa: PLR0911
+def _call(unit: Unit, node: Node, depth: int) -> str | None:
     call = read_call(node)
     if call.object is not None:
         return _method(unit, call.object, call.name, call.template, depth)

@@ -58,7 +58,7 @@ class _Folding:
         self.known = known
         self.types = types
 
-    def value(self, node: Node | None, depth: int) -> int | None:  # noqa: PLR0911
+    def value(self, node: Node | None, depth: int) -> int | None:
         if node is None or depth == 0:
             return None
         match node.type:
@@ -94,7 +94,7 @@ class _Folding:
         value = _local_constant(self.unit, name, node) or self.unit.constants.get(name)
         return self.value(value, depth - 1) if value is not None else None
 
-    def _binary(self, node: Node, depth: int) -> int | None:  # noqa: PLR0911
+    def _binary(self, node: Node, depth: int) -> int | None:
         left = self.value(node.child_by_field_name("left"), depth - 1)
         right = self.value(node.child_by_field_name("right"), depth - 1)
         if left is None or right is None:

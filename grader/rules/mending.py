@@ -100,7 +100,7 @@ def quoted(value: str) -> str:
     return f'"""{value}"""'
 
 
-def add_declarations(  # noqa: PLR0911
+def add_declarations(
     source: Source, extension: Extension, prototypes: Sequence[str]
 ) -> Edit | None:
     """Return the edit that adds C++ prototypes to what reaches `cpp_sources`."""

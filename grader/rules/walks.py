@@ -230,7 +230,7 @@ class _Scope:
                 return self.resolve(base)
         return None
 
-    def resolve(self, value: ast.expr) -> Binding | None:  # noqa: PLR0911
+    def resolve(self, value: ast.expr) -> Binding | None:
         """Return what an expression passes."""
         match value:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):

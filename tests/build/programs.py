@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - CUDA text
 """Small submissions of many styles, each with what the stock compilers say of it.
 
 `BUILT` ones must build, `FAILED` ones must not, with the given text among the errors. Written for this project; used

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables of cases
 """Blanking of device bodies: nothing moves, host code stays, device code goes."""
 
 import sys

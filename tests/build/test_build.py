@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables of cases
 """Submissions built for the simulator by the real compilers, in the sandbox."""
 
 from __future__ import annotations

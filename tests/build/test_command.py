@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables of cases
 """Compiler calls taken apart, and what is refused in them."""
 
 import pytest

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - compilers write long lines
 """Compiler logs to evidence at the submission's lines."""
 
 import sys

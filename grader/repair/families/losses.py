@@ -95,7 +95,9 @@ def _loss(task: Task, names: Names) -> str | None:
     return None
 
 
-def _module(template: str, task: Task, names: Names, body: str, values: Mapping[str, object]) -> str:
+def _module(
+    template: str, task: Task, names: Names, body: str, values: Mapping[str, object]
+) -> str:
     title = f"{task.title}: reference-fixed kernel"
     return module(template, names, title=title, idea=IDEA, body=body, values=values)
 

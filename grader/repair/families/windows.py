@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Mapping
 
 from grader.records import Task
 from grader.repair.families.family import Family, Names, module
@@ -65,7 +66,7 @@ def _conv(task: Task, names: Names) -> str | None:
 
 
 def _module(
-    template: str, idea: str, task: Task, names: Names, body: str, values: dict[str, object]
+    template: str, idea: str, task: Task, names: Names, body: str, values: Mapping[str, object]
 ) -> str:
     title = f"{task.title}: reference-fixed kernel"
     return module(template, names, title=title, idea=idea, body=body, values=values)

@@ -127,7 +127,7 @@ def _finding(
     )
 
 
-def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:  # noqa: PLR0911
+def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:
     """Return what is passed, where the parameter can't take it."""
     kind = parameter.type
     optional = "optional" in kind

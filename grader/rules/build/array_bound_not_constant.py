@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 yield _finding(unit, function, node, extent, culprit, context)
 
 
-def _finding(  # noqa: PLR0917
+def _finding(
     unit: Unit, function: Function, node: Node, extent: Node, culprit: str, context: Context
 ) -> Finding:
     place = unit.place(node)

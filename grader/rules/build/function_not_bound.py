@@ -90,7 +90,7 @@ def _exported(extensions: list[Extension]) -> set[str] | None:
     return names
 
 
-def _uses(  # noqa: PLR0917
+def _uses(
     source: Source,
     code: PythonCode,
     variable: str,

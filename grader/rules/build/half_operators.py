@@ -62,7 +62,7 @@ def _unit(unit: Unit, context: Context) -> Iterator[Finding]:
         )
 
 
-def _misuse(unit: Unit, node: Node) -> str | None:  # noqa: PLR0911
+def _misuse(unit: Unit, node: Node) -> str | None:
     """Return what is wrong with an expression, or None."""
     match node.type:
         case "binary_expression":

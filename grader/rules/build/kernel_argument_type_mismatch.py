@@ -61,7 +61,7 @@ def _launch(
             yield _finding(unit, owner, kernel, parameter, argument, wrong, evidence)
 
 
-def _finding(  # noqa: PLR0917
+def _finding(
     unit: Unit,
     owner: Unit,
     kernel: Kernel,
@@ -111,7 +111,7 @@ def _pointer_mismatch(argument: Node, given: str, wanted: str, templates: set[st
     return f"a pointer to {own}" if own != base and {own, base} <= NUMBERS else None
 
 
-def _fixes(  # noqa: PLR0917
+def _fixes(
     unit: Unit, owner: Unit, kernel: Kernel, parameter: Parameter, argument: Node, wrong: str
 ) -> tuple[Fix, ...]:
     base = canonical(parameter.type) or ""

@@ -174,7 +174,7 @@ def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
 # dynamic shared memory
 
 
-def make_dynamic(  # noqa: PLR0917
+def make_dynamic(
     unit: Unit,
     kernel: Kernel,
     array: SharedArray,

@@ -61,7 +61,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     yield from _native(source)
 
 
-def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:  # noqa: PLR0911
+def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
     """Return how grave a call is and what it does; None for a harmless one."""
     if name.startswith(PROGRAMS):
         return "error", "runs another program"

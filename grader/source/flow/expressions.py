@@ -175,7 +175,7 @@ class Machine(Intrinsics):
 
     # --- expressions -------------------------------------------------------------------------
 
-    def eval(self, expr: Expr) -> Value:  # noqa: PLR0911
+    def eval(self, expr: Expr) -> Value:
         """Evaluate an expression in the active threads."""
         match expr:
             case Number():
@@ -203,7 +203,7 @@ class Machine(Intrinsics):
                 return self._select(expr)
         return self._rare(expr)
 
-    def _rare(self, expr: Expr) -> Value:  # noqa: PLR0911
+    def _rare(self, expr: Expr) -> Value:
         match expr:
             case SizeOf():
                 return Value(self.size_of(expr.type), "l", False)
@@ -236,7 +236,7 @@ class Machine(Intrinsics):
         """Note a kernel launch; on the device that would be dynamic parallelism."""
         raise StopWalkError("a launch from the device")
 
-    def name(self, name: str) -> Value:  # noqa: PLR0911
+    def name(self, name: str) -> Value:
         """Return a variable's, constant's or macro's value."""
         box = self.find(name)
         if box is not None:
@@ -352,7 +352,7 @@ class Machine(Intrinsics):
         self.mask = saved
         return blend(no, yes, held)
 
-    def _unary(self, expr: Unary) -> Value:  # noqa: PLR0911
+    def _unary(self, expr: Unary) -> Value:
         if expr.op == "&":
             return self.address_of(expr.operand)
         if expr.op == "*":

@@ -369,7 +369,7 @@ class HostMachine(Machine):
                 return
         super().assign(target, value, node)
 
-    def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:  # noqa: PLR0911
+    def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:
         name = expr.name
         if name in {"size", "stride"}:
             index = args[0].scalar if args else None

@@ -148,7 +148,7 @@ class Intrinsics(Accesses):
 
     # --- calls -------------------------------------------------------------------------------
 
-    def call(self, expr: Call) -> Value:  # noqa: PLR0911
+    def call(self, expr: Call) -> Value:
         """Evaluate a call."""
         if expr.base is not None:
             return self.method(expr)
@@ -346,7 +346,7 @@ class Intrinsics(Accesses):
 
     # --- cooperative groups and cub ----------------------------------------------------------
 
-    def _group_call(self, expr: Call) -> Value | None:  # noqa: PLR0911
+    def _group_call(self, expr: Call) -> Value | None:
         name = expr.name
         if name == "this_thread_block":
             return Value(None, varies=False, thing=Group("block", self.threads))
@@ -430,7 +430,7 @@ class Intrinsics(Accesses):
             out.parts = rows
         return out
 
-    def _group_method(self, group: Group, expr: Call) -> Value:  # noqa: PLR0911
+    def _group_method(self, group: Group, expr: Call) -> Value:
         name = expr.name
         args = [self.eval(a) for a in expr.args]
         if name in {"sync", "arrive", "wait"}:

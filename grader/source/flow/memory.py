@@ -121,7 +121,7 @@ def conflict_free(a_warp: Ints, b_warp: Ints, a_epoch: Ints, now: Ints) -> Mask:
     return np.asarray((a_warp == b_warp) & (a_epoch < now))
 
 
-def read(  # noqa: PLR0917
+def read(
     shadow: Shadow,
     cells: Ints,
     threads: Ints,
@@ -151,7 +151,7 @@ def read(  # noqa: PLR0917
     return None if shadow.parts is None else shadow.parts[cells]
 
 
-def _note_read(  # noqa: PLR0917
+def _note_read(
     shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, node_id: int, warps: Ints, now: Ints
 ) -> None:
     again = shadow.read_epoch[cells] == clock.epoch
@@ -170,7 +170,7 @@ def _note_read(  # noqa: PLR0917
     shadow.read_node[cells] = node_id
 
 
-def write(  # noqa: PLR0917
+def write(
     shadow: Shadow,
     cells: Ints,
     threads: Ints,
@@ -215,7 +215,7 @@ def write(  # noqa: PLR0917
     _store_parts(shadow, cells, parts, atomic)
 
 
-def _check_read_before_write(  # noqa: PLR0917
+def _check_read_before_write(
     shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, report: Report, warps: Ints, now: Ints
 ) -> None:
     read_ = shadow.read_epoch[cells] == clock.epoch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np  # noqa: TC002
-import numpy.typing as npt  # noqa: TC002
+import numpy as np
+import numpy.typing as npt
 
 from grader.source.flow.memory import Region
 from grader.source.flow.tree import Function, LaunchCall, Node

@@ -85,7 +85,7 @@ VECTORS = {
 }
 
 
-def type_letter(text: str) -> str:  # noqa: PLR0911
+def type_letter(text: str) -> str:
     """Return the letter of an arithmetic type: i, u, l (64 bits), f, d, b, or ?."""
     if text in {"int", "int32_t", "short", "char", "signed", "signed int", "int16_t", "int8_t"}:
         return "i"
@@ -212,7 +212,7 @@ def _shift(a: Any, b: Any, left: bool) -> Number:
     return (a << b) if left else (a >> b)  # type: ignore[no-any-return]
 
 
-def arithmetic(op: str, a: Any, b: Any) -> Number:  # noqa: C901, PLR0911, PLR0912
+def arithmetic(op: str, a: Any, b: Any) -> Number:  # noqa: C901, PLR0912
     """Return `a op b` with C's rules for integers, or None where it has no value."""
     match op:
         case "+":
