@@ -24,6 +24,7 @@ def run_of(
     simulator: JsonValue = seen.get("simulator")
     outcome = reports.outcome(simulator)
     status, reason = _status(result, reply, outcome, seconds)
+    reason = reports.with_own_lines(reason, source)
     evidence, counts, launches = reports.to_evidence(simulator, source, workload.name)
     return Run(
         workload=workload.name,

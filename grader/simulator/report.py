@@ -14,7 +14,7 @@ from grader.records import Evidence, JsonValue, Launch, LineCount, Place
 from grader.simulator.wording import KINDS, OF_THE_HOST, sentence
 from grader.source import Source
 
-__all__ = ["KINDS", "OF_THE_HOST", "Outcome", "outcome", "to_evidence"]
+__all__ = ["KINDS", "OF_THE_HOST", "Outcome", "outcome", "to_evidence", "with_own_lines"]
 
 MOST_FINDINGS = 200
 MOST_LINES = 2000
@@ -76,6 +76,19 @@ def to_evidence(
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))
 
 
+_LINE = re.compile(r"\bline (\d{1,6})\b")
+
+
+def with_own_lines(text: str, source: Source) -> str:
+    """Say the submission's lines where the simulator says those of the file that nvcc saw."""
+
+    def own(match: re.Match[str]) -> str:
+        place = source.compiled_place("cuda.cu", int(match[1]))
+        return f"line {place.line}" if place else match[0]
+
+    return _LINE.sub(own, text)
+
+
 class _Reader:
     """Turns the parts of one report into records."""
 
@@ -95,7 +108,7 @@ class _Reader:
             yield Evidence(
                 kind="simulator",
                 code=kind,
-                text=sentence(kind, data, _text(entry.get("text"))),
+                text=with_own_lines(sentence(kind, data, _text(entry.get("text"))), self._source),
                 place=self._place(entry),
                 related=(second,) if second else (),
                 workload=self._workload,
