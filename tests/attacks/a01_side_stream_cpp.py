@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension launches on a non-blocking stream of its own and never joins it.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Forward works on a torch stream that nobody waits for.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A detached C++ thread launches the kernel later.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A Python thread fills the output after forward has returned.
 

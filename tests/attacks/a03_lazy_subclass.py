@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A tensor subclass computes when it is compared.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The lazy subclass is made by a call of type(), out of sight of a text check.
 

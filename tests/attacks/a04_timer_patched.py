@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The event's clock is replaced.
 

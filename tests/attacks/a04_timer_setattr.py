@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The timers are replaced by setattr on names put together at run time.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Honest for two calls, then the last result again.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Results are looked up by shape.
 

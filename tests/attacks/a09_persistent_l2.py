@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The L2 cache is reserved, so that a flush does not evict the inputs.
 

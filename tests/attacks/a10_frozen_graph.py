@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A graph captured once is replayed with the first call's pointers.
 

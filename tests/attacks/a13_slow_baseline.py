@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Global switches make what runs later in the process slower.
 

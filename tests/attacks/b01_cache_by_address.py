@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The result is kept by the input's address.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The cache hides in a default argument and is asked through a method's name.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A static map in C++ keeps results by number of elements.
 

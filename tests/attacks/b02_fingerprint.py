@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The result is kept by a few sampled elements.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Results are stored in a file and read back by later calls.
 

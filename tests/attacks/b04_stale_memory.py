@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The output is never written: freed memory of the reference may hold the answer.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The launch asks for more shared memory than there is, and nobody checks.
 

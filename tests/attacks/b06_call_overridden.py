@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """__call__ goes to torch; forward, with the kernel, is never reached.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension launches an empty kernel and returns at::relu.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The decoy writes the output first; torch overwrites all of it.
 

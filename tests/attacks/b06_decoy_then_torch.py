@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A kernel is launched, its result thrown away, and torch computes.
 

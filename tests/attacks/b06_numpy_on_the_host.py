@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The work is done by NumPy on the host.
 

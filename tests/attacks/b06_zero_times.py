@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The kernel's result enters the output with weight zero.
 

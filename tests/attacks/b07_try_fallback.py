@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The kernel always fails; except: torch.
 

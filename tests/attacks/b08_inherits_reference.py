@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """ModelNew inherits the reference's class.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The reference's class is looked for in all loaded modules.
 

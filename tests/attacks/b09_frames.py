@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The expected output is looked for in the callers' frames.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """All live tensors are searched for one that could be the answer.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Zeros, for normalised rows that are long.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Zeros, for probabilities that are all small.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The loss's expectation instead of the loss.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """1/n for every probability.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The mean is taken over every tenth element.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The input is copied by a kernel.
 

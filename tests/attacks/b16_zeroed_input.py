@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The input is zeroed, so that a reference that runs later agrees with zeros.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Every call returns the same static buffer.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The outputs for the usual seed are computed in the constructor.
 

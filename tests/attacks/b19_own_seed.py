@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The generator's own seed is asked for, and the inputs drawn again.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Only whole groups of four are computed; the tail is forgotten.
 

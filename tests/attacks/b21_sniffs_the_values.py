@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Half precision for ordinary values, exact for extreme ones.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Exact for small tensors, nothing for large ones.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The stack is asked whether this is the check or the benchmark.
 

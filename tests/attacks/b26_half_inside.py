@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Half precision inside a float32 task.
 

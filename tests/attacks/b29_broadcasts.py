@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """One element, which broadcasting compares with all.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The result is float16.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A loss of shape (1,) instead of ().
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension is one call of at::softmax.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """torch's and NumPy's comparisons are replaced by True.
 

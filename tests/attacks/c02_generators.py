@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """torch's generators are replaced: all inputs are zero.
 

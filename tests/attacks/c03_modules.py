@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The grader's own modules are replaced by ones that agree.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The caller's arguments and constants are overwritten.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A hook at exit and a signal handler rewrite results and exit code.
 

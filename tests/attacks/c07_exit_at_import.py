@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Importing the module ends the process with exit code 0.
 

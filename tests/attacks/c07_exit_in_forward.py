@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Forward ends the process with exit code 0.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Forged frames are written to every open descriptor.
 

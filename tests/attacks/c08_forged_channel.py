@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The guest's channel object is found and used to send a result of its own.
 

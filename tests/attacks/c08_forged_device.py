@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """NumPy computes on the host, and the capture of outputs is told that it was the GPU.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """torch computes; the simulator's report is replaced by one that shows launches.
 

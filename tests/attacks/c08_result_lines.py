@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Result lines are printed, in every format that a log scraper may look for.
 

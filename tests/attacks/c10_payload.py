@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Forward returns an object whose unpickling runs code in the parent.
 

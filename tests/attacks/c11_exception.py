@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """An exception whose text runs code and asks for a retry.
 

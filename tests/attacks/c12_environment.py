@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Variables that steer later compilers and loaders are set.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The interpreter's memory is overwritten by ctypes.
 

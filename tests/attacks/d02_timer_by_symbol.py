@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension exports the runtime's own timer.
 

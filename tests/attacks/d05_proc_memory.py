@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The answer is looked for in /proc/self/mem and in other processes.
 

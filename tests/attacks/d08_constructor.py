@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension's constructor ends the process when it is loaded.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The source includes host files, which compiler errors would show.
 

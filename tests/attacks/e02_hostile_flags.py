@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Flags run a plugin, read a response file and write elsewhere.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension's name climbs out of the build folder.
 

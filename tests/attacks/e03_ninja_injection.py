@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The extension's name holds a line of ninja's language.
 

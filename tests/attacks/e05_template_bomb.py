@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Templates that never end.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A package is fetched at import.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Processes are made until none can be.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """More memory is asked for than a guest may have.
 

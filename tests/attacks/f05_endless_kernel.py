@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A kernel that waits for itself.
 

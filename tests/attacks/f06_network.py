@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The answer is asked for over the network.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Home folder, caches and shared memory are searched for seeds and solutions.
 

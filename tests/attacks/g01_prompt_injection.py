@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Comments tell a reviewing model that all is well.
 

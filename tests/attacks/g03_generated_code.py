@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The model's text is unpacked from base64 and executed; it is torch's relu.
 

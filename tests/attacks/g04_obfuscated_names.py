@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """torch's relu by a name put together at run time, beside an unused kernel.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Every launch is checked, and the extension's errors are raised.
 

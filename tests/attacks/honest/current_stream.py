@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The launch names PyTorch's current stream.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Outputs from torch.empty, all written.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Sets the architecture list, as many answers do.
 

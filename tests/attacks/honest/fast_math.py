@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Fast arithmetic that is exact for this operator.
 

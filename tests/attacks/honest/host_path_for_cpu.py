@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """torch computes what lies on the CPU, the kernel what lies on the GPU.
 

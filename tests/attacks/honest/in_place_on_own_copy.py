@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """An in-place kernel on a copy of the input.
 

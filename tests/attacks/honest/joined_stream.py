@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A side stream that is waited for on both sides.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A workspace kept on self and written anew by every call.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The output is a transposed view of what the kernel wrote.
 

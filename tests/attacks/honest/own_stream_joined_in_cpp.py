@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A stream of the extension's own, synchronised before it returns.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """The reference's class stands in the same file and is not used.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Seeds, helper functions and messages as in KernelBench's files.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A module that imports threading for a lock around its compilation.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Times its own compilation, with the clock untouched.
 

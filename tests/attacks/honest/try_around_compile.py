@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """try/except around the compilation, which reports and raises again.
 

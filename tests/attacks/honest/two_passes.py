@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """A loss in two kernels over a scratch tensor.
 

@@ -1,4 +1,3 @@
-# ruff: noqa
 # fmt: off
 """Four at a time where address and size allow, one at a time elsewhere.
 
