@@ -47,7 +47,7 @@ class Options(Record):
     shapes: Literal["nominal", "any"] = "nominal"
     """Whether `correct` asks for the task's own sizes or for any size."""
     seed: int | None = None
-    """Seed of the inputs; drawn from this installation's secret and the program when not given."""
+    """Seed of the inputs; drawn anew for a new run folder and recorded there when not given."""
     build: Literal["fast", "stock"] = "fast"
     """Our compiler drivers, or torch's own untouched."""
     repair: bool = True
@@ -70,10 +70,6 @@ class Options(Record):
     """Grade again what has been graded."""
     timing: bool = True
     """Measure time where there is a GPU."""
-    sanitize: bool = False
-    """Run compute-sanitizer on every sample, not only on those that go wrong."""
-    profile: bool = False
-    """Collect bytes and sectors with ncu where that is permitted."""
 
 
 class Setting(Record):
