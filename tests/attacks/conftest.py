@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from grader.errors import GraderError
 from grader.pipeline import Workshop
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
-import suite
-
 from grader.pipeline import Workshop
+
+import suite
 
 FEW = {
     "a03_lazy_type_call",
