@@ -49,6 +49,68 @@ NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
 """Rules that say a kernel is never used: a run in which it was launched says otherwise."""
+MOVING_OPERATORS = frozenset(
+    [
+        "alias",
+        "as_strided",
+        "clone",
+        "contiguous",
+        "copy_",
+        "detach",
+        "detach_",
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "expand",
+        "expand_as",
+        "fill_",
+        "flatten",
+        "full",
+        "full_like",
+        "is_same_size",
+        "item",
+        "lift_fresh",
+        "_local_scalar_dense",
+        "movedim",
+        "narrow",
+        "new_empty",
+        "new_empty_strided",
+        "new_full",
+        "new_ones",
+        "new_zeros",
+        "ones",
+        "ones_like",
+        "permute",
+        "reshape",
+        "_reshape_alias",
+        "resize_",
+        "resolve_conj",
+        "resolve_neg",
+        "select",
+        "set_",
+        "size",
+        "slice",
+        "split",
+        "squeeze",
+        "squeeze_",
+        "stride",
+        "t",
+        "to",
+        "_to_copy",
+        "transpose",
+        "unbind",
+        "unflatten",
+        "_unsafe_view",
+        "unsqueeze",
+        "unsqueeze_",
+        "view",
+        "view_as",
+        "zero_",
+        "zeros",
+        "zeros_like",
+    ]
+)
+"""Operators of torch that make, move or name memory; any other one computes."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +237,12 @@ def _held_to_honesty(
     )
     right = evaluation.verdict.status == "correct"
     launched = any(run.launches for run in evaluation.runs)
-    idle = right and not launched and workshop.options.policy == "custom-only"
-    dishonest = ("No kernel of the submission ran: the result is a library's.",) if idle else ()
+    dishonest: tuple[str, ...] = ()
+    if right and workshop.options.policy == "custom-only":
+        dishonest = _delegated(evaluation.runs, launched=launched)
     if not cheats and not dishonest:
         return evaluation
-    if launched and right and not _proven(findings):
+    if launched and right and not _computing(evaluation.runs) and not _proven(findings):
         return evaluation
     verdict = judge.verdict(
         task=task,
@@ -192,6 +255,22 @@ def _held_to_honesty(
         dishonest=dishonest,
     )
     return evaluation.model_copy(update={"verdict": verdict})
+
+
+def _delegated(runs: tuple[Run, ...], *, launched: bool) -> tuple[str, ...]:
+    """Say what a library computed, for a policy that asks for kernels of the submission's own."""
+    if not launched:
+        return ("No kernel of the submission ran: the result is a library's.",)
+    computing = _computing(runs)
+    if not computing:
+        return ()
+    return (f"Work is left to torch's own operators: {', '.join(computing[:8])}.",)
+
+
+def _computing(runs: tuple[Run, ...]) -> tuple[str, ...]:
+    """Return the operators of torch that computed something inside forward."""
+    names = {name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators}
+    return tuple(sorted(names - MOVING_OPERATORS))
 
 
 def _proven(findings: tuple[Finding, ...]) -> bool:

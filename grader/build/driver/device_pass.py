@@ -10,7 +10,7 @@ from typing import Literal
 from grader.build.driver import stub
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import Outcome, run
+from grader.build.driver.tools import Outcome, run, say
 
 _HOST_ONLY = {
     "-Xcompiler", "-ccbin", "-Xlinker", "-MD", "-MMD", "-shared", "-L", "-l", "-fPIC",
@@ -149,3 +149,12 @@ def plain_names(ptx: Path) -> str:
     return "".join(
         f"kernel-grader: kernel {m} is {p}\n" for m, p in zip(names, plain, strict=False)
     )
+
+
+def embed(blob: Path | str, target: Path) -> int:
+    """Put the GPU binary into a host object; one of a file without kernels has no place for it."""
+    if b".nv_fatbin" not in target.read_bytes():
+        return 0
+    done = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(target)])
+    say(done.text)
+    return done.code

@@ -11,7 +11,7 @@ from grader.build.driver import device_pass, host_pass, stock
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import run, say, trace
+from grader.build.driver.tools import say, trace
 
 _UNSUITED = {
     "-rdc",
@@ -73,9 +73,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     if not assembled.ok:
         return assembled.code
     blob = device_pass.gpu_binary(config, command, ptx, cubin, folder)
-    embedded = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(command.output)])
-    say(embedded.text)
-    return embedded.code
+    return device_pass.embed(blob, Path(str(command.output)))
 
 
 def _host(config: Config, command: Command, text: str, folder: Path) -> set[str] | None:

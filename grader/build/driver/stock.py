@@ -105,9 +105,7 @@ def _embed_program(config: Config, command: Command, text: str, folder: Path) ->
         say(outcome.text)
         return outcome.code
     blob = device_pass.gpu_binary(config, command, ptx, ptx, folder)
-    done = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(command.output)])
-    say(done.text)
-    return done.code
+    return device_pass.embed(blob, Path(str(command.output)))
 
 
 def plain_cpp(config: Config, command: Command) -> int:

@@ -1,0 +1,150 @@
+"""Cumulative sum: reference-fixed kernel.
+
+A block walks along its row in pieces: each warp scans 32 values by shuffles, the warps' totals meet in
+shared memory, and what came before is carried into the next piece. One read and one write a value.
+"""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
+
+__device__ __forceinline__ float join(float a, float b) { return a + b; }
+constexpr float kStart = 0.0f;
+
+// Scan within a warp: after the step of width w each lane holds the last 2w values up to its own.
+__device__ __forceinline__ float warp_scan(float v) {
+    const int lane = threadIdx.x & 31;
+    for (int width = 1; width < 32; width <<= 1) {
+        const float before = __shfl_up_sync(0xffffffffu, v, width);
+        if (lane >= width) v = join(before, v);
+    }
+    return v;
+}
+
+constexpr int kEach = 4;  // neighbouring values of one thread
+
+// Rows that lie together in memory: one block a row, which walks along it in pieces of kEach * blockDim.x values
+// and carries the result so far. `reverse` walks from the end.
+__global__ void __launch_bounds__(1024) row_kernel(
+        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, bool reverse, bool exclusive) {
+    __shared__ float totals[2][32];
+    const int64_t base = (int64_t)blockIdx.x * n;
+    const int lane = threadIdx.x & 31;
+    const int warp = threadIdx.x >> 5;
+    const int warps = blockDim.x >> 5;
+    // 16 bytes at once where every row begins at a 16-byte boundary.
+    const bool wide = n % kEach == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
+    float carry = kStart;
+    int turn = 0;
+    for (int first = 0; first < n; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
+        const int begin = first + kEach * threadIdx.x;
+        const int64_t low = base + (reverse ? n - kEach - begin : begin);  // of the thread's values in memory
+        float own[kEach];
+        if (wide && begin < n) {
+            const float4 v = __ldcs((const float4*)(x + low));
+            own[0] = reverse ? v.w : v.x;
+            own[1] = reverse ? v.z : v.y;
+            own[2] = reverse ? v.y : v.z;
+            own[3] = reverse ? v.x : v.w;
+        } else {
+            #pragma unroll
+            for (int k = 0; k < kEach; ++k)
+                own[k] = begin + k < n ? x[base + (reverse ? n - 1 - begin - k : begin + k)] : kStart;
+        }
+        #pragma unroll
+        for (int k = 0; k < kEach; ++k)
+            if (mask && begin + k < n && !mask[base + (reverse ? n - 1 - begin - k : begin + k)]) own[k] = kStart;
+        float sum[kEach];
+        sum[0] = own[0];
+        #pragma unroll
+        for (int k = 1; k < kEach; ++k) sum[k] = join(sum[k - 1], own[k]);
+        const float scanned = warp_scan(sum[kEach - 1]);
+        if (lane == 31) totals[turn][warp] = scanned;
+        __syncthreads();  // one is enough: the next round writes the other half of totals
+        const float all = warp_scan(lane < warps ? totals[turn][lane] : kStart);
+        const float left = __shfl_up_sync(0xffffffffu, scanned, 1);
+        const float earlier = __shfl_sync(0xffffffffu, all, warp > 0 ? warp - 1 : 0);
+        float before = warp > 0 ? join(carry, earlier) : carry;
+        if (lane > 0) before = join(before, left);
+        carry = join(carry, __shfl_sync(0xffffffffu, all, 31));
+        float out[kEach];
+        #pragma unroll
+        for (int k = 0; k < kEach; ++k) out[k] = exclusive ? (k ? join(before, sum[k - 1]) : before) : join(before, sum[k]);
+        if (wide && begin < n) {
+            const float4 v = reverse ? make_float4(out[3], out[2], out[1], out[0]) : make_float4(out[0], out[1], out[2], out[3]);
+            __stcs((float4*)(y + low), v);
+        } else {
+            #pragma unroll
+            for (int k = 0; k < kEach; ++k)
+                if (begin + k < n) y[base + (reverse ? n - 1 - begin - k : begin + k)] = out[k];
+        }
+    }
+}
+
+// Values that lie `inner` apart: one thread for each column, neighbours read neighbours.
+__global__ void column_kernel(
+        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, int64_t inner, int64_t columns,
+        bool reverse, bool exclusive) {
+    const int64_t column = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= columns) return;
+    const int64_t base = column / inner * n * inner + column % inner;
+    float total = kStart;
+    for (int i = 0; i < n; ++i) {
+        const int64_t at = base + (reverse ? n - 1 - i : i) * inner;
+        const float own = !mask || mask[at] ? x[at] : kStart;
+        const float next = join(total, own);
+        y[at] = exclusive ? total : next;
+        total = next;
+    }
+}
+
+torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim, bool reverse, bool exclusive) {
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "cumsum_cuda takes a float32 CUDA tensor");
+    x = x.contiguous();
+    torch::Tensor kept;
+    if (mask.has_value()) kept = mask->to(torch::kBool).expand_as(x).contiguous();
+    auto y = torch::empty_like(x);
+    if (x.numel() == 0) return y;
+    if (dim < 0) dim += x.dim();
+    int64_t inner = 1;
+    for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+    const int n = (int)x.size(dim);
+    const int64_t columns = x.numel() / n;
+    const bool* keep = kept.defined() ? kept.data_ptr<bool>() : nullptr;
+    const auto stream = at::cuda::getCurrentCUDAStream();
+    if (inner == 1) {
+        int threads = 32;
+        while (threads < 512 && threads * kEach < n) threads *= 2;
+        row_kernel<<<(unsigned)columns, threads, 0, stream>>>(x.data_ptr<float>(), keep, y.data_ptr<float>(), n, reverse, exclusive);
+    } else {
+        column_kernel<<<(unsigned)((columns + 127) / 128), 128, 0, stream>>>(
+            x.data_ptr<float>(), keep, y.data_ptr<float>(), n, inner, columns, reverse, exclusive);
+    }
+    C10_CUDA_KERNEL_LAUNCH_CHECK();
+    return y;
+}
+"""
+
+CPP = "torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim, bool reverse, bool exclusive);"
+
+cumsum_ext = load_inline(
+    name="cumsum_ext",
+    cpp_sources=CPP,
+    cuda_sources=CUDA,
+    functions=["cumsum_cuda"],
+    extra_cuda_cflags=["-O3"],
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return cumsum_ext.cumsum_cuda(x, None, self.dim, False, False)
