@@ -54,6 +54,7 @@ class Outputs(Protocol):
         """Return how they were wrapped: `tensor`, `tuple`, `list`, ..."""
 
 
+@np.errstate(all="ignore")  # a guest's bits may be a signalling NaN, wherever they are cast
 def compare(
     task: Task, workload: Workload, references: References, result: Outputs, *, device: str = "cuda"
 ) -> Comparison:
