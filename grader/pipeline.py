@@ -47,70 +47,6 @@ from grader.store import Store, grader_version
 Stage = Callable[[str], None]
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
-LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
-"""Rules that say a kernel is never used: a run in which it was launched says otherwise."""
-MOVING_OPERATORS = frozenset(
-    [
-        "alias",
-        "as_strided",
-        "clone",
-        "contiguous",
-        "copy_",
-        "detach",
-        "detach_",
-        "empty",
-        "empty_like",
-        "empty_strided",
-        "expand",
-        "expand_as",
-        "fill_",
-        "flatten",
-        "full",
-        "full_like",
-        "is_same_size",
-        "item",
-        "lift_fresh",
-        "_local_scalar_dense",
-        "movedim",
-        "narrow",
-        "new_empty",
-        "new_empty_strided",
-        "new_full",
-        "new_ones",
-        "new_zeros",
-        "ones",
-        "ones_like",
-        "permute",
-        "reshape",
-        "_reshape_alias",
-        "resize_",
-        "resolve_conj",
-        "resolve_neg",
-        "select",
-        "set_",
-        "size",
-        "slice",
-        "split",
-        "squeeze",
-        "squeeze_",
-        "stride",
-        "t",
-        "to",
-        "_to_copy",
-        "transpose",
-        "unbind",
-        "unflatten",
-        "_unsafe_view",
-        "unsqueeze",
-        "unsqueeze_",
-        "view",
-        "view_as",
-        "zero_",
-        "zeros",
-        "zeros_like",
-    ]
-)
-"""Operators of torch that make, move or name memory; any other one computes."""
 
 
 @dataclass(frozen=True)
@@ -205,18 +141,17 @@ def _reviewed(
             workshop, sample, extraction, choice, _bare(workshop, extraction, verdict), clock
         )
 
-    def judged(program: Submission) -> Evaluation:
-        return evaluate(workshop, program, choice.task)
-
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
         return examine(workshop, sample, extraction, choice.task, program, evaluation)
+
+    def judged(program: Submission) -> Evaluation:
+        evaluation = evaluate(workshop, program, choice.task)
+        return _weighed(workshop, choice.task, evaluation, examined(program, evaluation))
 
     with clock.stage("evaluate"):
         evaluation = judged(submission)
     with clock.stage("diagnose"):
-        findings = examined(submission, evaluation)
-        evaluation = _held_to_honesty(workshop, choice.task, evaluation, findings)
-        first = Program(submission, evaluation, findings)
+        first = Program(submission, evaluation, examined(submission, evaluation))
         states = deepen(first, judged, examined)
     repairs: tuple[Repair, ...] = ()
     note = ""
@@ -226,60 +161,23 @@ def _reviewed(
     return _assemble(workshop, sample, extraction, choice, evaluation, clock, states, repairs, note)
 
 
-def _held_to_honesty(
+def _weighed(
     workshop: Workshop, task: Task | None, evaluation: Evaluation, findings: tuple[Finding, ...]
 ) -> Evaluation:
     """Return the evaluation with a verdict that also weighs how the result came about."""
-    cheats = tuple(
-        finding.message
-        for finding in findings
-        if finding.data.get("rejects") and finding.severity == "error"
-    )
-    right = evaluation.verdict.status == "correct"
-    launched = any(run.launches for run in evaluation.runs)
-    dishonest: tuple[str, ...] = ()
-    if right and workshop.options.policy == "custom-only":
-        dishonest = _delegated(evaluation.runs, launched=launched)
+    cheats, dishonest = judge.suspicions(evaluation, findings, workshop.options.policy)
     if not cheats and not dishonest:
         return evaluation
-    if launched and right and not _computing(evaluation.runs) and not _proven(findings):
-        return evaluation
-    verdict = judge.verdict(
-        task=task,
-        build=evaluation.build,
-        runs=evaluation.runs,
-        comparisons=evaluation.comparisons,
-        shapes=workshop.options.shapes,
-        no_device=workshop.no_device,
+    verdict = _verdict(
+        workshop,
+        task,
+        evaluation.build,
+        evaluation.runs,
+        evaluation.comparisons,
         rejected=cheats,
         dishonest=dishonest,
     )
     return evaluation.model_copy(update={"verdict": verdict})
-
-
-def _delegated(runs: tuple[Run, ...], *, launched: bool) -> tuple[str, ...]:
-    """Say what a library computed, for a policy that asks for kernels of the submission's own."""
-    if not launched:
-        return ("No kernel of the submission ran: the result is a library's.",)
-    computing = _computing(runs)
-    if not computing:
-        return ()
-    return (f"Work is left to torch's own operators: {', '.join(computing[:8])}.",)
-
-
-def _computing(runs: tuple[Run, ...]) -> tuple[str, ...]:
-    """Return the operators of torch that computed something inside forward."""
-    names = {name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators}
-    return tuple(sorted(names - MOVING_OPERATORS))
-
-
-def _proven(findings: tuple[Finding, ...]) -> bool:
-    """Whether a cheat is certain even though kernels ran: what the text proves by itself."""
-    return any(
-        finding.data.get("rejects") and finding.rule not in LAUNCH_RULES
-        for finding in findings
-        if finding.severity == "error"
-    )
 
 
 def _repairs(
@@ -374,24 +272,14 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
             with clock.stage("run"):
                 runs, comparisons = _run(workshop, device, submission, build, task)
 
-    def judged(dishonest: tuple[str, ...] = ()) -> Verdict:
-        return judge.verdict(
-            task=task,
-            build=build,
-            runs=runs,
-            comparisons=comparisons,
-            shapes=workshop.options.shapes,
-            no_device=workshop.no_device,
-            dishonest=dishonest,
-        )
-
-    verdict = judged()
+    verdict = _verdict(workshop, task, build, runs, comparisons)
     timings: tuple[Timing, ...] = ()
     if device and build and task and verdict.status == "correct" and workshop.options.timing:
         with clock.stage("time"):
             timed = device.time(submission, build, task, _known(workshop, task))
         if timed is not None:
-            verdict, timings = _with_time(judged(timed.dishonest), timed), timed.timings
+            verdict = _verdict(workshop, task, build, runs, comparisons, dishonest=timed.dishonest)
+            verdict, timings = _with_time(verdict, timed), timed.timings
     return Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
@@ -402,6 +290,28 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         timings=timings,
         verdict=verdict,
         seconds=clock.seconds,
+    )
+
+
+def _verdict(
+    workshop: Workshop,
+    task: Task | None,
+    build: Build | None,
+    runs: tuple[Run, ...],
+    comparisons: tuple[Comparison, ...],
+    *,
+    rejected: tuple[str, ...] = (),
+    dishonest: tuple[str, ...] = (),
+) -> Verdict:
+    return judge.verdict(
+        task=task,
+        build=build,
+        runs=runs,
+        comparisons=comparisons,
+        shapes=workshop.options.shapes,
+        no_device=workshop.no_device,
+        rejected=rejected,
+        dishonest=dishonest,
     )
 
 
@@ -428,14 +338,11 @@ def _init(task: Task | None) -> tuple[object, ...] | None:
 def _run(
     workshop: Workshop, device: Device, submission: Submission, build: Build, task: Task
 ) -> tuple[tuple[Run, ...], tuple[Comparison, ...]]:
-    workloads = tuple(item for item in task.workloads if item.role != "full")
     references = _known(workshop, task)
     results = device.run(submission, build, task, references)
     comparisons = [
-        judge.compare(
-            task, workload, references, result
-        )  # outputs must say that they're on the GPU
-        for workload, result in zip(workloads, results, strict=True)
+        judge.compare(task, workload, references, result)
+        for workload, result in zip(task.judged, results, strict=True)
         if result.run.status == "ran"
     ]
     return tuple(result.run for result in results), tuple(comparisons)
@@ -446,12 +353,11 @@ def _known(workshop: Workshop, task: Task) -> References:
 
     Made once a run for each task, by a guest of their own.
     """
-    workloads = tuple(item for item in task.workloads if item.role != "full")
     lock = workshop.locks.setdefault(task.key, threading.Lock())
     with lock:
         if task.key not in workshop.references:
             workshop.references[task.key] = judge.reference(
-                task, workloads, workshop.seed, workshop.form, workshop.limits
+                task, task.judged, workshop.seed, workshop.form, workshop.limits
             )
         return workshop.references[task.key]
 

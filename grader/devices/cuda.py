@@ -153,13 +153,12 @@ class CudaDevice(GuestDevice):
 
         What runs out of memory where the reference does as well is not the submission's fault.
         """
-        workloads = [w for w in task.workloads if w.role != "full"]
         found = super().run(submission, build, task, references)
         return [
             _not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
             else item
-            for workload, item in zip(workloads, found, strict=True)
+            for workload, item in zip(task.judged, found, strict=True)
         ]
 
     def _fits(self, task: Task, workload: Workload, references: References) -> bool:

@@ -102,12 +102,11 @@ class GuestDevice(ABC):
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:
         """Run every workload but the full-size ones; one guest for each set of weights."""
-        workloads = [workload for workload in task.workloads if workload.role != "full"]
         source = parse(submission.code)
         found: dict[str, RunResult] = {}
-        for group in groups(workloads):
+        for group in groups(task.judged):
             found.update(self._run_group(submission, build, source, group, references))
-        return [found[workload.name] for workload in workloads]
+        return [found[workload.name] for workload in task.judged]
 
     def time(
         self,

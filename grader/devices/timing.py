@@ -37,8 +37,6 @@ HIDDEN = 0.5
 """Part of its time that a program may spend where it is not looked at, before that is dishonest."""
 NOISE = 0.01
 """Seconds by which times out of the bracket may differ without meaning anything."""
-FLOOR_BYTES = 256 << 20
-"""Traffic of one call from which no cache can explain a time under the floor."""
 
 
 @dataclass(frozen=True)

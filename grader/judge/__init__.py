@@ -4,6 +4,7 @@ from grader.judge.audit import AuditRow, audit, weaknesses
 from grader.judge.compare import compare
 from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
+from grader.judge.honesty import suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
@@ -20,6 +21,7 @@ __all__ = [
     "groups",
     "make_inputs",
     "reference",
+    "suspicions",
     "tolerance",
     "verdict",
     "weaknesses",

@@ -105,6 +105,11 @@ class Task(Record):
     """Why its verdicts are weak, where an audit found that it can't tell wrong programs apart."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def judged(self) -> tuple[Workload, ...]:
+        """The workloads that verdicts rest on: all but the full-size ones, which are for timing."""
+        return tuple(workload for workload in self.workloads if workload.role != "full")
+
     @cached_property
     def key(self) -> str:
         """Content address: changes with anything that could change a verdict."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from grader.source.units import Unit
 
 NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "namespace_identifier"})
-FUNCTIONS = ("function_definition", "lambda_expression")
 
 
 @dataclass(frozen=True, eq=False)

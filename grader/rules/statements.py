@@ -68,11 +68,6 @@ def enclosing_loops(node: Node) -> Iterator[Node]:
     return (outer for outer in around(node) if outer.type in LOOPS)
 
 
-def enclosing_ifs(node: Node) -> Iterator[Node]:
-    """Yield the branches around a node, from the inside out."""
-    return (outer for outer in around(node) if outer.type == "if_statement")
-
-
 def common_block(first: Node, second: Node) -> Node | None:
     """Return the innermost block that holds both nodes."""
     blocks = {outer.id for outer in around(first) if outer.type == "compound_statement"}

@@ -32,7 +32,6 @@ IDEA = (
     "Each value is read once and written once, four at a time where the address allows; there is\n"
     "nothing else to save, so the time is the time of moving the bytes."
 )
-DEFAULTS = {"alpha": {"leaky-relu": 0.01, "elu": 1.0}, "low": {}, "high": {}}
 
 
 def _write(task: Task, names: Names) -> str | None:

@@ -22,7 +22,6 @@ from grader.source.flow.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
 

@@ -28,7 +28,6 @@ LAYERS = (
     "MultiheadAttention",
     "InstanceNorm",
 )
-RANDOM = frozenset({"randn", "rand", "empty", "zeros", "ones", "randn_like", "full"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.performance.traffic import counted, reaches
+from grader.rules.performance.traffic import Reach, far_reaching
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import cases
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -16,35 +15,22 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for loads that move by one element a turn, and far from lane to lane."""
-    seen: set[str] = set()
-    for case in cases(source, context, "full", "main"):
-        far = [
-            r
-            for r in reaches(case)
-            if r.access.kind == "load" and abs(r.turn) == 1 and r.stride > 8
-        ]
-        if not far or case.kernel in seen:
-            continue
-        seen.add(case.kernel)
-        first = far[0]
-        line = case.line(first.access.node)
-        others = sorted({case.line(r.access.node) for r in far} - {line})
-        more = f" (also on line {', '.join(str(n) for n in others)})" if others else ""
-        proof = counted(context, line)
+    for far in far_reaching(source, context, _wanted):
+        first = far.first
+        more = f" (also on line {far.more})" if far.others else ""
         yield RULE.finding(
-            case.place(first.access.node),
+            far.place,
             f"each thread walks a row of its own: neighbouring lanes are {first.stride} elements "
-            f"apart on line {line}{more}, so "
+            f"apart on line {far.line}{more}, so "
             f"a warp's load touches {first.sectors} packets of 32 bytes, {first.ideal} would do",
-            confidence="proven" if proof else "likely",
-            evidence=proof,
-            data={
-                "kernel": case.kernel,
-                "stride": first.stride,
-                "sectors": first.sectors,
-                "lines": [line, *others],
-            },
+            confidence=far.confidence,
+            evidence=far.proof,
+            data=far.data,
         )
+
+
+def _wanted(reach: Reach) -> bool:
+    return reach.access.kind == "load" and abs(reach.turn) == 1 and reach.stride > 8
 
 
 RULE = Rule(

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.performance.traffic import counted, reaches
+from grader.rules.performance.traffic import Reach, far_reaching
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import cases
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -16,35 +15,22 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses that take four times the packets that they need, or more."""
-    seen: set[str] = set()
-    for case in cases(source, context, "full", "main"):
-        far = [
-            r
-            for r in reaches(case)
-            if r.sectors >= 4 * r.ideal and abs(r.turn) != 1 and r.stride > 8
-        ]
-        if not far or case.kernel in seen:
-            continue
-        seen.add(case.kernel)
-        first = far[0]
-        line = case.line(first.access.node)
-        others = sorted({case.line(r.access.node) for r in far} - {line})
-        more = f" (and on line {', '.join(str(n) for n in others)})" if others else ""
-        proof = counted(context, line)
+    for far in far_reaching(source, context, _wanted):
+        first = far.first
+        more = f" (and on line {far.more})" if far.others else ""
         yield RULE.finding(
-            case.place(first.access.node),
+            far.place,
             f"neighbouring threads are {first.stride} elements apart in "
-            f"`{first.access.region.name}` on line {line}{more}: a warp "
+            f"`{first.access.region.name}` on line {far.line}{more}: a warp "
             f"touches {first.sectors} packets of 32 bytes where {first.ideal} would do",
-            confidence="proven" if proof else "likely",
-            evidence=proof,
-            data={
-                "kernel": case.kernel,
-                "stride": first.stride,
-                "sectors": first.sectors,
-                "lines": [line, *others],
-            },
+            confidence=far.confidence,
+            evidence=far.proof,
+            data=far.data,
         )
+
+
+def _wanted(reach: Reach) -> bool:
+    return reach.sectors >= 4 * reach.ideal and abs(reach.turn) != 1 and reach.stride > 8
 
 
 RULE = Rule(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Evidence
+from grader.records import Confidence, Evidence, JsonValue, Place
 from grader.rules.rule import Context
-from grader.rules.walks import Case
+from grader.rules.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.values import SIZES
+
+if TYPE_CHECKING:
+    from grader.source import Source
 
 SECTOR = 32
 """Bytes that memory moves at least."""
@@ -80,3 +84,55 @@ def counted(context: Context, line: int) -> tuple[Evidence, ...]:
             }
             return (Evidence(kind="simulator", code="sectors", text=text, data=data),)
     return ()
+
+
+@dataclass(frozen=True)
+class Far:
+    """The accesses of one kernel that reach far from lane to lane."""
+
+    case: Case
+    first: Reach
+    line: int
+    others: tuple[int, ...]
+    """Further lines, in order."""
+    proof: tuple[Evidence, ...]
+
+    @property
+    def place(self) -> Place:
+        """Return the first access's place."""
+        return self.case.place(self.first.access.node)
+
+    @property
+    def more(self) -> str:
+        """Return the further lines as words, or nothing."""
+        return ", ".join(str(number) for number in self.others)
+
+    @property
+    def confidence(self) -> Confidence:
+        """Return what the simulator's counts make of it."""
+        return "proven" if self.proof else "likely"
+
+    @property
+    def data(self) -> dict[str, JsonValue]:
+        """Return the values for a finding."""
+        return {
+            "kernel": self.case.kernel,
+            "stride": self.first.stride,
+            "sectors": self.first.sectors,
+            "lines": [self.line, *self.others],
+        }
+
+
+def far_reaching(
+    source: Source, context: Context, wanted: Callable[[Reach], bool]
+) -> Iterator[Far]:
+    """Yield for each kernel the accesses that are wanted; at the task's full sizes first."""
+    seen: set[str] = set()
+    for case in cases(source, context, "full", "main"):
+        far = [reach for reach in reaches(case) if wanted(reach)]
+        if not far or case.kernel in seen:
+            continue
+        seen.add(case.kernel)
+        line = case.line(far[0].access.node)
+        others = sorted({case.line(reach.access.node) for reach in far} - {line})
+        yield Far(case, far[0], line, tuple(others), counted(context, line))

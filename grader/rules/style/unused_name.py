@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char",
          "short",
          "half", "dim3"}  # fmt: skip
-OFTEN_UNUSED = {"ctx", "self", "cls"}
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:

@@ -20,11 +20,6 @@ _ATOM = re.compile(
 _LARGEST = 1 << 34
 
 
-def type_bytes(name: str) -> int:
-    """Return the size of a PTX type in bytes; raise KeyError for one that has none."""
-    return _BYTES[name]
-
-
 def number(text: str) -> int:
     """Return the 64-bit pattern of an integer or floating literal; raise ValueError otherwise."""
     head = text[:2]

@@ -1,0 +1,106 @@
+"""How a result came about: what the text proves, and what ran inside forward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from grader.records import Evaluation, Finding, Run
+
+LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
+"""Rules that say a kernel is never used: a run in which it was launched says otherwise."""
+MOVING_OPERATORS = frozenset(
+    [
+        "alias",
+        "as_strided",
+        "clone",
+        "contiguous",
+        "copy_",
+        "detach",
+        "detach_",
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "expand",
+        "expand_as",
+        "fill_",
+        "flatten",
+        "full",
+        "full_like",
+        "is_same_size",
+        "item",
+        "lift_fresh",
+        "_local_scalar_dense",
+        "movedim",
+        "narrow",
+        "new_empty",
+        "new_empty_strided",
+        "new_full",
+        "new_ones",
+        "new_zeros",
+        "ones",
+        "ones_like",
+        "permute",
+        "reshape",
+        "_reshape_alias",
+        "resize_",
+        "resolve_conj",
+        "resolve_neg",
+        "select",
+        "set_",
+        "size",
+        "slice",
+        "split",
+        "squeeze",
+        "squeeze_",
+        "stride",
+        "t",
+        "to",
+        "_to_copy",
+        "transpose",
+        "unbind",
+        "unflatten",
+        "_unsafe_view",
+        "unsqueeze",
+        "unsqueeze_",
+        "view",
+        "view_as",
+        "zero_",
+        "zeros",
+        "zeros_like",
+    ]
+)
+"""Operators of torch that make, move or name memory; any other one computes."""
+
+
+def suspicions(
+    evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return why a program is to be rejected, and why it is dishonest; nothing for an honest one.
+
+    A rule that says that a kernel is never used yields to a run in which one was launched and torch
+    computed nothing. `custom-only` also asks that torch's operators do not do the work.
+    """
+    cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
+    launched = any(run.launches for run in evaluation.runs)
+    if evaluation.verdict.status == "correct" and launched and not computing(evaluation.runs):
+        if all(finding.rule in LAUNCH_RULES for finding in cheats):
+            cheats = []
+    delegated: tuple[str, ...] = ()
+    if evaluation.verdict.status == "correct" and policy == "custom-only":
+        delegated = _delegated(evaluation.runs, launched=launched)
+    return tuple(finding.message for finding in cheats), delegated
+
+
+def computing(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return the operators of torch that computed something inside forward."""
+    names = {name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators}
+    return tuple(sorted(names - MOVING_OPERATORS))
+
+
+def _delegated(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
+    """Say what a library computed, for a policy that asks for kernels of the submission's own."""
+    if not launched:
+        return ("No kernel of the submission ran: the result is a library's.",)
+    names = computing(runs)
+    return (f"Work is left to torch's own operators: {', '.join(names[:8])}.",) if names else ()
