@@ -127,7 +127,7 @@ def _joined(value: JsonValue) -> str:
 
 
 def _is_answer(part: dict[str, JsonValue]) -> bool:
-    return part.get("type") not in {"thinking", "reasoning", "redacted_thinking", "tool_use"}
+    return part.get("type") not in ("thinking", "reasoning", "redacted_thinking", "tool_use")
 
 
 def _messages(value: dict[str, JsonValue]) -> list[dict[str, JsonValue]] | None:
