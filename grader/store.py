@@ -153,7 +153,7 @@ def grader_version() -> str:
     root = Path(__file__).parent
     hasher = hashlib.sha256()
     for path in sorted(root.rglob("*")):
-        if path.suffix in {".py", ".cpp", ".hpp", ".h", ".cuh", ".cu"}:
+        if path.suffix in {".py", ".cpp", ".hpp", ".h", ".cuh", ".cu", ".jinja"}:
             hasher.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()
 

@@ -34,10 +34,8 @@ def build_key(
     tools = asdict(prepared.toolchain)
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
     stamp = [f"{name}={tools[name]}" for name in names]
-    drivers = sorted((Path(__file__).parent / "driver").glob("*.py"))
-    sources = [path.read_bytes() for path in drivers]
-    where = (prepared.folder.name, str(prepared.library), device, mode, arch or "", VERSION)
-    return digest("build", submission.key, *where, *stamp, *sources)[:40]
+    where = (prepared.address, device, mode, arch or "", VERSION)
+    return digest("build", submission.key, *where, *stamp)[:40]
 
 
 def artifact(artifact_dir: Path, build: Build) -> Path:

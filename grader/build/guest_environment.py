@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader.build.driver import config
-from grader.build.prepare import Prepared, configuration
+from grader.build.prepare import Prepared, configuration, programs
+from grader.records import digest
 
 DeviceKind = Literal["sim", "cuda"]
 Mode = Literal["fast", "stock"]
@@ -48,11 +49,11 @@ def environment(
     if device == "cuda" and mode == "stock":
         variables |= _stock_variables(prepared)
     else:
-        programs = prepared.folder / "bin"
+        drivers = programs(prepared.folder)
         settings = _write_configuration(prepared, device, mode)
         variables |= {
-            "PYTORCH_NVCC": str(programs / "kg-nvcc"),
-            "CXX": str(programs / "kg-g++"),
+            "PYTORCH_NVCC": str(drivers / "kg-nvcc"),
+            "CXX": str(drivers / "kg-g++"),
             config.VARIABLE: str(settings),
         }
     return Environment(variables, read_only(prepared))
@@ -106,7 +107,7 @@ def _stock_variables(prepared: Prepared) -> dict[str, str]:
 def _write_configuration(prepared: Prepared, device: DeviceKind, mode: Mode) -> Path:
     """Write the drivers' configuration beside the prepared files, under a name of its content."""
     text = json.dumps(asdict(configuration(prepared, device, mode)), sort_keys=True, indent=1)
-    path = prepared.folder / f"{device}-{mode}.json"
+    path = prepared.folder / f"{device}-{mode}-{digest(text)[:12]}.json"
     if not path.is_file() or path.read_text("utf-8") != text:
         draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         draft.write_text(text, "utf-8")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 from filelock import FileLock
@@ -58,6 +59,13 @@ class Prepared:
     seconds: float
     """What preparing took now; 0 when everything was there."""
 
+    @cached_property
+    def address(self) -> str:
+        """Return the content address of all that builds and runs read besides the submission."""
+        sources = (*_files(_HERE / "driver", "*.py"), *_files(_HERE / "stubs"))
+        libraries = (str(self.library), str(self.torch_library))
+        return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
+
 
 def cache_folder() -> Path:
     """Return the folder that prepared files of all versions live in."""
@@ -66,17 +74,28 @@ def cache_folder() -> Path:
 
 
 def key(toolchain: Toolchain) -> str:
-    """Return the content address of what would be prepared for this toolchain."""
+    """Return the content address of what would be prepared for this toolchain.
+
+    Checkouts with the same sources share it: nothing in there knows where this package lies.
+    """
     sources = ("harvest.py", "lean.py", "driver/blank.py", "driver/host_pass.py")
-    own = [_HERE / name for name in sources]
-    own += [p for p in sorted((_HERE / "stubs").rglob("*")) if p.is_file()]
+    own = [*(_HERE / name for name in sources), *_precompiled_stubs()]
     stamp = [
         f"{path}:{path.stat().st_mtime_ns}"
         for path in (toolchain.torch / "version.py" if toolchain.torch else None, toolchain.nvcc)
         if path is not None and path.exists()
     ]
     tools = [repr(value) for value in asdict(toolchain).values()]
-    return digest(str(_ROOT), *tools, *stamp, *(p.read_bytes() for p in own))[:24]
+    return digest(*tools, *stamp, *(p.read_bytes() for p in own))[:24]
+
+
+def _files(folder: Path, pattern: str = "*") -> list[Path]:
+    return [path for path in sorted(folder.rglob(pattern)) if path.is_file()]
+
+
+def _precompiled_stubs() -> list[Path]:
+    """Return the stubs that the precompiled headers read; the others are read by each build."""
+    return [*_files(_HERE / "stubs" / "host"), *sorted((_HERE / "stubs").glob("cuda_*.h"))]
 
 
 def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
@@ -98,6 +117,7 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
             if not (folder / "ready.json").is_file():
                 _make(toolchain, folder, progress or (lambda _: None))
                 made = True
+    _drivers(toolchain, folder)
     runtime, torch_part = _simulator(toolchain, progress or (lambda _: None))
     ready = json.loads((folder / "ready.json").read_text("utf-8"))
     return Prepared(
@@ -182,7 +202,6 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
         progress("reading torch's headers")
         _harvest(toolchain, scratch)
         _copies(toolchain, scratch)
-        _drivers(toolchain, scratch)
         names: list[str] = []
         if toolchain.zig:
             # A precompiled header knows its own path: it is made where it will stay.
@@ -219,7 +238,14 @@ def _harvest(toolchain: Toolchain, folder: Path) -> None:
 
 
 def _copies(toolchain: Toolchain, folder: Path) -> None:
-    """Copy CUDA's small-float headers without their PTX, which a host compiler can't take."""
+    """Copy our own stubs, and CUDA's small-float headers without their PTX.
+
+    A host compiler can't take that PTX, and a precompiled header knows the paths of what it read.
+    """
+    for path in _precompiled_stubs():
+        copy = folder / "stubs" / path.relative_to(_HERE / "stubs")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
     (folder / "host").mkdir()
     for name in _COPIED:
         for suffix in (".h", ".hpp"):
@@ -239,16 +265,27 @@ from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))' {role} 
 """
 
 
+def programs(folder: Path) -> Path:
+    """Return the folder of this checkout's compiler drivers, beside what was prepared."""
+    return folder / f"bin-{digest(str(_ROOT), str(sys.executable))[:12]}"
+
+
 def _drivers(toolchain: Toolchain, folder: Path) -> None:
     """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find."""
-    programs = folder / "bin"
-    programs.mkdir()
+    if programs(folder).is_dir():
+        return
+    draft = Path(tempfile.mkdtemp(prefix="programs-", dir=folder))
+    draft.chmod(0o755)  # guests of another user run them
     python = Path(getattr(sys, "_base_executable", sys.executable))
     for role in ("nvcc", "c++"):
         text = _DRIVER.format(python=python, root=_ROOT, role=role)
-        _program(programs / ("kg-g++" if role == "c++" else "kg-nvcc"), text)
+        _program(draft / ("kg-g++" if role == "c++" else "kg-nvcc"), text)
     if toolchain.zig:
-        _program(programs / "ld.lld", f'#!/bin/sh\nexec "{toolchain.zig}" ld.lld "$@"\n')
+        _program(draft / "ld.lld", f'#!/bin/sh\nexec "{toolchain.zig}" ld.lld "$@"\n')
+    try:
+        draft.rename(programs(folder))
+    except OSError:  # another process was quicker
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _program(path: Path, text: str) -> None:

@@ -83,7 +83,7 @@ class CudaDevice(GuestDevice):
     def identity(self) -> str:
         """Return the content address of all that could change a result."""
         gpu = self.gpus[0]
-        names = (str(self.prepared.folder), gpu.name, gpu.driver, self.options.build)
+        names = (self.prepared.address, gpu.name, gpu.driver, self.options.build)
         return digest("cuda", *names)
 
     @cached_property

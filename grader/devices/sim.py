@@ -43,12 +43,7 @@ class Simulator(GuestDevice):
     @cached_property
     def identity(self) -> str:
         """Return the content address of all that could change a result."""
-        names = (
-            str(self.prepared.folder),
-            str(self.prepared.library),
-            str(self.prepared.torch_library),
-        )
-        return digest("sim", *names, repr(self.gpu), self.options.build)
+        return digest("sim", self.prepared.address, repr(self.gpu), self.options.build)
 
     @cached_property
     def facts(self) -> Mapping[str, str]:

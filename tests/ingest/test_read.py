@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.errors import UsageError
@@ -359,6 +359,7 @@ json_values = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
+@example({"text": [{"id": None, "type": []}]})
 @given(json_values)
 def test_any_record_is_read_or_refused(value: object) -> None:
     record = read_record(value)

@@ -106,7 +106,7 @@ def cuda_object(
         "-include-pch",
         config.path(f"{header}.pch"),
         "-include",
-        f"{config.stubs}/cuda_after.h",
+        config.path("stubs", "cuda_after.h"),
         *_defines(command),
         *_includes(config, command, cuda=True, face=face),
         "-Xclang",
@@ -185,7 +185,8 @@ def cuda_mode() -> list[str]:
 
 def headers(config: Config, *, cuda: bool) -> list[str]:
     """Return the header folders that the precompiled headers and every use of them share."""
-    folders = [config.path("host"), f"{config.stubs}/host", config.stubs] if cuda else []
+    own = [config.path("host"), config.path("stubs", "host"), config.path("stubs")]
+    folders = own if cuda else []
     folders += [*config.torch_includes, *config.cuda_includes, *config.library_includes]
     return [part for path in [*folders, config.python_include] for part in ("-isystem", path)]
 
