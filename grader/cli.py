@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
@@ -19,8 +19,15 @@ from grader.config import Options
 from grader.errors import GraderError, UsageError
 from grader.store import Store
 
+if TYPE_CHECKING:
+    from grader.records import Review
+    from grader.report.folder import RunFolder
+    from grader.schedule import Outcome
+
 GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 STDIN = "/dev/stdin"
+MOST_SHOWN = 200
+"""Lines of the table on a terminal; the folder's README.md has all."""
 
 HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
 
@@ -96,17 +103,34 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
+    from grader.report.folder import RunFolder
+
+    folder = RunFolder(options.out)
+    with folder.claimed():
+        outcome = _run(folder, paths, options, quiet=shown == "none")
+        folder.settle(outcome.samples, () if options.only else paths)
+        reviews = [r for r in folder.write_index() if r.sample in outcome.samples]
+    if shown == "json":
+        for line in folder.rows.lines(outcome.samples):
+            sys.stdout.write(f"{line}\n")
+    elif shown == "github":
+        from grader.report import github
+
+        sys.stdout.write(github.render(list(folder.reviews(outcome.samples))))
+    elif shown == "table":
+        _summary(reviews, outcome.resumed, options.out)
+    return _exit_code(reviews, options)
+
+
+def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bool) -> Outcome:
     import fnmatch
 
     from grader import pipeline, schedule
     from grader.ingest import read_samples
     from grader.progress import Progress
-    from grader.report import github, rows
-    from grader.report.folder import RunFolder
 
-    folder = RunFolder(options.out)
     seed = folder.seed(options.seed, secrets.randbits(62))
-    with Progress(errors, quiet=shown == "none") as progress:
+    with Progress(errors, quiet=quiet) as progress:
         workshop = pipeline.open_workshop(options, Store(options.cache), seed, progress.preparing)
         samples = (
             sample
@@ -118,18 +142,10 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
         raise UsageError(
             f"no samples in {', '.join(paths)}", "expected .txt, .md, .py or .jsonl files"
         )
-    reviews = folder.write_index(outcome.samples)
-    if shown == "json":
-        for review in reviews:
-            sys.stdout.write(rows.line(review) + "\n")
-    elif shown == "github":
-        sys.stdout.write(github.render(reviews))
-    elif shown == "table":
-        _summary(reviews, outcome.resumed, options.out)
-    return _exit_code(reviews, options)
+    return outcome
 
 
-def _exit_code(reviews: Sequence[Any], options: Options) -> int:
+def _exit_code(reviews: Sequence[Review], options: Options) -> int:
     if options.fail_on == "incorrect" and any(
         review.verdict.status != "correct" for review in reviews
     ):
@@ -143,13 +159,13 @@ def _exit_code(reviews: Sequence[Any], options: Options) -> int:
     return GRADED
 
 
-def _summary(reviews: Sequence[Any], resumed: int, folder: Path) -> None:
+def _summary(reviews: Sequence[Review], resumed: int, folder: Path) -> None:
     from collections import Counter
 
     table = Table(box=None, pad_edge=False)
     for heading in ("sample", "verdict", "errors", "mend", "why"):
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
-    for review in reviews:
+    for review in reviews[:MOST_SHOWN]:
         count = Counter(finding.severity for finding in review.findings)["error"]
         mended = any(repair.kind != "reference" for repair in review.repairs)
         table.add_row(
@@ -160,6 +176,8 @@ def _summary(reviews: Sequence[Any], resumed: int, folder: Path) -> None:
             escape_markup(review.verdict.sentence),
         )
     out.print(table)
+    if len(reviews) > MOST_SHOWN:
+        out.print(f"... and {len(reviews) - MOST_SHOWN} more")
     counts = Counter(review.verdict.status for review in reviews)
     again = f", {resumed} of them already done" if resumed else ""
     out.print(
@@ -238,12 +256,11 @@ def report(run: Path) -> int:
     if not (run / "data").is_dir():
         raise UsageError(f"{run} is not a run folder", "name the folder given as --out")
     folder = RunFolder(run)
-    names = set()
-    for review in folder.reviews():
-        names.add(review.sample)
-        folder.render(review)
-    folder.write_index(names)
-    out.print(f"{len(names)} reviews rendered in {escape_markup(str(run))}")
+    with folder.claimed():
+        for review in folder.reviews():
+            folder.render(review)
+        count = len(folder.write_index())
+    out.print(f"{count} reviews rendered in {escape_markup(str(run))}")
     return GRADED
 
 

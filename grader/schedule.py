@@ -67,7 +67,6 @@ def run(
         raise
     finally:
         pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
-    folder.keep(outcome.samples)
     return outcome
 
 

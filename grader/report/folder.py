@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from grader.errors import GraderError
+from grader.errors import GraderError, UsageError
 from grader.records import Review
 from grader.report import html, index, junit, markdown, names, rows, sarif
+from grader.report.light import light
+from grader.report.row_file import RowFile, RowHead
 from grader.store import write_whole
+
+_PLACES = (names.markdown, names.page, names.data)
+_REPAIRS = ("mend", "model", "reference")
 
 
 class RunFolder:
@@ -21,6 +28,7 @@ class RunFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.rows = RowFile(root / names.ROWS)
         self._lock = threading.Lock()
         try:
             for folder in ("data", "pages", "repairs"):
@@ -43,54 +51,80 @@ class RunFolder:
         self._write(path, json.dumps({"seed": seed}) + "\n")
         return seed
 
-    def finished(self) -> dict[str, str]:
-        """Return the content address of each sample with a whole row; a cut last row is dropped."""
-        found: dict[str, str] = {}
-        for text in self._rows():
-            try:
-                data = json.loads(text)
-                found[str(data["sample"])] = str(data["key"])
-            except (ValueError, KeyError, TypeError):
-                continue
-        return found
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Hold the folder for one grading; what a killed one left half written is cleared away.
 
-    def keep(self, samples: set[str]) -> None:
-        """Drop the rows of samples that are not among these, and what is not a row."""
-        kept: dict[str, str] = {}
-        for text in self._rows():
-            try:
-                kept[str(json.loads(text)["sample"])] = text
-            except (ValueError, KeyError, TypeError):
-                continue
-        lines = [text for sample, text in kept.items() if sample in samples]
-        self._write(self.root / names.ROWS, "".join(f"{text}\n" for text in lines))
+        Raises UsageError where another grading writes here now, GraderError where the disk fails.
+        """
+        lock = FileLock(self.root / names.LOCK)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout as error:
+            raise UsageError(
+                f"another grading writes to {self.root}", "wait for it, or choose another --out"
+            ) from error
+        try:
+            with self._telling():
+                for draft in self.root.rglob(".draft-*"):
+                    draft.unlink(missing_ok=True)
+                self.rows.mend_tail()
+            yield
+        finally:
+            lock.release()
+
+    def finished(self) -> dict[str, str]:
+        """Return the content address of each sample with a whole row."""
+        with self._telling():
+            return self.rows.finished()
+
+    def settle(self, seen: set[str], paths: Sequence[str]) -> None:
+        """Leave one row a sample, and drop samples of these paths that were not seen there again.
+
+        Samples of other paths stay: a folder may be graded in several runs.
+        """
+        here = Path.cwd()
+        inside = tuple(prefix for path in paths for prefix in _beneath(here / path))
+
+        def wanted(head: RowHead) -> bool:
+            return head.sample in seen or not str(here / head.origin).startswith(inside)
+
+        with self._telling():
+            kept = self.rows.keep(wanted)
+            for path in (self.root / "data").glob("*.json"):
+                if path.stem not in kept:
+                    self._forget(path.stem)
+
+    def _forget(self, sample: str) -> None:
+        for place in _PLACES:
+            (self.root / place(sample)).unlink(missing_ok=True)
+        for kind in _REPAIRS:
+            (self.root / names.repair(sample, kind)).unlink(missing_ok=True)
 
     def add(self, review: Review, key: str) -> None:
         """Write one review, its row last, so that a row means that all else is there."""
         self._write(self.root / names.data(review.sample), _data(review) + "\n")
         self.render(review)
-        with self._lock:
-            try:
-                with (self.root / names.ROWS).open("a", encoding="utf-8") as file:
-                    file.write(rows.line(review, key) + "\n")
-            except OSError as error:
-                raise _full(self.root, error) from error
+        with self._lock, self._telling():
+            self.rows.append(rows.line(review, key))
 
     def render(self, review: Review) -> None:
         """Write a review's markdown, page and repaired programs, from the review alone."""
         self._write(self.root / names.markdown(review.sample), markdown.render(review))
         self._write(self.root / names.page(review.sample), html.page(review))
         codes = {repair.kind: repair.code for repair in review.repairs}
-        for kind in ("mend", "model", "reference"):
+        for kind in _REPAIRS:
             path = self.root / names.repair(review.sample, kind)
             if kind in codes:
                 self._write(path, codes[kind])
             else:
                 path.unlink(missing_ok=True)
 
-    def reviews(self) -> Iterator[Review]:
-        """Read all reviews back, sorted by sample."""
-        for path in sorted((self.root / "data").glob("*.json")):
+    def reviews(self, samples: set[str] | None = None) -> Iterator[Review]:
+        """Read reviews back, all or those of these samples, sorted by sample, one in memory."""
+        for path in sorted((self.root / "data").glob("*.json"), key=lambda path: path.stem):
+            if samples is not None and path.stem not in samples:
+                continue
             try:
                 yield Review.model_validate_json(path.read_bytes())
             except ValidationError as error:
@@ -103,24 +137,42 @@ class RunFolder:
         path = self.root / names.data(sample)
         return Review.model_validate_json(path.read_bytes()) if path.is_file() else None
 
-    def write_index(self, samples: set[str]) -> list[Review]:
-        """Write what is said of these samples together; return their reviews."""
-        found = [review for review in self.reviews() if review.sample in samples]
+    def write_index(self) -> list[Review]:
+        """Write what is said of all samples together; return their reviews without their bulk."""
+        found: list[Review] = []
+
+        def each() -> Iterator[Review]:
+            for review in self.reviews():
+                found.append(light(review))
+                yield review
+
+        self._write(self.root / names.SARIF, sarif.render(each()))
         self._write(self.root / names.INDEX, index.render(found))
         self._write(self.root / names.PAGES_INDEX, html.index(found))
-        self._write(self.root / names.SARIF, sarif.render(found))
         self._write(self.root / names.JUNIT, junit.render(found))
         return found
 
-    def _rows(self) -> list[str]:
-        path = self.root / names.ROWS
-        return path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
-
     def _write(self, path: Path, text: str) -> None:
-        try:
+        with self._telling():
             write_whole(path, text.encode("utf-8", "replace"))
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Turn what the disk refuses into a sentence that says what would help."""
+        try:
+            yield
         except OSError as error:
-            raise _full(self.root, error) from error
+            raise GraderError(
+                f"can't write to {self.root}: {error.strerror or error}",
+                "free some space, then run again to go on",
+            ) from error
+
+
+def _beneath(path: Path) -> tuple[str, ...]:
+    """Return what the origins of a path's samples start with: its folder, or the file's records."""
+    if path.name == "-":
+        path = path.with_name("stdin")
+    return (f"{path}/", f"{path}:", f"{path}#")
 
 
 def _data(review: Review) -> str:
@@ -129,9 +181,3 @@ def _data(review: Review) -> str:
     except PydanticSerializationError:  # half a surrogate pair, which no file can hold
         text = json.dumps(review.model_dump(mode="json"), indent=1, ensure_ascii=False)
         return text.encode("utf-8", "replace").decode()
-
-
-def _full(root: Path, error: OSError) -> GraderError:
-    return GraderError(
-        f"can't write to {root}: {error.strerror}", "free some space, then run again to go on"
-    )

@@ -7,6 +7,8 @@ SARIF = "results.sarif"
 JUNIT = "junit.xml"
 INDEX = "README.md"
 PAGES_INDEX = "index.html"
+LOCK = ".lock"
+"""Held by the grading that writes here."""
 
 
 def markdown(sample: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 from urllib.parse import quote
@@ -23,34 +23,61 @@ from grader.rules import all_rules
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 PRECISION = {"proven": "very-high", "likely": "high", "possible": "medium"}
+MOST_RESULTS = 25_000
+"""What GitHub takes of one run."""
 RANK = {"proven": 95.0, "likely": 70.0, "possible": 40.0}
 Json = dict[str, JsonValue]
 
 
 def render(reviews: Iterable[Review]) -> str:
-    """Return one log with one run: every finding but those that nearly all kernels share."""
-    ordered = sorted(reviews, key=lambda review: review.sample)
-    findings = [finding for review in ordered for finding in shown(review.findings)]
-    codes = sorted({finding.rule for finding in findings})
-    results = [result for review in ordered for result in _results(review, codes)]
-    failed = [review for review in ordered if review.verdict.status == "grader_error"]
+    """Return one log with one run: every finding but those that nearly all kernels share.
+
+    Reviews are read once, one at a time. A run of more findings than GitHub takes holds the first
+    MOST_RESULTS of them, and says so.
+    """
+    first: dict[str, Finding] = {}
+    results: list[Json] = []
+    files: set[str] = set()
+    notices: list[Json] = []
+    for review in reviews:
+        files.add(_uri(in_file(review, None).path))
+        if review.verdict.status == "grader_error":
+            notices.append(_notice(f"{review.sample}: {review.verdict.sentence}"))
+        for finding in shown(review.findings):
+            first.setdefault(finding.rule, finding)
+        if len(results) < MOST_RESULTS:
+            results += _results(review)
+    failed = bool(notices)
+    if len(results) >= MOST_RESULTS:
+        notices.append(_notice(f"only the findings of the first samples: {len(results)}"))
+    codes = sorted(first)
+    for result in results:
+        result["ruleIndex"] = codes.index(str(result["ruleId"]))
     run: Json = {
-        "tool": {"driver": _driver(findings, codes)},
+        "tool": {"driver": _driver(first, codes)},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(failed)],
-        "artifacts": [{"location": {"uri": uri}} for uri in sorted(_files(ordered))],
-        "results": results,
+        "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": notices}],
+        "artifacts": [{"location": {"uri": uri}} for uri in sorted(files)],
+        "results": sorted(results, key=_sample),
     }
     log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
-def _driver(findings: Sequence[Finding], codes: Sequence[str]) -> Json:
+def _sample(result: Json) -> str:
+    properties = result["properties"]
+    return str(properties["sample"]) if isinstance(properties, dict) else ""
+
+
+def _notice(text: str) -> Json:
+    return {"level": "error", "message": {"text": one_line(text, 1000)}}
+
+
+def _driver(first: Mapping[str, Finding], codes: Sequence[str]) -> Json:
     try:
         number = version("kernel-grader")
     except PackageNotFoundError:
         number = "0"
-    first = {finding.rule: finding for finding in reversed(findings)}
     return {
         "name": "kernel-grader",
         "semanticVersion": number,
@@ -77,33 +104,18 @@ def _rule(code: str, finding: Finding) -> Json:
     }
 
 
-def _invocation(failed: Sequence[Review]) -> Json:
-    notices = [
-        {
-            "level": "error",
-            "message": {"text": one_line(f"{review.sample}: {review.verdict.sentence}", 1000)},
-        }
-        for review in failed
-    ]
-    return {"executionSuccessful": not failed, "toolExecutionNotifications": notices}
-
-
-def _files(reviews: Iterable[Review]) -> set[str]:
-    return {_uri(in_file(review, None).path) for review in reviews}
-
-
-def _results(review: Review, codes: Sequence[str]) -> Iterator[Json]:
+def _results(review: Review) -> Iterator[Json]:
     seen: Counter[str] = Counter()
     for finding in shown(review.findings):
         digest = _line_hash(review, finding)
         seen[digest] += 1
-        yield _result(review, finding, codes.index(finding.rule), f"{digest}:{seen[digest]}")
+        yield _result(review, finding, f"{digest}:{seen[digest]}")
 
 
-def _result(review: Review, finding: Finding, index: int, fingerprint: str) -> Json:
+def _result(review: Review, finding: Finding, fingerprint: str) -> Json:
     result: Json = {
         "ruleId": finding.rule,
-        "ruleIndex": index,
+        "ruleIndex": -1,
         "level": finding.severity,
         "rank": RANK[finding.confidence],
         "message": {"text": _message(finding)},

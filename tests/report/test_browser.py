@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews.append(review("zz_hostile", words=hostile, code=f"{CODE}# {hostile}\n", task=hostile))
     for one in reviews:
         folder.add(one, "key")
-    folder.write_index({one.sample for one in reviews})
+    folder.write_index()
     return folder.root
 
 

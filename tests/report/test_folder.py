@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.errors import UsageError
 from grader.report.folder import RunFolder
 
 from .conftest import CODE, Make
@@ -23,7 +24,7 @@ def write(root: Path, make_review: Make, **changes: str) -> RunFolder:
     folder = RunFolder(root)
     for sample in ("a", "b"):
         folder.add(make_review(sample, **changes), f"key of {sample}")
-    folder.write_index({"a", "b"})
+    folder.write_index()
     return folder
 
 
@@ -45,7 +46,7 @@ def test_rendering_again_gives_the_same_bytes(tmp_path: Path, make_review: Make)
     before = contents(tmp_path)
     for one in folder.reviews():
         folder.render(one)
-    folder.write_index({"a", "b"})
+    folder.write_index()
     assert contents(tmp_path) == before
 
 
@@ -54,7 +55,7 @@ def test_a_sample_called_readme_does_not_take_the_indexs_place(
 ) -> None:
     folder = RunFolder(tmp_path)
     folder.add(make_review("README"), "key")
-    folder.write_index({"README"})
+    folder.write_index()
     assert (tmp_path / "README.md").read_text().startswith("# Reviews")
     assert "(README.review.md)" in (tmp_path / "README.md").read_text()
     assert (tmp_path / "README.review.md").read_text().startswith("# README")
@@ -67,18 +68,61 @@ def test_a_repair_that_is_gone_leaves_no_file(tmp_path: Path, make_review: Make)
     assert list((tmp_path / "repairs").iterdir()) == []
 
 
+def rows(folder: Path) -> list[str]:
+    return [json.loads(line)["sample"] for line in (folder / "results.jsonl").open()]
+
+
 def test_finished_samples_are_known_by_their_key(tmp_path: Path, make_review: Make) -> None:
     folder = write(tmp_path, make_review)
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"sample": "c", "key')  # as an interrupt leaves it
-    assert folder.finished() == {"a": "key of a", "b": "key of b"}
-    folder.keep({"b"})
-    assert [json.loads(line)["sample"] for line in (tmp_path / "results.jsonl").open()] == ["b"]
+    (tmp_path / "pages" / ".draft-x").write_text("half a p")
+    with folder.claimed():
+        assert folder.finished() == {"a": "key of a", "b": "key of b"}
+        folder.add(make_review("c"), "key of c")
+    assert rows(tmp_path) == ["a", "b", "c"]
+    assert not list(tmp_path.rglob(".draft-*"))
+
+
+def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) -> None:
+    folder = write(tmp_path, make_review)
+    folder.add(make_review("a"), "newer key")
+    folder.settle({"a"}, ())
+    assert rows(tmp_path) == ["b", "a"]
+    assert folder.finished() == {"a": "newer key", "b": "key of b"}
+
+
+def test_samples_of_other_paths_stay(tmp_path: Path, make_review: Make) -> None:
+    folder = RunFolder(tmp_path / "run")
+    samples = tmp_path / "samples"
+    for sample, origin in (
+        ("a", samples / "a.md"),
+        ("gone", samples / "gone.md"),
+        ("other", tmp_path / "samples2" / "other.md"),
+        ("line_1", f"{tmp_path}/x.jsonl:1"),
+        ("line_2", f"{tmp_path}/x.jsonl:2"),
+    ):
+        folder.add(make_review(sample, origin=str(origin)), "key")
+    folder.settle({"a"}, [str(samples / "a.md")])
+    assert len(rows(folder.root)) == 5
+    folder.settle({"a", "line_1"}, [str(samples), str(tmp_path / "x.jsonl")])
+    assert rows(folder.root) == ["a", "other", "line_1"]
+    assert {review.sample for review in folder.write_index()} == {"a", "other", "line_1"}
+    assert not list(folder.root.rglob("gone*"))
+
+
+def test_two_gradings_into_one_folder_are_refused(tmp_path: Path) -> None:
+    with (
+        RunFolder(tmp_path).claimed(),
+        pytest.raises(UsageError, match="another grading"),
+        RunFolder(tmp_path).claimed(),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_words_stop_a_run(tmp_path: Path, make_review: Make, payload: str) -> None:
     folder = RunFolder(tmp_path)
     folder.add(make_review("a", words=payload), "key")
-    folder.write_index({"a"})
+    folder.write_index()
     assert folder.review("a") is not None

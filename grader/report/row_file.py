@@ -1,0 +1,92 @@
+"""`results.jsonl`: a row for each finished sample, whole or not there, whatever ended the writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+
+class RowHead(NamedTuple):
+    """What tells one row from another."""
+
+    sample: str
+    key: str
+    origin: str
+
+
+class RowFile:
+    """Appended to as samples finish; one row in memory at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, line: str) -> None:
+        """Add a row. Raises OSError where the disk takes none of it or a part."""
+        with self.path.open("ab") as file:
+            file.write(f"{line}\n".encode())
+
+    def mend_tail(self) -> None:
+        """Cut off what a writer that was killed left of its last row, so that the next one is whole."""
+        if not self.path.is_file():
+            return
+        with self.path.open("r+b") as file:
+            whole = sum(len(line) for line in file if line.endswith(b"\n"))
+            file.truncate(whole)
+
+    def finished(self) -> dict[str, str]:
+        """Return the content address of each sample with a whole row; its last one counts."""
+        return {head.sample: head.key for _, head in self._heads()}
+
+    def keep(self, wanted: Callable[[RowHead], bool]) -> set[str]:
+        """Leave the last row of each sample that is wanted, in the order in which they came.
+
+        Returns the samples left. Raises OSError; the file is then as it was.
+        """
+        last = {head.sample: offset for offset, head in self._heads() if wanted(head)}
+        descriptor, name = tempfile.mkstemp(prefix=".draft-", dir=self.path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                out.writelines(self._lines(sorted(last.values())))
+            os.chmod(name, 0o644)  # noqa: PTH101 - mkstemp's 0600 would hide it from other users
+            os.replace(name, self.path)  # noqa: PTH105 - the draft's name is a string
+        finally:
+            Path(name).unlink(missing_ok=True)
+        return set(last)
+
+    def lines(self, samples: set[str]) -> Iterator[str]:
+        """Yield the last row of each of these samples, without its end, sorted by sample."""
+        last = {head.sample: offset for offset, head in self._heads() if head.sample in samples}
+        for line in self._lines([last[sample] for sample in sorted(last)]):
+            yield line.decode("utf-8").removesuffix("\n")
+
+    def _heads(self) -> Iterator[tuple[int, RowHead]]:
+        """Yield the offset of each row and what it is about; what is no row is passed over."""
+        if not self.path.is_file():
+            return
+        offset = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n") and (head := _head(line)):
+                    yield offset, head
+                offset += len(line)
+
+    def _lines(self, offsets: list[int]) -> Iterator[bytes]:
+        if not offsets:
+            return
+        with self.path.open("rb") as file:
+            for offset in offsets:
+                file.seek(offset)
+                yield file.readline()
+
+
+def _head(line: bytes) -> RowHead | None:
+    """Return what a line is about; None where it is no row."""
+    try:
+        data = json.loads(line)
+        return RowHead(str(data["sample"]), str(data["key"]), str(data["origin"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
