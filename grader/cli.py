@@ -35,13 +35,21 @@ HELP = """Grade and review CUDA kernels that language models wrote, with or with
     kernel-grader answer.txt --task softmax
     cat out.jsonl | kernel-grader - --json
     kernel-grader runs/mine --tasks KernelBench/
+    kernel-grader mine.py --watch          grade again at each save
     kernel-grader --doctor                 what this machine can do
     kernel-grader --rule SYN001            explain a rule
 
 Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 usage, 3 the grader itself failed, 130 interrupted.
 """
 
-app = App(name="kernel-grader", help=HELP, help_format="plaintext", version_flags=["--version"])
+app = App(
+    name="kernel-grader",
+    help=HELP,
+    help_format="plaintext",
+    version_flags=["--version"],
+    default_parameter=Parameter(negative_iterable=()),
+)
+app.register_install_completion_command()
 errors = Console(stderr=True)
 out = Console()
 
@@ -57,6 +65,7 @@ def grade(
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
     output_format: Literal["table", "json", "github"] = "table",
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
+    watch: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Grade files and folders, or standard input with `-`.
 
@@ -76,6 +85,8 @@ def grade(
         What goes to standard output: a table, rows of JSON, or GitHub annotations.
     quiet
         Print nothing but errors.
+    watch
+        Grade, then grade again what changed each time that a file is saved, until interrupted.
 
     """
     chosen, _ = config.load(_given(options))
@@ -86,7 +97,18 @@ def grade(
     if not paths:
         raise UsageError("nothing to grade", "name a file, a folder, or - for standard input")
     shown = "none" if quiet else "json" if json_ else output_format
-    return _grade(tuple("-" if path == STDIN else path for path in paths), chosen, shown)
+    named = tuple("-" if path == STDIN else path for path in paths)
+    return _watch(named, chosen, shown) if watch else _grade(named, chosen, shown)
+
+
+def _watch(paths: Sequence[str], options: Options, shown: str) -> int:
+    from grader.watch import saves
+
+    code = _grade(paths, options, shown)
+    for count in saves(paths, options.out):
+        errors.print(f"{count} saved", highlight=False)
+        code = _grade(paths, options, shown)
+    return code
 
 
 def _given(options: Options | None) -> dict[str, Any]:
