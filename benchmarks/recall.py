@@ -1,0 +1,185 @@
+"""Recall of seeded defects, and false findings on correct kernels, by the whole pipeline on `sim`.
+
+    python benchmarks/recall.py [--repair] [--jobs 2] [--keep FOLDER] [--every N] [part of a name ...]
+
+Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
+severity `error`, of a rule that names the defect, at a line where it may be named. Prints what was missed, the
+table by kind of mutation and the table by rule; exits with 1 under 95% recall or with any error on a correct
+original. `--keep` stores each evaluation, so that a second run only reads and judges again (for work on rules).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests/corpus")]
+
+import corpus  # noqa: E402 - lies beside the labelled kernels
+from grader import pipeline  # noqa: E402
+from grader.config import Options  # noqa: E402
+from grader.ingest import extract  # noqa: E402
+from grader.records import Finding, Review, Sample  # noqa: E402
+from grader.store import Store  # noqa: E402
+from grader.tasks import choose  # noqa: E402
+
+TARGET = 0.95
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the grader said of a labelled submission."""
+
+    label: corpus.Labelled
+    review: Review
+    seconds: float
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.review.findings if finding.severity == "error"]
+
+    @property
+    def right_rule(self) -> bool:
+        return any(_codes(finding) & set(self.label.rules) for finding in self.errors)
+
+    @property
+    def found(self) -> bool:
+        return any(
+            _codes(finding) & set(self.label.rules) and _lines(finding) & self.label.lines
+            for finding in self.errors
+        )
+
+    @property
+    def verdict_ok(self) -> bool:
+        return self.review.verdict.status in self.label.verdict
+
+    @property
+    def mended(self) -> bool:
+        return any(repair.kind == "mend" for repair in self.review.repairs)
+
+
+def _codes(finding: Finding) -> set[str]:
+    return {finding.rule, *finding.also}
+
+
+def _lines(finding: Finding) -> set[int]:
+    place = finding.place
+    return set(range(place.line, place.end_line + 1)) if place else set()
+
+
+def grade(label: corpus.Labelled, shop: pipeline.Workshop, keep: Path | None) -> Outcome:
+    """Grade one submission, or examine anew what was evaluated before."""
+    begin = time.monotonic()
+    own = replace(shop, options=shop.options.model_copy(update={"task": label.task}))
+    sample = Sample(id=label.name, origin=label.name, format="python", text=label.code)
+    kept = keep / f"{sample.key}.json" if keep else None
+    if kept and kept.exists():
+        review = _again(own, sample, Review.model_validate_json(kept.read_bytes()))
+    else:
+        review = pipeline.review(own, sample)
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(review.model_dump_json())
+    return Outcome(label, review, time.monotonic() - begin)
+
+
+def _again(shop: pipeline.Workshop, sample: Sample, review: Review) -> Review:
+    extraction = extract(sample)
+    task = choose(sample, extraction, task=shop.options.task, tasks_dir=None).task
+    if extraction.submission is None:
+        return review
+    found = pipeline.examine(
+        shop, sample, extraction, task, extraction.submission, review.evaluation
+    )
+    return review.model_copy(update={"findings": found})
+
+
+def report(outcomes: list[Outcome]) -> int:
+    """Print the tables; return the exit code."""
+    originals = [one for one in outcomes if not one.label.kind]
+    seeded = [one for one in outcomes if one.label.kind]
+    _print_missed(originals, seeded)
+    _print_kinds(seeded)
+    _print_rules(seeded)
+    false = [one for one in originals if one.errors]
+    share = sum(one.found for one in seeded) / max(1, len(seeded))
+    right_rule = sum(one.right_rule for one in seeded)
+    wrong = sum(not one.verdict_ok for one in outcomes)
+    print(
+        f"\n{len(originals)} correct originals: {len(false)} with a finding of severity error. "
+        f"{len(seeded)} seeded defects of {len({one.label.kind for one in seeded})} kinds: "
+        f"{share:.1%} found at the right line ({right_rule} by a right rule anywhere), "
+        f"{sum(one.mended for one in seeded)} with a verified mend; {wrong} verdicts not as labelled."
+    )
+    return 0 if share >= TARGET and not false else 1
+
+
+def _print_missed(originals: list[Outcome], seeded: list[Outcome]) -> None:
+    print("\nNot as labelled:")
+    for one in (*originals, *seeded):
+        if (one.found if one.label.kind else not one.errors) and one.verdict_ok:
+            continue
+        said = ", ".join(
+            f"{f.rule}@{f.place.line if f.place else '-'}({f.confidence[:2]})" for f in one.errors
+        )
+        wanted = f"{'/'.join(one.label.rules)}@{sorted(one.label.lines)}"
+        mark = "" if one.verdict_ok else f" [want {'/'.join(one.label.verdict)}]"
+        print(f"  {one.label.name}: {one.review.verdict.status}{mark}; {said or 'nothing'}; {wanted}")
+
+
+def _print_kinds(seeded: list[Outcome]) -> None:
+    table: dict[str, list[Outcome]] = defaultdict(list)
+    for one in seeded:
+        table[one.label.kind].append(one)
+    print("\n| mutation | seeds | found | mended |\n|---|---|---|---|")
+    for kind, ones in sorted(table.items()):
+        found, mended = sum(one.found for one in ones), sum(one.mended for one in ones)
+        print(f"| {kind} | {len(ones)} | {found} | {mended} |")
+
+
+def _print_rules(seeded: list[Outcome]) -> None:
+    wanted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    other: Counter[str] = Counter()
+    for one in seeded:
+        wanted.update(one.label.rules)
+        for finding in one.errors:
+            right = _codes(finding) & set(one.label.rules)
+            found.update(sorted(right))
+            if not right:
+                other[finding.rule] += 1
+    print("\n| rule | seeds that it may name | named | errors beside |\n|---|---|---|---|")
+    for rule in sorted({*wanted, *other}):
+        print(f"| {rule} | {wanted[rule]} | {found[rule]} | {other[rule]} |")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--repair", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="take every Nth seeded submission")
+    chosen = parser.parse_args()
+    labels = [
+        label
+        for label in (*corpus.originals(), *corpus.mutants()[:: chosen.every])
+        if not chosen.names or any(part in label.name for part in chosen.names)
+    ]
+    options = Options(device="sim", repair=chosen.repair)
+    shop = pipeline.open_workshop(options, Store(), 20260101)
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        outcomes = []
+        for one in pool.map(lambda label: grade(label, shop, chosen.keep), labels):
+            outcomes.append(one)
+            print(f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True)
+    return report(outcomes)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

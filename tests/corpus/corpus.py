@@ -1,0 +1,142 @@
+"""Labelled submissions: correct kernels, and the same with one defect seeded into each.
+
+`kernels/NAME.py` is a correct submission (its first line says the task), `kernels/NAME.toml` its seeds,
+`kinds.toml` what each kind of seed is, and `everywhere.py` makes the kinds that need no knowledge of the
+kernel. A seed is a text edit at an anchor that must be unique, so the labels stay exact.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of mutation."""
+
+    name: str
+    title: str
+    rules: tuple[str, ...]
+    verdict: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One submission with what is true of it."""
+
+    name: str
+    """`kernel` for an original, else `kernel--kind` with a number where a kernel has several."""
+    kernel: str
+    task: str
+    code: str
+    kind: str = ""
+    """Kind of the seeded defect; empty for a correct original."""
+    rules: tuple[str, ...] = ()
+    """Rules that name the defect; a right review has an error of one of them."""
+    lines: frozenset[int] = frozenset()
+    """Lines of `code` (1-based) where that error may stand."""
+    verdict: tuple[str, ...] = ("correct",)
+    """Statuses that are right."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A seed before it is applied."""
+
+    kind: str
+    old: str
+    new: str
+    near: tuple[str, ...] = ()
+    """Texts of other lines at which the defect may be named."""
+    rules: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Return the kinds of mutation by name."""
+    table = tomllib.loads((FOLDER / "kinds.toml").read_text("utf-8"))
+    return {
+        name: Kind(name, entry["title"], tuple(entry["rules"]), tuple(entry["verdict"]))
+        for name, entry in table.items()
+    }
+
+
+@cache
+def originals() -> tuple[Labelled, ...]:
+    """Return the correct submissions, by name."""
+    return tuple(_original(path) for path in sorted(FOLDER.glob("kernels/*.py")))
+
+
+@cache
+def mutants() -> tuple[Labelled, ...]:
+    """Return the submissions with one seeded defect each, in a fixed order."""
+    return tuple(labelled for original in originals() for labelled in _mutants(original))
+
+
+def _original(path: Path) -> Labelled:
+    first, _, rest = path.read_text("utf-8").partition("\n")
+    # The header line is blanked: the task's name must not help a rule, and lines keep their numbers.
+    return Labelled(path.stem, path.stem, first.removeprefix("# task: ").strip(), "\n" + rest)
+
+
+def _mutants(original: Labelled) -> Iterator[Labelled]:
+    import everywhere
+
+    counts: dict[str, int] = {}
+    for edit in (*_seeds(original.kernel), *everywhere.edits(original.code)):
+        counts[edit.kind] = number = counts.get(edit.kind, 0) + 1
+        suffix = f"-{number}" if number > 1 else ""
+        yield apply(original, edit, f"{original.kernel}--{edit.kind}{suffix}")
+
+
+def _seeds(kernel: str) -> Iterator[Edit]:
+    path = FOLDER / "kernels" / f"{kernel}.toml"
+    for entry in tomllib.loads(path.read_text("utf-8"))["seed"]:
+        lists = {
+            name: tuple(entry[name]) for name in ("near", "rules", "verdict") if name in entry
+        }
+        yield Edit(entry["kind"], entry["old"], entry["new"], **lists)
+
+
+def apply(original: Labelled, edit: Edit, name: str) -> Labelled:
+    """Return the original with the seed in it; raises ValueError where the anchor is not unique."""
+    if original.code.count(edit.old) != 1:
+        msg = f"{name}: the anchor occurs {original.code.count(edit.old)} times: {edit.old!r}"
+        raise ValueError(msg)
+    kind = kinds()[edit.kind]
+    code = original.code.replace(edit.old, edit.new)
+    return Labelled(
+        name=name,
+        kernel=original.kernel,
+        task=original.task,
+        code=code,
+        kind=edit.kind,
+        rules=edit.rules or kind.rules,
+        lines=frozenset(_lines(original.code, code, edit.near, name)),
+        verdict=edit.verdict or kind.verdict,
+    )
+
+
+def _lines(before: str, after: str, near: tuple[str, ...], name: str) -> Iterator[int]:
+    """Yield the changed lines (the two beside a gap), and those that hold a text of `near`."""
+    old, new = before.split("\n"), after.split("\n")
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if tag == "delete":
+            yield from (start, start + 1)
+        elif tag != "equal":
+            yield from range(start + 1, end + 1)
+    for text in near:
+        found = [number for number, line in enumerate(new, 1) if text in line]
+        if not found:
+            msg = f"{name}: no line holds {text!r}"
+            raise ValueError(msg)
+        yield from found
