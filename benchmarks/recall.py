@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests/corpus")]
 
 import corpus  # noqa: E402 - lies beside the labelled kernels
+
 from grader import pipeline  # noqa: E402
 from grader.config import Options  # noqa: E402
 from grader.ingest import extract  # noqa: E402
@@ -129,7 +130,9 @@ def _print_missed(originals: list[Outcome], seeded: list[Outcome]) -> None:
         )
         wanted = f"{'/'.join(one.label.rules)}@{sorted(one.label.lines)}"
         mark = "" if one.verdict_ok else f" [want {'/'.join(one.label.verdict)}]"
-        print(f"  {one.label.name}: {one.review.verdict.status}{mark}; {said or 'nothing'}; {wanted}")
+        print(
+            f"  {one.label.name}: {one.review.verdict.status}{mark}; {said or 'nothing'}; {wanted}"
+        )
 
 
 def _print_kinds(seeded: list[Outcome]) -> None:

@@ -100,9 +100,7 @@ def _mutants(original: Labelled) -> Iterator[Labelled]:
 def _seeds(kernel: str) -> Iterator[Edit]:
     path = FOLDER / "kernels" / f"{kernel}.toml"
     for entry in tomllib.loads(path.read_text("utf-8"))["seed"]:
-        lists = {
-            name: tuple(entry[name]) for name in ("near", "rules", "verdict") if name in entry
-        }
+        lists = {name: tuple(entry[name]) for name in ("near", "rules", "verdict") if name in entry}
         yield Edit(entry["kind"], entry["old"], entry["new"], **lists)
 
 

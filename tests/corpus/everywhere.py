@@ -65,7 +65,7 @@ def missing_argument(code: str) -> Iterator[Edit]:
 
 
 def undefined_name(code: str) -> Iterator[Edit]:
-    line, name, arguments = _call(code)
+    line, _, arguments = _call(code)
     new = line.replace(f"({arguments})", f"({arguments}.to(device))")
     if arguments.isidentifier():
         yield Edit("undefined-name", line, new)
@@ -100,7 +100,9 @@ def missing_kernel_argument(code: str) -> Iterator[Edit]:
 
 
 def missing_semicolon(code: str) -> Iterator[Edit]:
-    line = next(line for line in code.split("\n") if re.search(r"= (torch|at)::(empty|zeros)", line))
+    line = next(
+        line for line in code.split("\n") if re.search(r"= (torch|at)::(empty|zeros)", line)
+    )
     after = code.partition(line + "\n")[2].split("\n")[0].strip()
     yield Edit("missing-semicolon", line, line.replace(";", ""), near=(after,))
 
@@ -117,7 +119,9 @@ def second_binding(code: str) -> Iterator[Edit]:
 def _call(code: str) -> tuple[str, str, str]:
     """Return the line of `forward` that calls the extension, the function's name, the arguments."""
     forward = code.rpartition("def forward(")[2]
-    found = re.search(r"^ *return [\w.]*\.(\w+)\(([^()]*)\)(?:\.\w+\(.*\))?$", forward, re.MULTILINE)
+    found = re.search(
+        r"^ *return [\w.]*\.(\w+)\(([^()]*)\)(?:\.\w+\(.*\))?$", forward, re.MULTILINE
+    )
     if found is None:
         raise ValueError(code)
     return found.group(), found.group(1), found.group(2)

@@ -6,6 +6,7 @@ import ast
 
 import corpus
 import pytest
+
 from grader.rules import Context, review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
