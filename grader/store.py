@@ -16,6 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
+from grader.errors import GraderError
 from grader.records import digest
 
 LIMIT_BYTES = 8 << 30
@@ -45,10 +46,18 @@ class Store:
         return body
 
     def write(self, kind: str, key: str, body: bytes) -> None:
-        """Store the bytes under the key; a reader sees the old ones or the new ones, never a part."""
+        """Store the bytes under the key; a reader sees the old ones or the new ones, never a part.
+
+        Raises GraderError where the disk doesn't take them.
+        """
         path = self._file(kind, key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        except OSError as error:
+            raise GraderError(
+                f"can't write to {self.root}: {error.strerror}", "free some space, or set --cache"
+            ) from error
 
     def folder(self, kind: str, key: str) -> Path | None:
         """Return the stored folder, or None."""

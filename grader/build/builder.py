@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from grader.build import host_fault
 from grader.build import log as logs
 from grader.build.driver.tools import LOG
-from grader.build.guest_environment import DeviceKind, Mode, environment
+from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
 from grader.records import Build, Evidence, JsonValue, Submission, digest
@@ -23,6 +25,8 @@ from grader.source import parse as parse_source
 VERSION = "1"
 """Raise it when the same inputs may build differently."""
 LOG_LIMIT = 200_000
+DRAFT = "building-"
+"""What the folder of an unfinished build is called."""
 _RECORD = "build.json"
 _FILES = "extensions"
 
@@ -62,7 +66,12 @@ def build(
 
     The outcome is kept below `artifact_dir` by content; the same build again only reads it. A
     submission that compiles nothing at import is built by constructing its `ModelNew` with `init`,
-    where that is given.
+    where that is given. A failure that may be this machine's is tried again once a known program
+    has been built.
+
+    Raises:
+        GraderError: the compilers or the disk of this machine fail.
+
     """
     key = build_key(submission, prepared, device, mode, arch)
     folder = artifact_dir / key
@@ -70,32 +79,77 @@ def build(
         return kept
     try:
         place = environment(prepared, device, mode, arch, jobs)
+        artifact_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return Build(status="grader_error", device=device, mode=mode, reason=str(error))
-    artifact_dir.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix="building-", dir=artifact_dir))
-    try:
+        raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error
+    bench = Bench(device, mode, form, place, artifact_dir, dict(options or {}), preload)
+    with bench.scratch() as scratch:
+        made = bench.build(submission, init, limits, scratch)
+        if sign := host_fault.sign(made):
+            bench.confirm(sign)
+            left = max(limits.wall - made.seconds, limits.wall / 10)
+            shutil.rmtree(scratch / _FILES, ignore_errors=True)
+            made = bench.build(submission, init, replace(limits, wall=left), scratch)
+        return _keep(made, scratch, folder, key)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where and how programs are compiled; keeps nothing of them."""
+
+    device: DeviceKind
+    mode: Mode
+    form: Form
+    place: Environment
+    artifact_dir: Path
+    options: dict[str, JsonValue]
+    preload: tuple[Path, ...]
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield a folder of one build."""
+        folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=self.artifact_dir))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def build(
+        self,
+        submission: Submission,
+        init: tuple[np.ndarray | JsonValue, ...] | None,
+        limits: Limits,
+        scratch: Path,
+    ) -> Build:
+        """Compile a program in a guest; its extensions come to a folder of the scratch folder."""
         files = scratch / _FILES
         job = GuestJob(
             role="submission",
             code=submission.code,
             entry="ModelNew",
-            device=device,
+            device=self.device,
             build_only=True,
             keep_artifact=files,
-            env=place.variables,
-            read_only=(*place.read_only, *_libraries(options or {})),
-            preload=preload,
-            options=dict(options or {}),
+            env=self.place.variables,
+            read_only=(*self.place.read_only, *_libraries(self.options)),
+            preload=self.preload,
+            options=self.options,
         )
-        reply = converse(job, form, limits)
+        reply = converse(job, self.form, limits)
         lazy = reply.status == "done" and not _extensions(files) and _compiles(submission.code)
         if lazy and init is not None:
-            reply = _construct(job, init, form, limits, reply)
-        made = _outcome(reply, submission, files, device, mode, lazy=lazy)
-        return _keep(made, scratch, folder, key)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+            reply = _construct(job, init, self.form, limits, reply)
+        return _outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
+
+    def confirm(self, sign: str) -> None:
+        """Raise GraderError unless a program that must build does, here and now."""
+        with self.scratch() as scratch:
+            made = self.build(host_fault.PROGRAM, None, Limits(wall=host_fault.WALL), scratch)
+        if made.status != "built":
+            raise GraderError(
+                f"the compilers don't work on this machine now: {sign}",
+                "see --doctor; check disk and memory",
+            )
 
 
 def _libraries(options: Mapping[str, JsonValue]) -> tuple[Path, ...]:

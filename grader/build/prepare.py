@@ -173,6 +173,7 @@ def _config(
         mode=mode,
         root=str(_ROOT),
         prepared=str(folder),
+        programs=str(programs(folder)),
         stubs=str(_HERE / "stubs"),
         nvcc=str(toolchain.nvcc),
         ptxas=str(toolchain.ptxas),

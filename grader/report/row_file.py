@@ -16,6 +16,7 @@ class RowHead(NamedTuple):
     sample: str
     key: str
     origin: str
+    status: str
 
 
 class RowFile:
@@ -38,8 +39,12 @@ class RowFile:
             file.truncate(whole)
 
     def finished(self) -> dict[str, str]:
-        """Return the content address of each sample with a whole row; its last one counts."""
-        return {head.sample: head.key for _, head in self._heads()}
+        """Return the content address of each sample with a whole row; its last one counts.
+
+        A sample on which the grader itself failed is not finished.
+        """
+        last = {head.sample: head for _, head in self._heads()}
+        return {head.sample: head.key for head in last.values() if head.status != "grader_error"}
 
     def keep(self, wanted: Callable[[RowHead], bool]) -> set[str]:
         """Leave the last row of each sample that is wanted, in the order in which they came.
@@ -87,6 +92,6 @@ def _head(line: bytes) -> RowHead | None:
     """Return what a line is about; None where it is no row."""
     try:
         data = json.loads(line)
-        return RowHead(str(data["sample"]), str(data["key"]), str(data["origin"]))
+        return RowHead(*(str(data[name]) for name in RowHead._fields))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -24,6 +24,8 @@ class Config:
     """The folder that holds the `grader` package."""
     prepared: str
     """Folder of precompiled headers, copies and harvested declarations."""
+    programs: str
+    """Folder of the compiler drivers and of the linker."""
     stubs: str
     nvcc: str
     ptxas: str

@@ -73,4 +73,4 @@ def _archives(config: Config) -> list[str]:
 def _quick_link(config: Config) -> list[str]:
     if config.mode == "stock" or config.zig is None:
         return []
-    return [*_archives(config), "-fuse-ld=lld", f"-B{config.path('bin')}"]
+    return [*_archives(config), "-fuse-ld=lld", f"-B{config.programs}"]

@@ -12,6 +12,10 @@ from pathlib import Path
 LOG = "kernel-grader.log"
 """Beside the objects: what the compilers said, which torch drops when all goes well."""
 
+CANNOT_RUN = 126
+"""Exit status where a tool is there no more or can't be started: the shell's."""
+UNABLE = "kernel-grader: can't run"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -29,14 +33,17 @@ class Outcome:
 def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
     """Run a tool to its end; its two streams come back as one text."""
     started = time.monotonic()
-    done = subprocess.run(
-        arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    try:
+        done = subprocess.run(
+            arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env={**os.environ, **(env or {})},
+        )
+    except OSError as error:
+        return Outcome(CANNOT_RUN, f"{UNABLE} {arguments[0]}: {error.strerror}\n")
     trace(f"{time.monotonic() - started:.2f} s {Path(arguments[0]).name} -> {done.returncode}")
     return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"))
 

@@ -1,0 +1,72 @@
+"""A machine's own failures that look like a submission's: a tool gone, no memory, a full disk.
+
+What a guest's log says proves nothing, since the submission may have written it. So a sign only
+asks for a proof: a program that must build is built the same way. Where it does not, the machine
+is at fault; where it does, the submission is built again, and that outcome is its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grader.build.driver.tools import UNABLE
+from grader.records import Build, Submission
+
+WALL = 300.0
+"""Seconds for the program that must build; stock compilers take over a minute."""
+PROGRAM = Submission(
+    sample="a program that must build",
+    code='''import torch
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void scale(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+module = load_inline(
+    name="known", cpp_sources="torch::Tensor run(torch::Tensor x);", cuda_sources=CUDA,
+    functions=["run"],
+)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return module.run(x)
+''',
+    line_map=(),
+    how="written for this check",
+)
+
+_AT_A_LINE = re.compile(r"^\S[^:(\n]*(?:\(\d+\):|:\d+:)")
+"""What a compiler says of a source line is never about the machine."""
+_SIGNS = re.compile(
+    r"\[code=12[67]\]"
+    rf"|{re.escape(UNABLE)}"
+    r"|No space left on device|Disk quota exceeded|Read-only file system|Input/output error"
+    r"|error while loading shared libraries|Exec format error|Text file busy|cannot execute"
+    r"|Cannot allocate memory|virtual memory exhausted|out of memory|std::bad_alloc"
+    r"|died due to signal \d+|Killed|Too many open files|Resource temporarily unavailable"
+    r"|can't start new thread",
+    re.IGNORECASE,
+)
+
+
+def sign(build: Build) -> str:
+    """Return the line of a failed build that speaks of the machine; empty where none does."""
+    if build.status == "crashed" and "SIGKILL" in build.reason:
+        return build.reason
+    if build.status != "failed":
+        return ""
+    for line in build.log.splitlines():
+        if _SIGNS.search(line) and not _AT_A_LINE.match(line):
+            return line.strip()[:300]
+    return ""
