@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from math import prod
 from typing import Any, get_args
 
@@ -30,6 +31,8 @@ MOST: Mapping[str, int] = {
     "weights": 80_000_000,
 }
 """What is taken where nothing smaller is to be had: torch's own share of it runs on a CPU."""
+NEAR = 2.5
+"""Where nothing is small, what costs at most this many times the least is as good as the least."""
 SECONDS = 15.0
 """Time that a guest may spend on trying sizes."""
 MAX_TEXT = 200_000
@@ -54,6 +57,11 @@ class _Size:
     def elements(self) -> int:
         """Return its input elements."""
         return int(self.fact["size"])
+
+    @property
+    def cost(self) -> float:
+        """Return how many times what a simulator runs in seconds it is."""
+        return max(int(self.fact[name]) / limit for name, limit in SMALL.items())
 
     def within(self, limits: Mapping[str, int]) -> bool:
         """Whether it costs no more than that."""
@@ -137,14 +145,35 @@ def _workloads(found: Sequence[Chain], description: Facts) -> tuple[tuple[Worklo
     if not sizes:
         first = next((str(f["error"]) for facts in description["chains"] for f in facts), "")
         return (), 1, f"its reference runs at no size that was tried: {first[:300]}"
-    regular, odd = _affordable(sizes)
+    full = _inputs_of(description["full"]) if description["full"]["ok"] else None
+    regular, odd = _affordable(_fitting(sizes, full) if full is not None else sizes)
     if not regular:
         return (), 1, "no size of it is small enough for a CPU (its sizes can't be changed)"
     maker = _Maker([item if isinstance(item, dict) else {} for item in description["values"]])
-    full = description["full"]
-    made = list(maker.all(regular, odd, _inputs_of(full) if full["ok"] else None))
+    made = list(maker.all(regular, odd, full))
     unique = {workload.name: workload for workload in reversed(made)}
     return tuple(reversed(unique.values())), _reduction_length(regular[0].fact), ""
+
+
+def _fitting(sizes: Sequence[_Size], full: Facts) -> list[_Size]:
+    """Return the sizes at which inputs that fit together at full size still do.
+
+    Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
+    M are the same number, though a smaller batch would change only N.
+    """
+    fitting = [size for size in sizes if _matches(full) <= _matches(size.fact)]
+    return fitting or list(sizes)
+
+
+def _matches(fact: Facts) -> set[tuple[int, int, int]]:
+    """Return which dims, counted from the last, are as long in one input as in another."""
+    shapes = [(i, item["shape"][::-1]) for i, item in enumerate(fact["inputs"]) if "shape" in item]
+    return {
+        (i, j, dim)
+        for (i, first), (j, second) in combinations(shapes, 2)
+        for dim, (n, m) in enumerate(zip(first, second, strict=False))
+        if n == m
+    }
 
 
 def _affordable(sizes: Sequence[_Size]) -> tuple[list[_Size], list[_Size]]:
@@ -154,7 +183,9 @@ def _affordable(sizes: Sequence[_Size]) -> tuple[list[_Size], list[_Size]]:
         regular = sorted((s for s in small if s.kind != "odd"), key=_preference)
     else:
         large = [size for size in sizes if size.kind != "odd" and size.within(MOST)]
-        regular = sorted(large, key=lambda size: (size.fact["flops"], size.elements))
+        most = NEAR * min((size.cost for size in large), default=0.0)
+        near = (size for size in large if size.cost <= most)
+        regular = sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
     return regular, [size for size in small if size.kind == "odd"]
 
 

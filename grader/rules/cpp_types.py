@@ -42,6 +42,7 @@ QUALIFIERS = re.compile(
     r"\b(?:const|constexpr|static|volatile|register|__restrict__|__restrict|restrict|extern"
     r"|__shared__|__constant__|inline)\b"
 )
+PARAMETERS = {"parameter_declaration", "optional_parameter_declaration"}
 DEPTH = 30
 
 
@@ -219,14 +220,19 @@ def _is_declared(node: Node) -> bool:
         ):
             return False
         here, parent = parent, parent.parent
-    return parent is not None and (
+    if parent is None or here not in parent.children_by_field_name("declarator"):
+        return False
+    if parent.type in PARAMETERS:
+        return not _of_prototype(parent)
+    return parent.type in {"declaration", "for_range_loop"}
 
-            parent.type in {"declaration", "parameter_declaration",
-            "optional_parameter_declaration",
-                            "for_range_loop"}
-            and here in parent.children_by_field_name("declarator")
 
-    )  # fmt: skip
+def _of_prototype(parameter: Node) -> bool:
+    """Whether no body sees a parameter; `dim3 grid(B * H, N);` reads like such a declaration."""
+    here = parameter.parent
+    while here is not None and here.type.endswith(("declarator", "parameter_list")):
+        here = here.parent
+    return here is not None and here.type == "declaration"
 
 
 def _declared(unit: Unit, use: Node, depth: int) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
-SPATIAL_FLOOR = 8
+SPATIAL_FLOOR = 4
 """Heights, widths and lengths may become as small as this."""
 BATCHES = (64, 16, 4, 2, 1)
 ODD_BATCH = 3

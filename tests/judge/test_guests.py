@@ -173,3 +173,35 @@ def test_audit_tells_a_weak_task(form):
     task = described(text, form)
     assert any("zeros" in reason for reason in task.weak)
     assert any("other inputs" in reason for reason in task.weak)
+
+
+def test_half_precision_is_no_weakness_of_a_task_that_is_in_it(form):
+    text = problem_of(
+        "return given[0] * given[1]",
+        "torch.rand(batch_size, dim, dtype=torch.float16),"
+        "torch.rand(batch_size, dim, dtype=torch.float16)",
+    )
+    assert not described(text, form).weak
+
+
+def test_inputs_that_fit_together_still_do_at_every_size(form):
+    text = problem_of(
+        "return torch.clamp(1 - given[0] * given[1], min=0).mean(dim=0)",
+        "torch.rand(batch_size, *shape), torch.rand(batch_size)",
+        "batch_size = 8192\nshape = (8192,)",
+    )
+    task = described(text, form)
+    assert len([w for w in task.workloads if w.role != "full"]) >= 3
+    for workload in task.workloads:
+        first, second = (spec.shape for spec in workload.inputs)
+        assert first[-1] == second[0]
+
+
+def test_a_costly_problem_gets_the_cheapest_sizes_and_more_than_one_in_a_batch(form):
+    text = problem_of(
+        "return torch.nn.functional.conv_transpose3d(given[0], given[1])",
+        "torch.rand(batch_size, 32, depth, height, width), torch.rand(32, 24, 7, 7, 7)",
+        "batch_size = 16\ndepth = 16\nheight = 32\nwidth = 64",
+    )
+    sizes = [w.inputs[0].shape for w in described(text, form).workloads if w.role == "nominal"]
+    assert sizes == [(2, 32, 4, 4, 4)]
