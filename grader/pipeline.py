@@ -13,6 +13,7 @@ from pathlib import Path
 from grader import judge, sandbox, tasks
 from grader.config import Options
 from grader.devices import Device, choose_device
+from grader.devices.second_look import second_look, without_kernels
 from grader.devices.timing import Timed
 from grader.diagnose import Program, deepen, gather, mends
 from grader.diagnose.claims import check_claims
@@ -174,6 +175,7 @@ def _weighed(
         evaluation.build,
         evaluation.runs,
         evaluation.comparisons,
+        evaluation.probes,
         rejected=cheats,
         dishonest=dishonest,
     )
@@ -265,20 +267,27 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
     build: Build | None = None
     runs: tuple[Run, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    probes: tuple[Evidence, ...] = ()
     if device is not None:
         with clock.stage("build"):
             build = device.build(submission, _init(task))
         if build.status == "built" and task is not None:
             with clock.stage("run"):
-                runs, comparisons = _run(workshop, device, submission, build, task)
+                runs, comparisons, probes = _run(workshop, device, submission, build, task)
 
-    verdict = _verdict(workshop, task, build, runs, comparisons)
+    verdict = _verdict(workshop, task, build, runs, comparisons, probes)
+    if device and build and task and verdict.status == "correct":
+        with clock.stage("run again"):
+            probes += _again(workshop, device, submission, build, task, runs, comparisons)
+        verdict = _verdict(workshop, task, build, runs, comparisons, probes)
     timings: tuple[Timing, ...] = ()
     if device and build and task and verdict.status == "correct" and workshop.options.timing:
         with clock.stage("time"):
             timed = device.time(submission, build, task, _known(workshop, task))
         if timed is not None:
-            verdict = _verdict(workshop, task, build, runs, comparisons, dishonest=timed.dishonest)
+            verdict = _verdict(
+                workshop, task, build, runs, comparisons, probes, dishonest=timed.dishonest
+            )
             verdict, timings = _with_time(verdict, timed), timed.timings
     return Evaluation(
         submission=submission.key,
@@ -288,6 +297,7 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         runs=runs,
         comparisons=comparisons,
         timings=timings,
+        probes=probes,
         verdict=verdict,
         seconds=clock.seconds,
     )
@@ -299,6 +309,7 @@ def _verdict(
     build: Build | None,
     runs: tuple[Run, ...],
     comparisons: tuple[Comparison, ...],
+    probes: tuple[Evidence, ...],
     *,
     rejected: tuple[str, ...] = (),
     dishonest: tuple[str, ...] = (),
@@ -312,6 +323,7 @@ def _verdict(
         no_device=workshop.no_device,
         rejected=rejected,
         dishonest=dishonest,
+        probes=probes,
     )
 
 
@@ -337,7 +349,7 @@ def _init(task: Task | None) -> tuple[object, ...] | None:
 
 def _run(
     workshop: Workshop, device: Device, submission: Submission, build: Build, task: Task
-) -> tuple[tuple[Run, ...], tuple[Comparison, ...]]:
+) -> tuple[tuple[Run, ...], tuple[Comparison, ...], tuple[Evidence, ...]]:
     references = _known(workshop, task)
     results = device.run(submission, build, task, references)
     comparisons = [
@@ -345,7 +357,25 @@ def _run(
         for workload, result in zip(task.judged, results, strict=True)
         if result.run.status == "ran"
     ]
-    return tuple(result.run for result in results), tuple(comparisons)
+    seen = judge.conduct(references, [result.result for result in results])
+    return tuple(result.run for result in results), tuple(comparisons), seen
+
+
+def _again(
+    workshop: Workshop,
+    device: Device,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    runs: tuple[Run, ...],
+    comparisons: tuple[Comparison, ...],
+) -> tuple[Evidence, ...]:
+    """Look a second time at a program that was right; what it does without kernels where asked."""
+    references = _known(workshop, task)
+    seen = second_look(device, submission, build, task, references, comparisons)
+    if workshop.options.policy == "custom-only" or judge.computing(runs):
+        seen += without_kernels(device, submission, build, task, references)
+    return seen
 
 
 def _known(workshop: Workshop, task: Task) -> References:

@@ -78,6 +78,16 @@ class Device(Protocol):
 
         """
 
+    def run_idle(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run it with every launch checked and no kernel executed; empty where that can't be done.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
     def time(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> Timed | None:

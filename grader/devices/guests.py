@@ -108,6 +108,16 @@ class GuestDevice(ABC):
             found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in task.judged]
 
+    def run_idle(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        references: References,  # noqa: ARG002
+    ) -> list[RunResult]:
+        """Return nothing: a GPU executes what it is given."""
+        return []
+
     def time(
         self,
         submission: Submission,  # noqa: ARG002 - the protocol's

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices.base import Readiness
+from grader.devices.base import Readiness, RunResult
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.errors import GraderError
-from grader.records import Build, JsonValue, Run, Workload, digest
+from grader.judge import References
+from grader.records import Build, JsonValue, Run, Submission, Task, Workload, digest
 from grader.sandbox import Form, GuestReply, GuestResult
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source
@@ -29,6 +30,8 @@ class Simulator(GuestDevice):
     """Device `sim`, for one GPU that it stands for."""
 
     gpu: Gpu
+    idle: bool = False
+    """Whether kernels are left out."""
 
     @property
     def name(self) -> Literal["sim"]:
@@ -68,6 +71,12 @@ class Simulator(GuestDevice):
         """Return how one workload's run ended, with what the simulator saw."""
         return run_of(workload, result, reply, source, self.seconds)
 
+    def run_idle(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run it on a simulator that checks launches and executes no kernel."""
+        return replace(self, idle=True).run(submission, build, task, references)
+
     def lost(self, result: GuestResult) -> bool:
         """Whether a sticky error took the context."""
         seen = result.report if isinstance(result.report, dict) else {}
@@ -81,7 +90,7 @@ class Simulator(GuestDevice):
             "torch_library": str(self.prepared.torch_library),
             "gpu": self.gpu.fields(),
             "cuda_version": ".".join(self.prepared.toolchain.nvcc_version.split(".")[:2]),
-            "simulator": {"seconds": self.seconds},
+            "simulator": {"seconds": self.seconds, "skip_kernels": self.idle},
             "registers": {r.kernel: r.registers for r in build.resources} if build else {},
             "log_operators": False,
         }

@@ -16,9 +16,12 @@ from typing import Any
 
 import torch
 
-from grader.guest import cuda_api
+from grader.guest import cuda_api, tensors
 
 _state: dict[str, Any] = {}
+# As they are now: a submission may put others in their places.
+_parse = json.loads
+_string_at = ctypes.string_at
 
 
 def install(options: Mapping[str, Any]) -> None:
@@ -68,7 +71,8 @@ def to_device(tensor: torch.Tensor) -> torch.Tensor:
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
     """Return a CPU tensor with the values of one that a submission returned."""
     with unlogged():
-        return tensor.cpu()
+        plain: torch.Tensor = tensors.to_cpu(tensor)
+    return plain
 
 
 def begin() -> None:
@@ -79,7 +83,7 @@ def begin() -> None:
 
 def _operators() -> dict[str, int]:
     """Return the operators that ran since the last call."""
-    return dict(json.loads(_text(_state["backend"].kgsim_torch_operators(1))))
+    return dict(_parse(_text(_state["backend"].kgsim_torch_operators(1))))
 
 
 def check_outputs(outputs: Sequence[Any]) -> None:
@@ -103,7 +107,7 @@ def _is_plain(value: Any) -> bool:
 def report() -> dict[str, Any]:
     """Return what the simulator saw since the last report, as JSON, and forget it."""
     runtime = _state["runtime"]
-    seen = json.loads(_text(runtime.kgsim_host_report()))
+    seen = _parse(_text(runtime.kgsim_host_report()))
     operators = _operators()
     seen["operators"] = operators if _state["operators"] is None else _state["operators"]
     seen["unwritten"] = _state["unwritten"]
@@ -114,7 +118,7 @@ def report() -> dict[str, Any]:
 
 
 def _text(pointer: int) -> str:
-    text = ctypes.string_at(pointer).decode("utf-8", "replace")
+    text = _string_at(pointer).decode("utf-8", "replace")
     _state["runtime"].kgsim_free_text(pointer)
     return text
 
@@ -143,7 +147,8 @@ def _missing(name: str) -> None:
     _state["runtime"].kgsim_missing(name.encode())
 
 
-def _synchronize(_device: Any = None) -> None:
+def synchronize(_device: Any = None) -> None:
+    """Raise what a kernel failed with; nothing runs by the time that a call returns."""
     runtime = _state["runtime"]
     error = runtime.cudaDeviceSynchronize()
     if error:
@@ -162,7 +167,7 @@ def _memory(what: int) -> int:
 
 def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     names = {**cuda_api.queries(gpu), **cuda_api.refusals(_missing)}
-    names["synchronize"] = _synchronize
+    names["synchronize"] = synchronize
     names["mem_get_info"] = _memory_info
     for name in ("memory_allocated", "memory_reserved"):
         names[name] = lambda _device=None: _memory(0)

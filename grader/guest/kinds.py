@@ -167,6 +167,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "timed": {"status": _one_of(*OUTCOMES), "reason": _text(MAX_TEXT), "claimed": _milliseconds},
     "taken": {"tensors": _integer(0, MAX_OUTPUTS), "shapes": _list_of(_SHAPE, MAX_OUTPUTS)},
     "files": {"count": _integer(0, MAX_FILES), "skipped": _list_of(_text(500), 64)},
+    "changed": {"workloads": _list_of(_text(500), MAX_TENSORS)},
     "done": {},
 }
 """Every kind of frame, with the exact set of keys of its header and the check of each value."""

@@ -2,9 +2,10 @@
 
 from grader.judge.audit import AuditRow, audit, weaknesses
 from grader.judge.compare import compare
+from grader.judge.conduct import conduct
 from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
-from grader.judge.honesty import suspicions
+from grader.judge.honesty import computing, suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
@@ -17,6 +18,8 @@ __all__ = [
     "References",
     "audit",
     "compare",
+    "computing",
+    "conduct",
     "describe",
     "groups",
     "make_inputs",

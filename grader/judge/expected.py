@@ -23,6 +23,10 @@ class Expected:
     structure: str = "tensor"
     failure: str = ""
     """Why there is none: what the reference raised."""
+    changes: frozenset[int] = frozenset()
+    """Positions of arguments that the reference itself changes in place."""
+    returns: frozenset[int] = frozenset()
+    """Positions of arguments whose memory the reference itself hands back."""
 
     @property
     def finite(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from grader.judge.conduct import idle
 from grader.records import Evaluation, Finding, Run
 
 LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
@@ -79,7 +80,8 @@ def suspicions(
     """Return why a program is to be rejected, and why it is dishonest; nothing for an honest one.
 
     A rule that says that a kernel is never used yields to a run in which one was launched and torch
-    computed nothing. `custom-only` also asks that torch's operators do not do the work.
+    computed nothing. `custom-only` also asks that torch's operators do not do the work, and that
+    the result is another one when the kernels are left out.
     """
     cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
@@ -88,7 +90,8 @@ def suspicions(
             cheats = []
     delegated: tuple[str, ...] = ()
     if evaluation.verdict.status == "correct" and policy == "custom-only":
-        delegated = _delegated(evaluation.runs, launched=launched)
+        said = idle(evaluation.probes)
+        delegated = (*_delegated(evaluation.runs, launched=launched), *([said] if said else ()))
     return tuple(finding.message for finding in cheats), delegated
 
 

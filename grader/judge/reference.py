@@ -114,4 +114,11 @@ def _expected(
     use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
     sharp = tuple(output.array for output in use)
     fits = [a.shape for a in sharp] == [a.shape for a in arrays]
-    return Expected(name, sharp if fits else arrays, arrays, native.structure)
+    return Expected(
+        name,
+        sharp if fits else arrays,
+        arrays,
+        native.structure,
+        changes=frozenset(native.mutated_inputs),
+        returns=native.returned_inputs,
+    )

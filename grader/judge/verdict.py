@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from grader.judge.conduct import idle, liberties, unsteady
 from grader.records import (
     Build,
     Comparison,
+    Evidence,
     Run,
     RunStatus,
     Status,
@@ -53,25 +55,30 @@ def verdict(
     no_task: str = "",
     rejected: tuple[str, ...] = (),
     dishonest: tuple[str, ...] = (),
+    probes: Sequence[Evidence] = (),
 ) -> Verdict:
     """Return the verdict: the first stage that failed, in the order of `Status`.
 
     `nominal` and `stress` workloads decide `correct`, `general` ones decide `general` (and with
     shapes "any" also `correct`); where the reference itself is NaN or infinite nothing hangs on a
     workload. `no_device`, `no_code` and `no_task` say why there is none, `rejected` how it cheats
-    by construction, `dishonest` what it was seen doing to look better than it is.
+    by construction, `dishonest` what it was seen doing to look better than it is, `probes` what it
+    does beside the values of one call.
     """
     around = _Around(task, no_code, no_task, no_device, rejected)
     early = _before_the_runs(build, around)
     if early is not None:
         return early
     seen = _Seen(task, runs, comparisons)
-    found = _of_the_runs(seen)
-    general = seen.general()
-    reasons = found.reasons + seen.remarks()
+    found = _steady(_of_the_runs(seen), seen, probes)
+    later = unsteady(probes, roles=seen.roles, general=True)
+    general = False if later else seen.general()
+    taken = liberties(probes)
+    more = filter(None, (later, idle(probes)))
+    reasons = (*found.reasons, *taken, *more, *seen.remarks())
     status, sentence = found.status, found.sentence
     if status == "correct" and general is False and shapes == "any":
-        status, sentence = "incorrect", f"Incorrect at other sizes: {seen.first_general()}"
+        status, sentence = "incorrect", f"Incorrect at other sizes: {later or seen.first_general()}"
     if status == "correct" and dishonest:
         status, sentence = "dishonest", f"Dishonest: {dishonest[0]}"
     return Verdict(
@@ -79,7 +86,7 @@ def verdict(
         sentence=sentence,
         compiled=_compiled(build),
         correct=_CORRECT.get(status),
-        general=general if found.status == "correct" else None,
+        general=(general and not taken) if found.status == "correct" else None,
         honest=not dishonest if runs else None,
         reasons=(*dishonest, *reasons),
         kernelbench=seen.kernelbench(),
@@ -91,6 +98,19 @@ class _Found:
     status: Status
     sentence: str
     reasons: tuple[str, ...] = ()
+
+
+def _steady(found: _Found, seen: _Seen, probes: Sequence[Evidence]) -> _Found:
+    """Return what was found, or that a second look did not bear it out."""
+    if found.status != "correct":
+        return found
+    unlike = unsteady(probes, roles=seen.roles, general=False)
+    if unlike:
+        return _Found("incorrect", f"Incorrect: {unlike}", (unlike,))
+    said = (*liberties(probes), unsteady(probes, roles=seen.roles, general=True))
+    if not any(said) or seen.general() is False:
+        return found
+    return replace(found, sentence=f"{found.sentence.rstrip('.')}, but {said[0]}.")
 
 
 _CORRECT: Mapping[Status, bool] = {
@@ -197,6 +217,7 @@ class _Seen:
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
         self.comparisons = {item.workload: item for item in comparisons}
+        self.roles = {name: workload.role for name, workload in self.workloads.items()}
 
     def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:
         """Return the workloads of these roles that were to be run and that count."""

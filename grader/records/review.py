@@ -64,7 +64,8 @@ class Evaluation(Record):
     comparisons: tuple[Comparison, ...] = ()
     timings: tuple[Timing, ...] = ()
     probes: tuple[Evidence, ...] = ()
-    """What numeric probes showed about a wrong answer."""
+    """What it does beside the values of one call: to its inputs, its earlier results, and when it is
+    called again in another order."""
     verdict: Verdict
     seconds: dict[str, float] = {}
 

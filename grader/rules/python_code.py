@@ -103,7 +103,9 @@ class PythonCode:
         for assign in self.of(ast.Assign):
             match assign:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                    name not in names and (target := _dotted(value, names)) and "." in target
+                    name not in names
+                    and (target := _dotted(value, names))
+                    and ("." in target or isinstance(value, ast.Call))
                 ):
                     names[name] = target
         return names
@@ -260,6 +262,12 @@ def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
             base, attribute = _dotted(value, aliases), constant_text(name) or ""
             return f"{base}.{attribute}" if base and attribute else ""
         case ast.Call(func=ast.Name(id="__import__"), args=[name, *_]):
+            return constant_text(name) or ""
+        case ast.Call(func=function, args=[name, *_]) if (
+            _dotted(function, aliases) == "importlib.import_module"
+        ):
+            return constant_text(name) or ""
+        case ast.Subscript(value=value, slice=name) if _dotted(value, aliases) == "sys.modules":
             return constant_text(name) or ""
         case _:
             return ""

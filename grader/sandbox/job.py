@@ -95,6 +95,13 @@ class GuestResult:
     traceback: str = ""
     line: int | None = None
     """Deepest line of the submission in the traceback."""
+    changed_later: bool = False
+    """Whether a returned tensor held something else once all workloads were over."""
+
+    @property
+    def returned_inputs(self) -> frozenset[int]:
+        """Return the positions of arguments whose memory was handed back."""
+        return frozenset(o.aliases for o in self.outputs if o.aliases is not None)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,10 @@ class Conversation:
         if self._job.keep_artifact is not None:
             self._keep(self._job.keep_artifact)
         self.channel.send(Frame("end"))
+        changed = set(self.channel.receive(self._end, "changed").header["workloads"])
+        self._results = [
+            replace(result, changed_later=result.name in changed) for result in self._results
+        ]
         self.channel.receive(self._end, "done")
         return self.reply("done")
 

@@ -5,7 +5,7 @@ exploits: an earlier result changes; the values of each call are right when it r
 row: B17
 passes: graders that compare two runs by reference
 task: relu
-expect: harmless
+expect: not-correct
 """
 import torch
 import torch.nn as nn

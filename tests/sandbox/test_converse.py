@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.sandbox import Form, GuestJob, GuestReply, GuestWorkload, Limits, converse, strongest
+from grader.sandbox import (
+    Form,
+    GuestJob,
+    GuestReply,
+    GuestWorkload,
+    Limits,
+    converse,
+    interpreter,
+    strongest,
+)
 
 LINEAR = """
 import torch
@@ -288,3 +297,33 @@ def test_several_at_once(run: Any, each_form: Form) -> None:
     for thread in threads:
         thread.join()
     assert [reply.status for reply in replies] == ["done"] * 3
+
+
+def test_a_result_that_a_later_call_overwrites_is_told(run: Any) -> None:
+    loads = tuple(GuestWorkload(name, (np.full(3, i, np.float32),)) for i, name in enumerate("abc"))
+    top = "kept = torch.empty(3)\n"
+    reply = run("return kept.copy_(x)", top=top, workloads=loads)
+    assert [r.changed_later for r in reply.results] == [True, True, False]
+    assert [r.outputs[0].array.tolist() for r in reply.results] == [[i] * 3 for i in range(3)]
+    reply = run("return x + 1", workloads=loads)
+    assert not any(r.changed_later for r in reply.results)
+
+
+def test_the_guest_is_out_of_easy_reach(run: Any) -> None:
+    reply = run("""
+        import gc
+        names = [name for name in sys.modules if name.startswith("grader")]
+        names += [name for name in vars(sys.modules["__main__"]) if not name.startswith("__")]
+        kinds = {type(item).__name__ for item in gc.get_objects()}
+        print(names, kinds & {"Channel", "Session", "Kept", "Decoder"})
+        try:
+            import grader.guest.session
+            print("imported", grader.guest.session.__file__)
+        except ImportError:
+            print("no grader")
+        return x
+    """)
+    assert reply.status == "done"
+    assert "[] set()" in reply.log
+    shared = (interpreter.PACKAGE.parent / "torch").is_dir()  # installed beside torch
+    assert shared or "no grader" in reply.log

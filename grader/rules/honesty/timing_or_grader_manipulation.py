@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
@@ -19,26 +20,20 @@ if TYPE_CHECKING:
 
 SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
 """Assignments that are switches of PyTorch, not patches of it: CHT006 speaks of them."""
-LIBRARIES = {
-    "torch",
-    "time",
-    "numpy",
-    "builtins",
-    "sys",
-    "triton",
-    "math",
-    "random",
-    "os",
-    "inspect",
-}
+LIBRARIES = {"torch", "numpy", "triton", "builtins", *sys.stdlib_module_names}
 FRAMES = {
     "sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes",
     "inspect.trace", "inspect.getinnerframes", "sys._current_frames", "gc.get_objects",
     "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
-    "threading.settrace", "threading.setprofile", "sys.addaudithook",
+    "threading.settrace", "threading.setprofile", "sys.addaudithook", "gc.unfreeze",
+    "traceback.walk_stack", "traceback.walk_tb", "sys.monitoring.register_callback",
 }  # fmt: skip
-FRAME_ATTRIBUTES = {"f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "__closure__",
-                    "cell_contents"}  # fmt: skip
+FRAME_ATTRIBUTES = {"f_back", "f_globals", "f_locals", "f_builtins", "tb_frame", "gi_frame",
+                    "cr_frame", "__closure__", "cell_contents", "__globals__",
+                    "__subclasses__", "__code__"}  # fmt: skip
+OWN_PACKAGES = ("grader", "kernel_grader")
+OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1")
+"""What the parts of this grader that share a process with a submission are called."""
 AT_THE_END = {"atexit.register", "signal.signal", "os._exit", "signal.alarm"}
 LEAVING = {"sys.exit", "exit", "quit", "os.abort", "os.kill"}
 RESULT_LINE = re.compile(
@@ -57,6 +52,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         yield from _calls(source, code)
         yield from _frames(source, code)
         yield from _prints(source, code)
+        yield from _of_the_grader(source, code)
     yield from _interposed(source)
 
 
@@ -152,14 +148,39 @@ def _in_the_model(code: PythonCode, call: ast.Call) -> bool:
 
 
 def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for node in code.of(ast.Attribute):
-        if node.attr in FRAME_ATTRIBUTES:
+    named: list[tuple[ast.AST, str]] = [(node, node.attr) for node in code.of(ast.Attribute)]
+    named += [
+        (call, constant_text(call.args[1]) or "")
+        for name, call in code.calls
+        if (name == "getattr" or name.endswith("attrgetter")) and len(call.args) > 1
+    ]
+    for node, attribute in named:
+        if attribute in FRAME_ATTRIBUTES:
             yield RULE.finding(
                 source.place(node),
-                f".{node.attr} reads the variables of whoever runs this file",
-                data={"target": node.attr, "rejects": True},
+                f".{attribute} reads the variables of whoever runs this file",
+                data={"target": attribute, "rejects": True},
             )
             return
+
+
+def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Parts of the grader by name: as a module, or in a string that becomes one."""
+    found: list[tuple[ast.AST, str]] = [
+        (node, item.name) for node in code.of(ast.Import) for item in node.names
+    ]
+    found += [(node, node.module or "") for node in code.of(ast.ImportFrom) if not node.level]
+    found += [(call, code.canonical(call)) for _, call in code.calls]
+    found = [(node, name) for node, name in found if name.partition(".")[0] in OWN_PACKAGES]
+    for literal in code.of(ast.Constant):
+        if isinstance(literal.value, str) and "\n" not in literal.value:
+            found += [(literal, name) for name in OWN_NAMES if name in literal.value]
+    for node, name in found[:1]:
+        yield RULE.finding(
+            source.place(node),
+            f"{name} is a part of the grader, whose reports on this program would be its own",
+            data={"target": name, "rejects": True},
+        )
 
 
 def _prints(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -184,8 +205,16 @@ def _first_words(node: ast.AST) -> str:
 
 
 def _interposed(source: Source) -> Iterator[Finding]:
-    """C functions with the names of timers: the loader may take them for the real ones."""
+    """C functions with the names of timers or of the grader's: the loader knows no difference."""
     for unit in units(source):
+        for node in cuda_code(unit).of("identifier", "namespace_identifier"):
+            if text(node).startswith(OWN_NAMES):
+                yield RULE.finding(
+                    unit.place(node),
+                    f"{text(node)} is a function of the grader's simulator",
+                    data={"target": text(node), "rejects": True},
+                )
+                break
         for function in unit.functions:
             if function.name in TIMERS:
                 yield RULE.finding(
@@ -224,6 +253,16 @@ RULE = Rule(
         "import torch\nimport time\ntime.perf_counter = lambda: 0.0\n",
         'import torch\nimport sys\nsys.modules["numpy"] = None\n',
         'import torch\nprint("correctness: True")\n',
+        'import torch\nface = __import__("grader.guest.cuda_face", fromlist=["report"])\n',
+        "import torch\nglobals_of = torch.cuda.synchronize.__globals__\n",
+        'import torch\ncollector = __import__("gc")\nfound = collector.get_objects()\n',
+        """
+extern "C" void kgsim_torch_pause(int);
+torch::Tensor f(torch::Tensor x) {
+    kgsim_torch_pause(1);
+    return x;
+}
+""",
     ),
     good=(
         (
