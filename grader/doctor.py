@@ -45,6 +45,14 @@ def _tools(toolchain: Toolchain) -> Iterator[Item]:
     for what, text in found:
         if text:
             yield Item(what, ok=True, found=text)
+    if toolchain.stands_in:
+        yield Item("headers of CUDA's libraries", ok=False, found="", advice=_STANDS_IN)
+
+
+_STANDS_IN = (
+    "Programs that call cuBLAS, cuSPARSE or cuSOLVER themselves can't be judged. "
+    "Install a CUDA build of torch, or pip's nvidia-cublas, nvidia-cusparse and nvidia-cusolver."
+)
 
 
 def _gpu() -> Item:

@@ -15,6 +15,7 @@ from grader.build import host_fault
 from grader.build import log as logs
 from grader.build.driver.tools import LOG
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
+from grader.build.lacking import lacking
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
 from grader.records import Build, Evidence, JsonValue, Submission, digest
@@ -90,6 +91,9 @@ def build(
             left = max(limits.wall - made.seconds, limits.wall / 10)
             shutil.rmtree(scratch / _FILES, ignore_errors=True)
             made = bench.build(submission, init, replace(limits, wall=left), scratch)
+        gap = lacking(made.log, submission.code, prepared.toolchain)
+        if made.status == "failed" and gap:
+            return made.model_copy(update={"status": "grader_error", "reason": gap})
         return _keep(made, scratch, folder, key)
 
 

@@ -80,9 +80,17 @@ class Toolchain:
         return _cpp_standard(self.torch)
 
     @property
+    def stands_in(self) -> bool:
+        """Whether headers of ours stand in for those of cuBLAS, cuSPARSE and cuSOLVER."""
+        return STAND_INS in self.library_includes
+
+    @property
     def builds(self) -> bool:
         """Whether submissions with kernels can be compiled at all."""
         return bool(self.torch and self.nvcc and self.gxx and self.ninja)
+
+
+STAND_INS = Path(__file__).resolve().parent / "stubs" / "libraries"
 
 
 @cache
@@ -238,7 +246,10 @@ def _cuda_includes(home: Path | None) -> tuple[Path, ...]:
 
 
 def _library_includes(home: Path | None) -> tuple[Path, ...]:
-    """Return pip's folders with cuBLAS and the like, where the toolkit has no such headers."""
+    """Return pip's folders with cuBLAS and the like, where the toolkit has no such headers.
+
+    Torch's own CUDA headers name these libraries' types: where nothing has them, stand-ins do.
+    """
     if home and (home / "include" / "cusparse.h").is_file():
         return ()
     folders = [
@@ -247,7 +258,8 @@ def _library_includes(home: Path | None) -> tuple[Path, ...]:
         for name in ("cusparse.h", "cublas_v2.h", "cusolverDn.h")
         for header in sorted(site.glob(f"nvidia/*/include/{name}"))
     ]
-    return tuple(dict.fromkeys(folders))
+    found = any((folder / "cusparse.h").is_file() for folder in folders)
+    return tuple(dict.fromkeys(folders if found else [*folders, STAND_INS]))
 
 
 def _cudart(home: Path | None) -> Path | None:
