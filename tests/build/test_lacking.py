@@ -47,6 +47,9 @@ def test_the_stand_ins_satisfy_torchs_own_headers(tmp_path: Path) -> None:
     folders = [*tools.torch_includes, *own, STAND_INS]
     command = [str(tools.gxx), f"-std={tools.cpp_standard}", "-fsyntax-only", "-w"]
     done = subprocess.run(
-        [*command, *(f"-I{path}" for path in folders), str(source)], capture_output=True, text=True, check=False
+        [*command, *(f"-I{path}" for path in folders), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
