@@ -13,7 +13,7 @@ from grader.errors import GraderError
 from grader.judge.audit import audit, weaknesses
 from grader.records import DType, Role, Structure, Task, TensorSpec, Weights, Workload
 from grader.sandbox import Form, GuestJob, Limits, converse
-from grader.tasks.scale import Chain, chains
+from grader.tasks.scale import LONG, Chain, chains
 from grader.tasks.shapes import size_text
 
 SMALL: Mapping[str, int] = {
@@ -38,6 +38,7 @@ SECONDS = 15.0
 MAX_TEXT = 200_000
 DTYPES = frozenset(get_args(DType))
 STRUCTURES = frozenset(get_args(Structure))
+REGULAR = frozenset({"spatial", "all"})
 REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 Facts = Mapping[str, Any]
@@ -66,6 +67,18 @@ class _Size:
     def within(self, limits: Mapping[str, int]) -> bool:
         """Whether it costs no more than that."""
         return all(self.fact[name] <= limit for name, limit in limits.items())
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The sizes that workloads are made of."""
+
+    nominal: tuple[Facts, ...]
+    stressed: Facts
+    """The one that other values are tried at."""
+    odd: tuple[_Size, ...]
+    single: Facts | None
+    """A batch of one."""
 
 
 def describe(task: Task, form: Form, limits: Limits) -> Task:
@@ -146,13 +159,14 @@ def _workloads(found: Sequence[Chain], description: Facts) -> tuple[tuple[Worklo
         first = next((str(f["error"]) for facts in description["chains"] for f in facts), "")
         return (), 1, f"its reference runs at no size that was tried: {first[:300]}"
     full = _inputs_of(description["full"]) if description["full"]["ok"] else None
-    regular, odd = _affordable(_fitting(sizes, full) if full is not None else sizes)
-    if not regular:
+    fitting = _fitting(sizes, full) if full is not None else sizes
+    chosen = _chosen(fitting, full)
+    if chosen is None:
         return (), 1, "no size of it is small enough for a CPU (its sizes can't be changed)"
     maker = _Maker([item if isinstance(item, dict) else {} for item in description["values"]])
-    made = list(maker.all(regular, odd, full))
+    made = list(maker.all(chosen, full))
     unique = {workload.name: workload for workload in reversed(made)}
-    return tuple(reversed(unique.values())), _reduction_length(regular[0].fact), ""
+    return tuple(reversed(unique.values())), max(map(_reduction_length, chosen.nominal)), ""
 
 
 def _fitting(sizes: Sequence[_Size], full: Facts) -> list[_Size]:
@@ -176,17 +190,60 @@ def _matches(fact: Facts) -> set[tuple[int, int, int]]:
     }
 
 
-def _affordable(sizes: Sequence[_Size]) -> tuple[list[_Size], list[_Size]]:
-    """Return the regular sizes, the one that stands best first, and the odd ones."""
+def _chosen(sizes: Sequence[_Size], full: Facts | None) -> _Chosen | None:
+    """Return the sizes to use; None where a CPU can run none of them."""
     small = [size for size in sizes if size.within(SMALL)]
-    if any(size.kind != "odd" for size in small):
-        regular = sorted((s for s in small if s.kind != "odd"), key=_preference)
-    else:
-        large = [size for size in sizes if size.kind != "odd" and size.within(MOST)]
-        most = NEAR * min((size.cost for size in large), default=0.0)
-        near = (size for size in large if size.cost <= most)
-        regular = sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
-    return regular, [size for size in small if size.kind == "odd"]
+    regular = _regular(sizes, small)
+    if not regular:
+        return None
+    first = regular[0]
+    more = (size for size in regular if size.batch > max(first.batch, 8))
+    second = next((size for size in more if size.fact["init"] == first.fact["init"]), None)
+    nominal = [first.fact] if second is None else [first.fact, second.fact]
+    for size in small:
+        if size.kind == "long" and full is not None and _reaches(size.fact, full, nominal):
+            nominal.append(size.fact)
+    return _Chosen(
+        nominal=tuple(nominal),
+        stressed=(second or first).fact,
+        odd=tuple(_spread([size for size in small if size.kind == "odd"])),
+        single=next((size.fact for size in regular if _batch(size.fact) == 1), None),
+    )
+
+
+def _regular(sizes: Sequence[_Size], small: Sequence[_Size]) -> list[_Size]:
+    """Return the sizes that may stand for the full one, the best first."""
+    cheap = [size for size in small if size.kind in REGULAR]
+    if cheap:
+        return sorted(cheap, key=_preference)
+    large = [size for size in sizes if size.kind in REGULAR and size.within(MOST)]
+    most = NEAR * min((size.cost for size in large), default=0.0)
+    near = (size for size in large if size.cost <= most)
+    return sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
+
+
+def _reaches(fact: Facts, full: Facts, others: Sequence[Facts]) -> bool:
+    """Whether a dim is as long as at full size that in no other size is."""
+    return bool(
+        _full_dims(fact, full) - set().union(*(_full_dims(other, full) for other in others))
+    )
+
+
+def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
+    """Return the large dims, but the first, that are as long as at full size."""
+    pairs = zip(fact["inputs"], full["inputs"], strict=True)
+    return {
+        (i, dim)
+        for i, (item, whole) in enumerate(pairs)
+        if "shape" in item and "shape" in whole
+        for dim, (n, m) in enumerate(zip(item["shape"], whole["shape"], strict=False))
+        if n == m > LONG and (dim or len(whole["shape"]) == 1)
+    }
+
+
+def _batch(fact: Facts) -> int:
+    first = next((item["shape"] for item in fact["inputs"] if "shape" in item), ())
+    return int(first[0]) if first else 0
 
 
 def _preference(size: _Size) -> tuple[float, ...]:
@@ -231,33 +288,23 @@ class _Maker:
     def __init__(self, values: Sequence[Facts]) -> None:
         self._values = values
 
-    def all(
-        self, regular: Sequence[_Size], odd: Sequence[_Size], full: Facts | None
-    ) -> Iterator[Workload]:
+    def all(self, chosen: _Chosen, full: Facts | None) -> Iterator[Workload]:
         """Yield all workloads, the nominal ones first."""
-        nominal = regular[0].fact
-        more = (s.fact for s in regular if s.batch > max(regular[0].batch, 8))
-        second = next((fact for fact in more if fact["init"] == nominal["init"]), None)
-        yield self._made(nominal, "nominal")
-        if second is not None:
-            yield self._made(second, "nominal")
-        stressed = second or nominal
-        if any(item.get("dtype") in REAL for item in stressed["inputs"]):
-            for label in ("signed", "heavy tails"):
-                yield self._made(stressed, "stress", label)
-        for size in _spread(odd):
+        for fact in chosen.nominal:
+            yield self._made(fact, "nominal")
+        if any(item.get("dtype") in REAL for item in chosen.stressed["inputs"]):
+            yield self._made(chosen.stressed, "stress", "signed")
+            yield self._made(chosen.stressed, "stress", "skewed")
+        for size in chosen.odd:
             yield self._made(size.fact, "general")
-        single = next((s.fact for s in regular if self._batch(s) == 1), None)
-        if single is not None:
-            yield self._made(single, "general")
-        if nominal["weights"]:
-            yield self._made(nominal, "general", weights="drawn")
+        if chosen.single is not None:
+            yield self._made(chosen.single, "general")
+        if any(item.get("dtype") in REAL for item in chosen.stressed["inputs"]):
+            yield self._made(chosen.stressed, "general", "heavy tails")
+        if chosen.nominal[0]["weights"]:
+            yield self._made(chosen.nominal[0], "general", weights="drawn")
         if full is not None:
             yield self._made(full, "full")
-
-    def _batch(self, size: _Size) -> int:
-        first = next((item["shape"] for item in size.fact["inputs"] if "shape" in item), ())
-        return int(first[0]) if first else 0
 
     def _made(
         self, fact: Facts, role: Role, label: str = "", weights: Weights = "initial"
@@ -335,6 +382,8 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
     if label == "signed":
         scale = round(max(abs(low), abs(high)) / 2 + 0.5, 2)
         return {"distribution": "normal", "low": 0.0, "high": scale}
+    if label == "skewed":
+        return {"distribution": "skewed", "low": low, "high": high}
     if label == "heavy tails":
         return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))

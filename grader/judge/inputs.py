@@ -19,6 +19,8 @@ SPIKE = 100.0
 """How much larger a `spike` row's one large element is than the others."""
 LIGHT_TAIL = 2.5
 """Degrees of freedom of `heavy_tailed` (Student's t): finite variance, wild extremes."""
+SKEW = 8
+"""Power of a uniform number that makes `skewed`: a tenth of the values carry most of their sum."""
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -119,6 +121,14 @@ def _heavy_tailed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> A
     return np.asarray(spec.low + spec.high * values, np.float32)
 
 
+def _skewed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    """Return values between `low` and `high`, of either sign where both are allowed."""
+    sizes = rng.random(shape) ** SKEW
+    if spec.low < 0.0 < spec.high:
+        return np.asarray(sizes * rng.choice([spec.low, spec.high], shape), np.float32)
+    return np.asarray(spec.low + (spec.high - spec.low) * sizes, np.float32)
+
+
 def _large(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
     return rng.standard_normal(shape, dtype=np.float32) * np.float32(spec.high)
 
@@ -156,6 +166,7 @@ _DRAW: Mapping[str, Draw] = {
     "normal": _normal,
     "signed_uniform": _signed_uniform,
     "heavy_tailed": _heavy_tailed,
+    "skewed": _skewed,
     "large": _large,
     "zeros": _zeros,
     "ones": _ones,

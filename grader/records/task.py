@@ -15,6 +15,7 @@ Distribution = Literal[
     "uniform",
     "signed_uniform",
     "heavy_tailed",
+    "skewed",
     "zeros",
     "ones",
     "constant",

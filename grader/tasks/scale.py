@@ -23,6 +23,9 @@ SPATIAL = re.compile(
     r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
     re.IGNORECASE,
 )
+LONG_BATCH = 2
+LONG = 1024
+"""A number above it may pass a limit of a launch: threads in a block, shared memory."""
 FACTORS = tuple(2**power for power in range(15, -1, -1))
 _MAKERS = {"get_inputs", "get_init_inputs"}
 
@@ -42,7 +45,8 @@ class Chain:
     """Variants of one kind, the smallest first."""
 
     kind: str
-    """`spatial` (channels and features kept), `all` (every large number), `odd`."""
+    """`spatial` (channels and features kept), `all` (every large number), `odd`, or `long`: one
+    large number kept as it is and all others as small as may be."""
     variants: tuple[Variant, ...]
 
 
@@ -72,7 +76,25 @@ def chains(text: str) -> tuple[Chain, ...]:
         for kind in ("spatial", "all")
         for batch in batches
     ]
+    made += [Chain("long", (variant,)) for variant in _long(text, numbers)]
     return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH))))
+
+
+def _long(text: str, numbers: tuple[_Number, ...]) -> Iterator[Variant]:
+    """Yield for each large number a text with that number kept.
+
+    A kernel that gives each element of a row a thread of its own is right on short rows only.
+    """
+    large = {n.value: n for n in numbers if n.value > LONG and not BATCH.search(n.name)}
+    for kept in large.values():
+        kind = "spatial" if SPATIAL.search(kept.name) else "all"
+
+        def change(number: _Number, kept: _Number = kept, kind: str = kind) -> int:
+            if number.value == kept.value and not BATCH.search(number.name):
+                return number.value
+            return _changed(number, kind, LONG_BATCH, FACTORS[0])
+
+        yield Variant(_edited(text, numbers, change), LONG_BATCH, FACTORS[0])
 
 
 def _chain(text: str, numbers: tuple[_Number, ...], kind: str, batch: int) -> Iterator[Variant]:

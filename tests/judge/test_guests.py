@@ -205,3 +205,26 @@ def test_a_costly_problem_gets_the_cheapest_sizes_and_more_than_one_in_a_batch(f
     )
     sizes = [w.inputs[0].shape for w in described(text, form).workloads if w.role == "nominal"]
     assert sizes == [(2, 32, 4, 4, 4)]
+
+
+def test_each_long_row_is_tried_at_its_full_length(form):
+    text = problem_of(
+        "return given[0].amin(dim=1)",
+        "torch.rand(batch_size, dim1, dim2)",
+        "batch_size = 128\ndim1 = 4096\ndim2 = 4095",
+    )
+    task = described(text, form)
+    shapes = [w.inputs[0].shape for w in task.workloads if w.role == "nominal"]
+    assert {shape[1] for shape in shapes} >= {4096}
+    assert {shape[2] for shape in shapes} >= {4095}
+    assert all(np.prod(shape) <= 200_000 for shape in shapes)
+
+
+def test_what_decides_stays_in_the_range_that_the_problem_draws(form):
+    text = problem_of("return given[0].exp().sum(dim=1)", "torch.rand(batch_size, dim)")
+    task = described(text, form)
+    for workload in task.workloads:
+        (values,) = judge.make_inputs(task, workload, 1) if workload.role != "full" else ([],)
+        if workload.role == "stress":
+            assert np.abs(values).max() < 8
+    assert any("heavy tails" in w.name for w in task.workloads if w.role == "general")

@@ -102,3 +102,15 @@ def test_drawn_weights_leave_no_default_behind():
     assert not np.array_equal(drawn["conv.weight"], state["conv.weight"])
     again = draw_state(state, 3)
     assert all(np.array_equal(drawn[name], again[name]) for name in state)
+
+
+@given(low=st.floats(-5, 5), width=st.floats(0.5, 5), seed=st.integers(0, 99))
+def test_skewed_values_stay_in_their_range_and_a_few_carry_most(low, width, seed):
+    task, workload = task_of(
+        TensorSpec(shape=(4096,), distribution="skewed", low=low, high=low + width)
+    )
+    (values,) = make_inputs(task, workload, seed)
+    assert low - 1e-5 <= values.min() <= values.max() <= low + width + 1e-5
+    base = 0.0 if low < 0.0 < low + width else low
+    sizes = np.sort(np.abs(values - base))
+    assert sizes[-410:].sum() > sizes.sum() / 2

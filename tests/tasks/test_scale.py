@@ -37,7 +37,7 @@ def constants(text: str) -> dict[str, int]:
 
 def test_every_variant_is_python_and_leaves_the_model_alone():
     found = chains(TEXT)
-    assert {chain.kind for chain in found} == {"spatial", "all", "odd"}
+    assert {chain.kind for chain in found} == {"spatial", "all", "long", "odd"}
     for chain in found:
         assert len({variant.text for variant in chain.variants}) == len(chain.variants)
         for variant in chain.variants:
@@ -52,6 +52,16 @@ def test_spatial_variants_keep_features():
             found = [constants(variant.text) for variant in chain.variants]
             assert {c["features"] for c in found} == {64}
             assert found[0]["dim1"] < found[-1]["dim1"]
+
+
+def test_a_long_variant_keeps_one_number_and_makes_the_others_small():
+    long = [chain.variants for chain in chains(TEXT) if chain.kind == "long"]
+    assert len(long) == 1
+    (variant,) = long[0]
+    assert "dim1, 4, 4096" not in variant.text
+    assert "features, dim1, 32, 4096" in variant.text
+    assert constants(variant.text)["dim1"] == 4
+    assert constants(variant.text)["batch_size"] == 2
 
 
 def test_the_kind_of_a_number_is_kept():

@@ -405,6 +405,7 @@ class Machine(Intrinsics):
         was, now = SIZES.get(pointer.type, 4), SIZES.get(kind, 0)
         if pointer.region.space == "shared" and (was != now or now == 0):
             self._recast_shared(pointer, kind, now)
+            was = SIZES.get(pointer.type, 4)
         scale = max(now // was, 1) * pointer.scale if now and now % was == 0 else pointer.scale
         if kind in VECTORS and now // max(was, 1) > 1:
             self.note_vector(pointer, now // was)

@@ -135,3 +135,21 @@ def test_never_raises(text: str, at: int, cut: int, new: str) -> None:
     flow = Flow(lower_text(broken))
     for walk in flow.walks(USUAL):
         losses(walk)
+
+
+@pytest.mark.parametrize("cast", ["reinterpret_cast<scalar_t*>(raw)", "(scalar_t*)raw"])
+def test_bytes_of_shared_memory_are_counted_in_the_type_they_are_used_as(cast: str) -> None:
+    kernel = """
+template <typename scalar_t> __global__ void k(const scalar_t* x, scalar_t* y, int n) {
+    extern __shared__ char raw[];
+    scalar_t* s = CAST;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = x[blockIdx.x * n + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[blockIdx.x * n + i] = s[n - 1 - i];
+}
+""".replace("CAST", cast)
+    launch = STORE.replace("k<<<", "k<float><<<").replace("128>>>", "128, BYTES>>>")
+    enough = walked(kernel, launch.replace("BYTES", "x.size(1) * sizeof(float)"))
+    assert not {event.kind for event in enough.events}
+    short = walked(kernel, launch.replace("BYTES", "x.size(1)"))
+    assert "shared-oob" in {event.kind for event in short.events}
