@@ -71,3 +71,33 @@ def test_a_clean_run_takes_a_text_finding_back() -> None:
     ran = Context(device="sim", launches=(launch,))
     assert [f.rule for f in review_text(parse(code), Context(), select=("SYN",))] == ["SYN002"]
     assert review_text(parse(code), ran, select=("SYN",)) == ()
+
+
+def _rules(code: str, *items: Evidence) -> list[str]:
+    found = review_text(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
+    return sorted(f.rule for f in found if f.evidence)
+
+
+def test_what_follows_from_a_fault_is_no_fault_of_its_own() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    line, launch = _line(code, "s[tid] += s[tid + k]"), _line(code, "<<<")
+    beyond = _evidence("out-of-bounds", line, "row_mean")
+    assert _rules(code, beyond) == ["MEM011"]
+    assert _rules(code, beyond, _evidence("host-memory", launch, "row_mean")) == ["MEM003"]
+    assert _rules(code, beyond, _evidence("global-race", line, "row_mean")) == ["MEM011"]
+    unwritten = _evidence("unwritten-output", 0, "")
+    assert _rules(code, unwritten) == ["MEM008"]
+    refused = _evidence("launch-error-unseen", launch, "row_mean")
+    assert "MEM008" not in _rules(code, unwritten, refused)
+
+
+def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:
+    text = (KERNELS / "tree_sum.cu").read_text()
+    code = as_submission(text.replace("empty_like(x)", "empty({x.size(0), x.size(1)})"))
+    item = _evidence("host-memory", _line(code, "<<<"), "row_mean")
+    found = [
+        f
+        for f in review_text(parse(code), Context(evidence=(item,), device="sim"), select=("MEM",))
+        if f.rule == "MEM003"
+    ]
+    assert [(f.confidence, f.place.line) for f in found] == [("proven", _line(code, "empty("))]

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report each kernel's accesses once; findings about the text take them over by their cause."""
     kernels = spans(source)
+    foreign = {kernel_of(item, kernels) for item in observed(context, "host-memory")}
     kept: dict[str, list[Evidence]] = {}
     for item in observed(context, "oob", "shared-oob"):
         kind = "shared-oob" if "shared" in item.code else "oob"
+        if kind == "oob" and kernel_of(item, kernels) in foreign:
+            continue  # a pointer of the CPU is far from whatever it seems to be past the end of
         kept.setdefault(f"{kind} {kernel_of(item, kernels)}", []).append(item)
     for cause, items in kept.items():
         yield RULE.finding(

@@ -9,7 +9,7 @@ from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import global_regions
 from grader.rules.mending import fix
-from grader.rules.observed import observed, settle
+from grader.rules.observed import confirm, kernel_of, observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Tensor
@@ -22,10 +22,13 @@ FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors made without saying where, among the kernels' arguments."""
+    kernels = spans(source)
+    found = tuple(_text(source, context))
     proof = observed(context, "host-memory")
-    yield from settle(
-        RULE, tuple(_text(source, context)), proof, context, spans(source), contradict=False
-    )
+    yield from confirm(found, proof, kernels)
+    told = {kernel for kernel, _ in found}
+    rest = [item for item in proof if kernel_of(item, kernels) not in told]
+    yield from settle(RULE, (), rest, context, kernels)
 
 
 def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:

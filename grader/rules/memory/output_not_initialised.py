@@ -44,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield finding.model_copy(
             update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
         )
-    if proof and not found:
+    if proof and not found and not observed(context, "launch"):
         place = next((item.place for item in proof if item.place is not None), None)
         yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
 

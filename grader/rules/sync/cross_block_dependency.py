@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding
+from grader.records import Evidence, Finding
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -32,11 +32,20 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from settle(
         RULE,
         tuple(found.values()),
-        observed(context, "global-race"),
+        tuple(_inside(context)),
         context,
         spans(source),
         contradict=False,
     )
+
+
+def _inside(context: Context) -> Iterator[Evidence]:
+    """Yield the races, but of accesses that ran out of their own buffer into another one."""
+    outside = {item.place.line for item in observed(context, "oob") if item.place is not None}
+    for item in observed(context, "global-race"):
+        lines = {place.line for place in (item.place, *item.related) if place is not None}
+        if not lines & outside:
+            yield item
 
 
 def _suspicious(case: Case) -> bool:
