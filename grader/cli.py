@@ -48,6 +48,7 @@ app = App(
     help_format="plaintext",
     version_flags=["--version"],
     default_parameter=Parameter(negative_iterable=()),
+    suppress_keyboard_interrupt=False,  # main() says what is kept, and waits for no guest
 )
 app.register_install_completion_command()
 errors = Console(stderr=True)

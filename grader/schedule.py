@@ -67,6 +67,8 @@ def run(
         raise
     finally:
         pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
+    if outcome.graded:
+        workshop.store.trim_sometimes()
     return outcome
 
 

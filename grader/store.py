@@ -21,6 +21,8 @@ from grader.records import digest
 
 LIMIT_BYTES = 8 << 30
 """The store is trimmed to this size, oldest use first."""
+IDLE_SECONDS = 3600.0
+"""What was used more recently is not trimmed; nor is it looked more often."""
 
 
 class Store:
@@ -42,7 +44,7 @@ class Store:
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
-        _touch(path)
+        touch(path)
         return body
 
     def write(self, kind: str, key: str, body: bytes) -> None:
@@ -64,7 +66,7 @@ class Store:
         path = self._file(kind, key)
         if not path.is_dir():
             return None
-        _touch(path)
+        touch(path)
         return path
 
     @contextlib.contextmanager
@@ -108,24 +110,41 @@ class Store:
             found[kind] = (count + 1, size + _size(entry))
         return found
 
-    def trim(self, limit: int = LIMIT_BYTES) -> int:
-        """Delete what was used longest ago until the rest fits; return the bytes that went."""
-        entries = sorted((entry.stat().st_mtime, entry) for _, entry in self._entries())
+    def trim(self, limit: int = LIMIT_BYTES, *, idle: float = IDLE_SECONDS) -> int:
+        """Delete what was used longest ago until the rest fits; return the bytes that went.
+
+        What was used within the last `idle` seconds stays: some grading may be reading it. Drafts
+        that a killed process left count like anything else, and go when their time has come.
+        """
+        entries = sorted((_used(entry), entry) for _, entry in self._entries())
         sizes = {entry: _size(entry) for _, entry in entries}
         excess = sum(sizes.values()) - limit
         gone = 0
-        for _, entry in entries:
-            if gone >= excess:
+        for used, entry in entries:
+            if gone >= excess or used > time.time() - idle:
                 break
             _delete(entry)
             gone += sizes[entry]
         return gone
+
+    def trim_sometimes(self) -> None:
+        """Trim, unless some process has done so within the last hour."""
+        stamp = self.root / "trimmed"
+        with contextlib.suppress(OSError):
+            if not stamp.exists() or _used(stamp) < time.time() - IDLE_SECONDS:
+                stamp.touch()
+                self.trim()
 
     def clear(self, kind: str | None = None) -> None:
         """Delete all entries, or those of one kind."""
         for found, entry in list(self._entries()):
             if kind in (None, found):
                 _delete(entry)
+
+    @property
+    def builds(self) -> Path:
+        """Where builds are kept, a folder each, named by content."""
+        return self.root / "builds"
 
     def _entries(self) -> Iterator[tuple[str, Path]]:
         for kind in sorted(self.root.glob("*-by-content")):
@@ -134,6 +153,8 @@ class Store:
                     yield from (
                         (kind.name.removesuffix("-by-content"), path) for path in shelf.iterdir()
                     )
+        if self.builds.is_dir():
+            yield from (("builds", path) for path in sorted(self.builds.iterdir()))
 
     def _file(self, kind: str, key: str) -> Path:
         if not (key.isalnum() and kind.isalpha()):
@@ -167,9 +188,18 @@ def grader_version() -> str:
     return hasher.hexdigest()
 
 
-def _touch(path: Path) -> None:
+def touch(path: Path) -> None:
+    """Note that an entry was used."""
     with contextlib.suppress(OSError):
         os.utime(path)
+
+
+def _used(entry: Path) -> float:
+    """Return when an entry was used last; 0 where another process has just deleted it."""
+    try:
+        return entry.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _size(entry: Path) -> int:

@@ -1,5 +1,6 @@
 """The store gives back what was written, or nothing."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_trim_keeps_what_was_used_last(tmp_path: Path) -> None:
     for number, key in enumerate(keys):
         store.write("review", key, b"x" * 1000)
         path = next(tmp_path.rglob(key))
-        __import__("os").utime(path, (number, number))
+        os.utime(path, (number, number))
     assert store.read("review", keys[0]) is not None  # used just now
     store.trim(3 * 1100)
     kept = [key for key in keys if store.read("review", key) is not None]
@@ -79,3 +80,17 @@ def test_seeds_differ_between_installations(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_addresses_of_different_parts_differ(left: list[str], right: list[str]) -> None:
     assert (digest(*left) == digest(*right)) == (left == right)
+
+
+def test_trim_takes_builds_and_drafts_but_nothing_in_use(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    old, drafted, fresh = (store.builds / name for name in ("old", "building-x", "fresh"))
+    for folder in (old, drafted, fresh):
+        folder.mkdir(parents=True)
+        (folder / "a.so").write_bytes(b"x" * 1000)
+    os.utime(old, (1, 1))
+    os.utime(drafted, (2, 2))
+    assert store.usage()["builds"] == (3, 3000)
+    assert store.trim(0) == 2000
+    assert list(store.builds.iterdir()) == [fresh]
+    assert store.trim(0, idle=-1) == 1000

@@ -22,6 +22,7 @@ from grader.records import Build, Evidence, JsonValue, Submission, digest
 from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
 from grader.source import Source
 from grader.source import parse as parse_source
+from grader.store import touch
 
 VERSION = "1"
 """Raise it when the same inputs may build differently."""
@@ -264,9 +265,11 @@ def _reason(reply: GuestReply, errors: tuple[Evidence, ...]) -> str:
 def _read(folder: Path) -> Build | None:
     path = folder / _RECORD
     try:
-        return Build.model_validate_json(path.read_text("utf-8"))
+        made = Build.model_validate_json(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
+    touch(folder)
+    return made
 
 
 def _keep(made: Build, scratch: Path, folder: Path, key: str) -> Build:

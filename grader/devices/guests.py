@@ -209,7 +209,7 @@ class GuestDevice(ABC):
     @property
     def artifacts(self) -> Path:
         """Return where builds are kept."""
-        return self.store.root / "builds"
+        return self.store.builds
 
     def limits(self, wall: float) -> Limits:
         """Return the limits of one guest that may take `wall` seconds."""
