@@ -403,7 +403,10 @@ def _choose_task(workshop: Workshop, sample: Sample, extraction: Extraction) -> 
     plain = tasks.choose(
         sample, extraction, task=options.task, tasks_dir=options.tasks, drafts=False
     )
-    return plain if plain.task else choice.model_copy(update={"task": filled})
+    if plain.task is None:
+        return choice.model_copy(update={"task": filled})
+    because = f"{plain.reason} ({choice.task.name} could not be used: {filled.notes[-1]})"
+    return plain.model_copy(update={"reason": because})
 
 
 def _placed(finding: Finding, program: Submission) -> Finding:

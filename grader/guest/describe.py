@@ -78,13 +78,13 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     torch.manual_seed(0)
     model = vars(module).get("Model")
-    end = time.monotonic() + float(options["seconds"])
+    end = time.process_time() + float(options["seconds"])
     chains = options["chains"]
     facts: list[list[dict[str, Any]]] = [[] for _ in chains]
     going = set(range(len(chains)))
     for step in range(max(map(len, chains), default=0)):
         for number in sorted(going):
-            if step >= len(chains[number]) or time.monotonic() > end:
+            if step >= len(chains[number]) or time.process_time() > end:
                 going.discard(number)
                 continue
             fact = _variant(model, chains[number][step], options["most"]["size"])

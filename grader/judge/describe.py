@@ -34,7 +34,7 @@ MOST: Mapping[str, int] = {
 NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
 SECONDS = 15.0
-"""Time that a guest may spend on trying sizes."""
+"""Processor time that a guest may spend on trying sizes."""
 MAX_TEXT = 200_000
 DTYPES = frozenset(get_args(DType))
 STRUCTURES = frozenset(get_args(Structure))

@@ -12,9 +12,11 @@ from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.simulator.wording import KINDS
 from grader.source import parse
+from grader.tasks import builtin_tasks
 
 KERNELS = Path(__file__).parent / "kernels"
 HOST = ("launch-error", "launch-error-unseen", "host-memory", "null-pointer", "unwritten-output")
+ROLES = ("nominal", "general")
 FAMILIES = ("SYN", "RED", "MEM", "IDX", "NUM")
 
 
@@ -101,3 +103,22 @@ def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:
         if f.rule == "MEM003"
     ]
     assert [(f.confidence, f.place.line) for f in found] == [("proven", _line(code, "empty("))]
+
+
+def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_own() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    task = builtin_tasks()["l2-norm"]
+    named = {role: next(w.name for w in task.workloads if w.role == role) for role in ROLES}
+    zeros = {
+        role: Evidence(kind="mismatch", code="zeros", text="z", workload=name, data={"whole": True})
+        for role, name in named.items()
+    }
+    other = Evidence(kind="mismatch", code="scattered", text="s", workload=named["nominal"])
+
+    def rules(*items: Evidence) -> list[str]:
+        context = Context(task=task, evidence=items)
+        return [f.rule for f in review_text(parse(code), context, select=("NUM001",))]
+
+    assert rules(zeros["nominal"]) == ["NUM001"]
+    assert rules(zeros["general"]) == ["NUM001"]
+    assert rules(other, zeros["general"]) == []

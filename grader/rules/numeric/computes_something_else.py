@@ -38,7 +38,7 @@ EVENTS = (
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's pattern means, where the mechanics don't explain it."""
-    seen = [e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.code in MEANING]
+    seen = [e for e in _deciding(context) if e.code in MEANING]
     if not seen:
         return
     every = cases(source, context)
@@ -60,7 +60,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
+def _deciding(context: Context) -> list[Evidence]:
+    """Return the mismatches that decided; those of other sizes where there are no such."""
+    found = [e for e in context.evidence if e.kind in {"mismatch", "probe"}]
+    workloads = context.task.workloads if context.task is not None else ()
+    others = {workload.name for workload in workloads if workload.role == "general"}
+    return [e for e in found if e.workload not in others] or found
+
+
 def _say(item: Evidence) -> str:
+    if item.code == "zeros" and item.data.get("whole") is False:
+        return "part of the results stays zero, as if no thread computed it"
     try:
         text = MEANING[item.code].format(**item.data)
     except (KeyError, ValueError, TypeError):
