@@ -1,0 +1,107 @@
+"""Reference pages of the documentation that are made from the code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from grader.config import PREFIX, Options
+from grader.report import rows
+from grader.tasks import builtin_tasks
+
+
+def write(folder: Path) -> None:
+    """Write `options.md`, `rows.md` and `tasks.md` into an existing folder."""
+    for name, text in (("options", _options()), ("rows", _rows()), ("tasks", _tasks())):
+        (folder / f"{name}.md").write_text(text, "utf-8")
+
+
+def _options() -> str:
+    told = _docstrings(Options)
+    lines = [
+        "# Options\n",
+        "As a flag, in a variable, or in `[tool.kernel-grader]` of a `pyproject.toml`; flags win over",
+        "variables, and variables over the file.\n",
+        "| flag | variable | default | what it says |",
+        "|---|---|---|---|",
+    ]
+    for name, field in Options.model_fields.items():
+        flag = name.replace("_", "-")
+        default = _cell(f"`{field.default}`") if field.default not in (None, ()) else ""
+        variable = f"`{PREFIX}{name.upper()}`"
+        lines.append(f"| `--{flag}` | {variable} | {default} | {_cell(told[name])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _rows() -> str:
+    lines = [
+        "# Rows of results.jsonl\n",
+        "One JSON object a line for each sample; the machine-readable schema is `docs/results.schema.json`.\n",
+    ]
+    for model in _models(rows.Row):
+        lines += [f"## {model.__name__}\n", f"{inspect.getdoc(model)}\n", *_table(model), ""]
+    return "\n".join(lines)
+
+
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Yield a model and those that its fields hold, each once, outermost first."""
+    found, waiting = dict.fromkeys([model]), [model]
+    while waiting:
+        for field in waiting.pop(0).model_fields.values():
+            for inner in _held(field.annotation):
+                if inner not in found:
+                    found[inner] = None
+                    waiting.append(inner)
+    yield from found
+
+
+def _held(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _held(part)
+
+
+def _table(model: type[BaseModel]) -> Iterator[str]:
+    told = _docstrings(model)
+    yield "| field | type | what it says |"
+    yield "|---|---|---|"
+    for name, field in model.model_fields.items():
+        kind = inspect.formatannotation(field.annotation).replace("grader.", "")
+        yield f"| `{name}` | {_cell(f'`{kind}`')} | {_cell(told.get(name, ''))} |"
+
+
+def _tasks() -> str:
+    lines = [
+        "# Built-in tasks\n",
+        "`nominal` sizes decide; the others are reported apart.\n",
+        "| name | what | nominal inputs |",
+        "|---|---|---|",
+    ]
+    for name, task in sorted(builtin_tasks().items()):
+        nominal = [each.name for each in task.workloads if each.role == "nominal"]
+        lines.append(f"| `{name}` | {_cell(task.title)} | {_cell(', '.join(nominal))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Return the string below each field of a class, by the field's name."""
+    body = ast.parse(dedent(inspect.getsource(model))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            text = below.value if isinstance(below, ast.Expr) else None
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                found[field.target.id] = inspect.cleandoc(text.value)
+    return found
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

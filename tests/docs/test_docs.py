@@ -1,0 +1,69 @@
+"""The documentation is a site without a warning, and what it tells readers to do works."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, RUN, Command, File, steps
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs")]
+    done = subprocess.run(
+        [*command, str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Grades and reviews" in (tmp_path / "site" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_what_a_page_tells_readers_to_do_works(page: str, tmp_path: Path) -> None:
+    """Commands in `console` blocks; `bash` blocks need a network, a key, a watcher or a checkout."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    count = 0
+    for step in steps(page):
+        if isinstance(step, File):
+            path = tmp_path / step.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(step.text)
+        else:
+            run(step, tmp_path)
+            count += 1
+    assert count
+
+
+def run(command: Command, folder: Path) -> None:
+    program, *arguments = shlex.split(command.line)
+    assert program == "kernel-grader"
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed(folder)}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command.line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def installed(folder: Path) -> Path:
+    """Return where the package that a page writes is installed, without pip and its network."""
+    target = folder / "installed"
+    if (folder / "house_rules.py").exists() and not target.exists():
+        target.mkdir()
+        shutil.copy(folder / "house_rules.py", target)
+        metadata = target / "house_rules-1.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: house-rules\nVersion: 1\n")
+        toml = (folder / "pyproject.toml").read_text()
+        entry = toml.split('entry-points."kernel_grader.rules"]')[1].split("[")[0]
+        (metadata / "entry_points.txt").write_text(
+            "[kernel_grader.rules]\n" + entry.replace('"', "")
+        )
+    return target
