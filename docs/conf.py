@@ -23,7 +23,7 @@ pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
 
-def setup(app: object) -> None:
+def setup(_app: object) -> None:
     """Write the pages that come from the code."""
     from grader.reference import write
 
