@@ -357,6 +357,50 @@ def show(review: Path) -> int:
     return GRADED
 
 
+@app.command(name="serve")
+def serve_rewards(
+    *,
+    options: Flags = None,
+    host: str = "127.0.0.1",
+    port: int = 8770,
+    queue: int = 256,
+    token_file: Path | None = None,
+) -> int:
+    """Answer a training loop's requests over HTTP: POST /grade gives a reward.
+
+    Parameters
+    ----------
+    options
+        What may be set for a run.
+    host
+        Address to listen on.
+    port
+        Port to listen on.
+    queue
+        Requests that may wait; what comes beyond is told to come again.
+    token_file
+        File with the token that requests must carry; without it one is made and printed.
+
+    """
+    try:
+        from grader.serve import serve
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed", "install it: pip install 'kernel-grader[serve]'"
+        ) from error
+    from grader.reward import Grader
+
+    token = token_file.read_text("utf-8").strip() if token_file else secrets.token_urlsafe(24)
+    if not token:
+        raise UsageError(f"{token_file} is empty", "write the token into it")
+    chosen, _ = config.load(_given(options))
+    with Grader(chosen) as grader:
+        shown = "" if token_file else f", token {token}"
+        errors.print(escape_markup(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
+        serve(grader, token, host=host, port=port, queue=queue)
+    return GRADED
+
+
 @app.command
 def cache(*, clear: bool = False, folder: Path | None = None) -> int:
     """Show what the store holds, or clear it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,25 @@ NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 
 
+class Turns:
+    """A lock for each name while somebody has it: what is the same is done once at a time."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: weakref.WeakValueDictionary[str, threading.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Hold the name."""
+        with self._guard:
+            lock = self._locks.get(name) or threading.Lock()
+            self._locks[name] = lock
+        with lock:
+            yield
+
+
 @dataclass(frozen=True)
 class Workshop:
     """What all samples of one run share."""
@@ -63,6 +83,7 @@ class Workshop:
     """Why there is no device, where there is none."""
     references: dict[str, References] = field(default_factory=dict)
     locks: dict[str, threading.Lock] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
 
     @cached_property
     def limits(self) -> sandbox.Limits:
@@ -121,13 +142,41 @@ def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
             choice = _choose_task(workshop, sample, extraction)
         return _reviewed(workshop, sample, extraction, choice, clock)
     except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
-        verdict = Verdict(
-            status="grader_error",
-            sentence="The grader itself failed; this says nothing about the submission.",
-            reasons=(f"{type(error).__name__}: {error}",),
-        )
-        evaluation = _bare(workshop, extraction, verdict)
+        evaluation = _bare(workshop, extraction, _our_failure(error))
         return _assemble(workshop, sample, extraction, choice, evaluation, clock)
+
+
+def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Evaluation:
+    """Judge one answer as `review` does, without diagnosis, repair and reports.
+
+    `task` is what was asked; without it the sample's text says. Whatever fails on our side becomes
+    `grader_error`, never a verdict.
+    """
+    extraction = Extraction(submission=None)
+    try:
+        extraction = extract(sample)
+        submission = extraction.submission
+        if submission is None:
+            return _bare(workshop, extraction, _no_code(extraction))
+        choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
+        chosen = _choose_task(workshop, sample, extraction, choice).task
+        evaluation = evaluate(workshop, submission, chosen)
+        findings = examine(workshop, sample, extraction, chosen, submission, evaluation)
+        return _weighed(workshop, chosen, evaluation, findings)
+    except Exception as error:  # noqa: BLE001 - as in _review
+        return _bare(workshop, extraction, _our_failure(error))
+
+
+def _our_failure(error: Exception) -> Verdict:
+    return Verdict(
+        status="grader_error",
+        sentence="The grader itself failed; this says nothing about the submission.",
+        reasons=(f"{type(error).__name__}: {error}",),
+    )
+
+
+def _no_code(extraction: Extraction) -> Verdict:
+    return Verdict(status="no_code", sentence=f"There is no code to grade: {extraction.found}.")
 
 
 def _reviewed(
@@ -135,12 +184,8 @@ def _reviewed(
 ) -> Review:
     submission = extraction.submission
     if submission is None:
-        verdict = Verdict(
-            status="no_code", sentence=f"There is no code to grade: {extraction.found}."
-        )
-        return _assemble(
-            workshop, sample, extraction, choice, _bare(workshop, extraction, verdict), clock
-        )
+        bare = _bare(workshop, extraction, _no_code(extraction))
+        return _assemble(workshop, sample, extraction, choice, bare, clock)
 
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
         return examine(workshop, sample, extraction, choice.task, program, evaluation)
@@ -252,13 +297,14 @@ def evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> E
     The same for a submission, a mended one, a reference kernel and a known cheat; the result is stored by content.
     """
     key = digest("evaluation", workshop.identity, submission.key, task.key if task else "")
-    stored = None if workshop.options.fresh else workshop.store.read("evaluation", key)
-    if stored is not None:
-        return Evaluation.model_validate_json(stored)
-    evaluation = _evaluate(workshop, submission, task)
-    if evaluation.verdict.status != "grader_error":
-        workshop.store.write("evaluation", key, evaluation.model_dump_json().encode())
-    return evaluation
+    with workshop.turns.of(key):
+        stored = None if workshop.options.fresh else workshop.store.read("evaluation", key)
+        if stored is not None:
+            return Evaluation.model_validate_json(stored)
+        evaluation = _evaluate(workshop, submission, task)
+        if evaluation.verdict.status != "grader_error":
+            workshop.store.write("evaluation", key, evaluation.model_dump_json().encode())
+        return evaluation
 
 
 def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
@@ -392,13 +438,18 @@ def _known(workshop: Workshop, task: Task) -> References:
         return workshop.references[task.key]
 
 
-def _choose_task(workshop: Workshop, sample: Sample, extraction: Extraction) -> TaskChoice:
+def _choose_task(
+    workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice | None = None
+) -> TaskChoice:
+    """Return the choice that was made already, or the sample's own, with its workloads."""
     options = workshop.options
-    choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
+    asked = choice is not None
+    if choice is None:
+        choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
     if choice.task is None or choice.task.workloads:
         return choice
     filled = judge.describe(choice.task, workshop.form, workshop.limits)
-    if filled.workloads:
+    if filled.workloads or asked:
         return choice.model_copy(update={"task": filled})
     plain = tasks.choose(
         sample, extraction, task=options.task, tasks_dir=options.tasks, drafts=False

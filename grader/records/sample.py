@@ -41,7 +41,8 @@ class Sample(Record):
     @cached_property
     def key(self) -> str:
         """Content address of what is graded."""
-        return digest("sample", self.text, self.prompt or "", self.task_hint or "")
+        said = (self.prompt or "", self.task_hint or "", str(self.kernelbench))
+        return digest("sample", self.text, *said)
 
 
 class Submission(Record):

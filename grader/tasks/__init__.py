@@ -3,6 +3,7 @@
 from grader.tasks.choose import choose, named
 from grader.tasks.entry import Entry
 from grader.tasks.infer import infer
+from grader.tasks.problem import from_reference
 from grader.tasks.registry import builtin_tasks, entries
 
-__all__ = ["Entry", "builtin_tasks", "choose", "entries", "infer", "named"]
+__all__ = ["Entry", "builtin_tasks", "choose", "entries", "from_reference", "infer", "named"]

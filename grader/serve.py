@@ -1,0 +1,127 @@
+"""The reward over HTTP, for a trainer on another machine: `kernel-grader serve`.
+
+    POST /grade   {"text": ..., "task": ...}  ->  {"score": 0.7, "status": "correct", ...}
+    GET  /health                              ->  {"status": "ok", "waiting": 3}
+
+Each request carries `Authorization: Bearer TOKEN`. Beyond the queue's size a request is answered
+with 429 and `Retry-After` at once: the trainer holds what doesn't fit, this process doesn't.
+Needs the extra `serve` (Starlette and Uvicorn).
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from grader.errors import GraderError, UsageError
+from grader.reward import Answer, Grader, Reward
+
+MOST_BYTES = 16 << 20
+"""Length of a request."""
+RETRY_SECONDS = "2"
+
+
+class Service:
+    """Answers requests with one grader; refuses what its queue has no room for."""
+
+    def __init__(self, grader: Grader, token: str, queue: int) -> None:
+        self._grader = grader
+        self._token = token.encode()
+        self._queue = queue
+        self._waiting = 0  # only touched on the event loop
+
+    def application(self) -> Starlette:
+        """Return the ASGI application."""
+        return Starlette(
+            routes=[
+                Route("/grade", self.grade, methods=["POST"]),
+                Route("/health", self.health, methods=["GET"]),
+            ]
+        )
+
+    async def health(self, request: Request) -> JSONResponse:
+        """Say how many answers are waiting or being graded."""
+        if not self._allowed(request):
+            return _refused(401, "no such token")
+        return JSONResponse({"status": "ok", "waiting": self._waiting, "queue": self._queue})
+
+    async def grade(self, request: Request) -> JSONResponse:
+        """Grade one answer."""
+        if not self._allowed(request):
+            return _refused(401, "no such token")
+        if self._waiting >= self._queue:
+            return _refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
+        self._waiting += 1
+        try:
+            body = await _body(request)
+            if body is None:
+                return _refused(413, f"more than {MOST_BYTES} bytes")
+            answer = Answer.model_validate(json.loads(body))
+            reward = await self._grader.grade_async(answer.text, answer.task)
+        except (ValueError, RecursionError, ValidationError, UsageError) as error:
+            return _refused(422, str(error)[:1000])
+        except GraderError as error:
+            return _refused(503, str(error)[:1000])
+        finally:
+            self._waiting -= 1
+        return JSONResponse(shown(reward))
+
+    def _allowed(self, request: Request) -> bool:
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
+
+
+def shown(reward: Reward) -> dict[str, Any]:
+    """Return what a trainer is told: the scalar, its parts and the verdict, no text of the answer."""
+    verdict = reward.evaluation.verdict
+    return {
+        "score": reward.value,
+        "parts": reward.parts,
+        "status": reward.status,
+        "sentence": reward.sentence,
+        "general": verdict.general,
+        "speedup": verdict.speedup,
+        "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
+        "device": reward.evaluation.device,
+        "seconds": reward.evaluation.seconds,
+    }
+
+
+async def _body(request: Request) -> bytes | None:
+    """Return the request's body; None as soon as it is too long."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MOST_BYTES:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": reason}, status_code=status, headers=headers)
+
+
+def serve(grader: Grader, token: str, *, host: str, port: int, queue: int) -> None:
+    """Answer requests until interrupted. Raises GraderError where the address is taken."""
+    import uvicorn
+
+    settings = uvicorn.Config(
+        Service(grader, token, queue).application(),
+        host=host,
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+    )
+    try:
+        uvicorn.Server(settings).run()
+    except SystemExit as error:  # uvicorn's way of saying that it can't listen
+        raise GraderError(f"can't listen on {host}:{port}", "choose another --port") from error
