@@ -1,11 +1,11 @@
 """Recall of seeded defects, and false findings on correct kernels, by the whole pipeline on `sim`.
 
-    python benchmarks/recall.py [--repair] [--jobs 2] [--keep FOLDER] [--every N] [part of a name ...]
+    python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N] [part of a name ...]
 
 Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
 severity `error`, of a rule that names the defect, at a line where it may be named. Prints what was missed, the
 table by kind of mutation and the table by rule; exits with 1 under 95% recall or with any error on a correct
-original. `--keep` stores each evaluation, so that a second run only reads and judges again (for work on rules).
+original. `--text` reads only (no build, no run, no verdict). `--keep` stores each evaluation, so that a second run only reads and judges again (for work on rules).
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Outcome:
 
     @property
     def verdict_ok(self) -> bool:
-        return self.review.verdict.status in self.label.verdict
+        status = self.review.verdict.status
+        return status in self.label.verdict or self.review.evaluation.device == "none"
 
     @property
     def mended(self) -> bool:
@@ -164,6 +165,7 @@ def _print_rules(seeded: list[Outcome]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--text", action="store_true")
     parser.add_argument("--repair", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path)
@@ -174,13 +176,14 @@ def main() -> int:
         for label in (*corpus.originals(), *corpus.mutants()[:: chosen.every])
         if not chosen.names or any(part in label.name for part in chosen.names)
     ]
-    options = Options(device="sim", repair=chosen.repair)
+    options = Options(device="none" if chosen.text else "sim", repair=chosen.repair)
     shop = pipeline.open_workshop(options, Store(), 20260101)
     with ThreadPoolExecutor(chosen.jobs) as pool:
         outcomes = []
         for one in pool.map(lambda label: grade(label, shop, chosen.keep), labels):
             outcomes.append(one)
-            print(f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True)
+            if not chosen.text:
+                print(f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True)
     return report(outcomes)
 
 

@@ -78,7 +78,11 @@ def originals() -> tuple[Labelled, ...]:
 @cache
 def mutants() -> tuple[Labelled, ...]:
     """Return the submissions with one seeded defect each, in a fixed order."""
-    return tuple(labelled for original in originals() for labelled in _mutants(original))
+    return tuple(
+        labelled
+        for turn, original in enumerate(originals())
+        for labelled in _mutants(original, turn)
+    )
 
 
 def _original(path: Path) -> Labelled:
@@ -87,11 +91,11 @@ def _original(path: Path) -> Labelled:
     return Labelled(path.stem, path.stem, first.removeprefix("# task: ").strip(), "\n" + rest)
 
 
-def _mutants(original: Labelled) -> Iterator[Labelled]:
+def _mutants(original: Labelled, turn: int) -> Iterator[Labelled]:
     import everywhere
 
     counts: dict[str, int] = {}
-    for edit in (*_seeds(original.kernel), *everywhere.edits(original.code)):
+    for edit in (*_seeds(original.kernel), *everywhere.edits(original.code, turn)):
         counts[edit.kind] = number = counts.get(edit.kind, 0) + 1
         suffix = f"-{number}" if number > 1 else ""
         yield apply(original, edit, f"{original.kernel}--{edit.kind}{suffix}")
