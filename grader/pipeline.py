@@ -29,6 +29,7 @@ from grader.records import (
     Evidence,
     Extraction,
     Finding,
+    Mismatch,
     Repair,
     Review,
     Run,
@@ -281,14 +282,26 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
         pattern.model_copy(update={"workload": item.workload})
         for item in evaluation.comparisons
         if item.mismatch and item.counts
-        for pattern in item.mismatch.patterns
+        for pattern in item.mismatch.patterns or (_plain(item.mismatch),)
     )
     return (
         *((*build.errors, *build.warnings) if build else ()),
         *(item for run in evaluation.runs for item in run.evidence),
+        *_raised(evaluation.runs),
         *patterns,
         *evaluation.probes,
     )
+
+
+def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
+    """Yield what Python raised while the program ran, each sentence once."""
+    for reason in dict.fromkeys(run.reason for run in runs if run.status == "raised"):
+        yield Evidence(kind="python", code="raised", text=reason)
+
+
+def _plain(mismatch: Mismatch) -> Evidence:
+    """Return a mismatch in which no pattern was seen as evidence by itself."""
+    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text)
 
 
 def evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grader.records import Evidence, Finding
 
@@ -15,6 +15,8 @@ CONFIDENCE = ("proven", "likely", "possible")
 BUILD_KINDS = ("compiler", "ptxas", "link", "python")
 CATCH_ALL = "BLD015"
 """Says in plain words what the compiler said: gives way to any rule that explains the cause."""
+EXPLAINS = ("SYN", "RED", "MEM", "NUM", "IDX", "EXT", "API")
+"""Families whose errors explain a wrong result."""
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "SYN001": ("RED002", "RED004", "RED005"),
     "RED001": ("RED003",),
@@ -34,7 +36,7 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     so and their lines overlap. The evidence of all of them is kept.
     """
     kept: list[Finding] = []
-    for finding in sorted(findings, key=_precedence):
+    for finding in _first_resorts(sorted(findings, key=_precedence)):
         for index, first in enumerate(kept):
             if _one_defect(first, finding):
                 kept[index] = _joined(first, finding)
@@ -42,6 +44,19 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         else:
             kept.append(finding)
     return tuple(kept)
+
+
+def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Leave out what is said of a wrong result only for want of a better explanation."""
+    explained = any(
+        finding.severity == "error" and finding.rule.startswith(EXPLAINS) and not _last(finding)
+        for finding in findings
+    )
+    return (finding for finding in findings if not (explained and _last(finding)))
+
+
+def _last(finding: Finding) -> bool:
+    return finding.data.get("last_resort") is True
 
 
 def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:

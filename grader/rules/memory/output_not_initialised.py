@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Finding, Fix, Place
 from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import global_regions
 from grader.rules.mending import fix
@@ -46,7 +46,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found and not observed(context, "launch"):
         place = next((item.place for item in proof if item.place is not None), None)
+        place = place or _allocation(source, context)
         yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+
+
+def _allocation(source: Source, context: Context) -> Place | None:
+    """Return where the memory of the result is made, when that leaves it as it was."""
+    for case in cases(source, context):
+        for run in case.flow.host(case.sizes):
+            for tensor in run.returned:
+                if tensor.origin == "empty" and tensor.node is not None:
+                    return case.place(tensor.node)
+    return None
 
 
 def _unwritten(context: Context) -> tuple:  # type: ignore[type-arg]

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Place
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
-from grader.source.flow.reduction import losses
+from grader.source.flow.tree import Assign, Declare, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source
 
+PROBES = {
+    "probe-ignored": "a value of the input that should count has no influence on the result",
+    "probe-moved": "values of the input reach other places of the result than they should",
+    "probe-weight": "values of the input count with another weight than they should",
+    "probe-degree": "the result grows with the input in another way than it should",
+    "probe-shift": "the result depends on a constant that is added to the input, and should not",
+    "probe-no-shift": "the result ignores a constant that is added to the input, and should not",
+}
+"""What numeric probes show (`grader.judge.probes`): the cause comes before the pattern."""
 MEANING = {
     "constant-factor": "every result is {factor:.4g} times what it should be",
     "sign-flip": "every result has the wrong sign",
@@ -25,39 +34,25 @@ MEANING = {
     "constant-value": "one and the same value comes out everywhere",
     "zeros": "zeros come out where the reference has other values",
 }
-EVENTS = (
-    "uninit-shared-read",
-    "race-raw",
-    "race-war",
-    "race-waw",
-    "shared-oob",
-    "shuffle-mask",
-    "barrier-divergence",
-)
+FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what a wrong result's pattern means, where the mechanics don't explain it."""
-    seen = [e for e in _deciding(context) if e.code in MEANING]
-    if not seen:
+    """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
+    wrong = [item for item in _deciding(context) if item.code not in FORMS]
+    if not wrong:
         return
-    every = cases(source, context)
-    if any(True for case in every for _ in case.events(*EVENTS)):
-        return
-    if any(losses(case.walk) for case in every) or any(
-        e.kind == "simulator" for e in context.evidence
-    ):
-        return
-    codes = dict.fromkeys(item.code for item in seen)
-    for code in list(codes)[:1]:
-        items = tuple(e for e in seen if e.code == code)
-        yield RULE.finding(
-            _place(every),
-            f"{_say(items[0])} ({items[0].text})",
-            confidence="proven",
-            evidence=items,
-            data={"pattern": code},
-        )
+    seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
+    first = seen[0]
+    probes = tuple(item for item in wrong if item.code in PROBES)
+    same = tuple(item for item in seen if item.code == first.code and item not in probes)
+    yield RULE.finding(
+        _place(cases(source, context), first.code),
+        f"{_say(first)} ({first.text})",
+        confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
+        evidence=(*probes, *same),
+        data={"pattern": first.code, "last_resort": True},
+    )
 
 
 def _deciding(context: Context) -> list[Evidence]:
@@ -72,20 +67,37 @@ def _say(item: Evidence) -> str:
     if item.code == "zeros" and item.data.get("whole") is False:
         return "part of the results stays zero, as if no thread computed it"
     try:
-        text = MEANING[item.code].format(**item.data)
+        text = {**PROBES, **MEANING}[item.code].format(**item.data)
     except (KeyError, ValueError, TypeError):
-        text = item.text
+        return "the kernel computes something else than the task asks for"
     return f"the kernel computes something else than the task asks for: {text}"
 
 
-def _place(every: tuple[Case, ...]) -> Place | None:
-    """Return the last store of the last kernel."""
+def _place(every: tuple[Case, ...], code: str) -> Place | None:
+    """Return the last store of the last kernel, or what scales it where a scale is wrong."""
     for case in reversed(every):
         for access in reversed(case.walk.accesses):
             if access.kind in {"store", "atomic"}:
-                return case.place(access.node)
+                scale = _scale(case, access.node) if code in SCALES else None
+                return scale or case.place(access.node)
         return case.place(case.walk.kernel.node)
     return None
+
+
+SCALES = frozenset({"row-factor", "probe-degree"})
+
+
+def _scale(case: Case, store: object) -> Place | None:
+    """Return the only number that is computed from others and multiplied into what is stored."""
+    names: set[str] = set()
+    declared: dict[str, Declare] = {}
+    for part in walk(case.walk.kernel.body):
+        if isinstance(part, Declare) and part.init is not None and part.type in {"float", "double"}:
+            declared[part.name] = part
+        elif isinstance(part, Assign) and part.target.node == store:
+            names = {p.id for p in walk(part.value) if isinstance(p, Name)}
+    found = [declared[name] for name in names & declared.keys()]
+    return case.place(found[0].node) if len(found) == 1 else None
 
 
 _CODE = """
@@ -128,9 +140,8 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only with a comparison that went wrong in a pattern, and not where a race, unfilled "
-    "memory or "
-    "a lost partial result explains the numbers.",
+    guards="Only with a comparison that went wrong, and not where another error (a race, unfilled "
+    "memory, a lost partial result, an access out of bounds) explains the numbers.",
     mend="",
     check=check,
 )

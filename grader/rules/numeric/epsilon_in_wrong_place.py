@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task
+from grader.records import Evidence, Finding, Task
 from grader.rules.cuda_code import one_line
 from grader.rules.numeric.references import reference_of
 from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
-from grader.source.flow.tree import Binary, Call, Expr, Function, Name, Number, walk
+from grader.source.flow.tree import (
+    Binary,
+    Call,
+    Expr,
+    Function,
+    Name,
+    Number,
+    children,
+    walk,
+)
 
 if TYPE_CHECKING:
-    from grader.source import Source
+    from grader.source import Source, Unit
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 
@@ -25,8 +34,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if not wanted:
         return
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    bare: list[tuple[Unit, Call]] = []
+    some = False
     for unit in source.cuda:
         for function in flow(unit).program.functions:
+            bare += [(unit, call) for call in _bare_roots(function)]
+            some = some or any(True for _ in _epsilons(function))
             for found, expr in _epsilons(function) if function.kind != "host" else ():
                 if found != wanted:
                     yield RULE.finding(
@@ -39,6 +52,38 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                         data={"found": found, "wanted": wanted},
                     )
                     return
+    if len(bare) == 1 and not some and not _anywhere(source):
+        yield _left_out(*bare[0], wrong)
+
+
+def _bare_roots(function: Function) -> Iterator[Call]:
+    if function.kind != "host":
+        for part in walk(function.body):
+            if isinstance(part, Call) and part.name in ROOTS:
+                yield part
+
+
+def _anywhere(source: Source) -> bool:
+    """Whether an epsilon plays a part in any computation of the device code."""
+    return any(
+        isinstance(part, Binary | Call)
+        and any(isinstance(p, Expr) and _is_epsilon(p) for p in children(part))
+        for unit in source.cuda
+        for function in flow(unit).program.functions
+        if function.kind != "host"
+        for part in walk(function.body)
+    )
+
+
+def _left_out(unit: Unit, root: Call, wrong: tuple[Evidence, ...]) -> Finding:
+    return RULE.finding(
+        unit.place(root.node),
+        f"`{one_line(root.node, 50)}` leaves out the epsilon that the reference adds under the "
+        "root: values near zero come out too large, or infinite",
+        severity="error" if wrong else "warning",
+        evidence=wrong[:1],
+        data={"found": "none", "wanted": "inside"},
+    )
 
 
 _SAY = {"inside": "under the root", "outside": "to the root"}
@@ -99,7 +144,12 @@ RULE = Rule(
     why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the "
     "first is "
     "0.003, the second 0.00001.",
-    bad=Example(_BAD, Context(task=_task(_RMS))),
+    bad=(
+        Example(_BAD, Context(task=_task(_RMS))),
+        Example(
+            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq)"), Context(task=_task(_RMS))
+        ),
+    ),
     good=(
         _BAD,
         Example(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix, Task
-from grader.rules.cuda_code import one_line, text
+from grader.rules.cuda_code import around, one_line, text
 from grader.rules.mending import fix
 from grader.rules.numeric.references import NORMS, Reference, reference_of
 from grader.rules.rule import Context, Example, Rule
@@ -16,6 +16,9 @@ from grader.source.flow.tree import Binary, Expr, Name, Number, walk
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
+
+
+ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -67,7 +70,19 @@ def _about_variance(part: Binary) -> bool:
     words = text(part.left.node).lower()
     if "running" in text(statement(part.node)).lower():
         return False
+    if _under_root(part):
+        return True
     return any(word in words for word in ("var", "sq", "m2", "ss", "diff"))
+
+
+def _under_root(part: Binary) -> bool:
+    """Whether it is what a root is taken of, epsilon or not: `rsqrtf(s / (n - 1) + eps)`."""
+    for outer in around(part.node):
+        if outer.type == "call_expression":
+            return text(outer.child_by_field_name("function")) in ROOTS
+        if outer.type.endswith(("statement", "declaration")):
+            return False
+    return False
 
 
 def _biased(unit: Unit, part: Binary) -> Finding:

@@ -19,9 +19,11 @@ from grader.rules.reduction.steps import (
     shuffled,
     stores_to,
 )
+from grader.rules.reduction.suspects import suspects
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import enclosing_loops
 from grader.rules.walks import Case, cases
+from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
@@ -52,7 +54,22 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     and not _odd_block(case)
                 ):
                     found[case.kernel, 0] = (case.kernel, _lost(case, loss))
+    if not found:
+        yield from _suspected(source, context)
     yield from settled(found.values(), result_evidence(context))
+
+
+def _suspected(source: Source, context: Context) -> Iterator[Finding]:
+    """Name the odd step of a program whose results are wrong."""
+    wrong = tuple(item for item in context.evidence if item.kind in {"mismatch", "probe"})
+    if not wrong or any(item.code in FORMS for item in wrong):
+        return
+    for unit in source.cuda:
+        for suspect in suspects(flow(unit).program):
+            yield RULE.finding(unit.place(suspect.node), suspect.text, evidence=wrong[:2])
+
+
+FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
 
 def _odd_block(case: Case) -> bool:
@@ -252,7 +269,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "
+    guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only "
+    "reported when the results are wrong. Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "
     "running total under another name. Block sizes that are no power of two are RED004.",
     mend="Exchanges the accumulator, started with the thread's own value; stores each step back.",
     check=check,

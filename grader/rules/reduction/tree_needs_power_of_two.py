@@ -20,6 +20,7 @@ from grader.source.flow.tree import (
     Items,
     Member,
     Name,
+    Number,
     Subscript,
     walk,
 )
@@ -50,7 +51,7 @@ def _drops(case: Case, halving: Halving) -> bool:
     called = {p.name for p in walk(case.walk.kernel.body) if isinstance(p, Call)}
     if halving.function.name not in {case.kernel, *called}:
         return False
-    shared = {r.name for r in case.walk.regions if r.space == "shared"}
+    shared = _shared_names(case, halving)
     for part in walk(halving.loop.body):
         if (
             isinstance(part, Subscript)
@@ -61,9 +62,22 @@ def _drops(case: Case, halving: Halving) -> bool:
     return False
 
 
+def _shared_names(case: Case, halving: Halving) -> set[str]:
+    """Return the shared arrays, and the pointers that are set to a place in one of them."""
+    names = {r.name for r in case.walk.regions if r.space == "shared"}
+    for part in walk(halving.function.body):
+        if isinstance(part, Declare) and part.pointer and part.init is not None:
+            if any(isinstance(p, Name) and p.id in names for p in walk(part.init)):
+                names.add(part.name)
+    return names
+
+
 def _mentions_block(case: Case, start: Expr) -> bool:
     """Whether the tree starts at half of the block's size."""
+    sizes = _sizes(case)
     for part in walk(start):
+        if isinstance(part, Name) and part.id in sizes:
+            return True
         if isinstance(part, Member) and isinstance(part.base, Name) and part.base.id == "blockDim":
             return True
         if isinstance(part, Name):
@@ -72,6 +86,17 @@ def _mentions_block(case: Case, start: Expr) -> bool:
                     if any(isinstance(p, Name) and p.id == "blockDim" for p in walk(item.init)):
                         return True
     return False
+
+
+def _sizes(case: Case) -> set[str]:
+    """Return the template parameters, macros and constants that equal the block's size."""
+    threads = case.walk.threads
+    given = zip(case.walk.kernel.template, case.walk.launch.template, strict=False)
+    names = {parameter.name for parameter, value in given if value.strip() == str(threads)}
+    program = case.flow.program
+    named = [(m.name, m.expr) for m in program.macros.values()]
+    named += [(c.name, c.init) for c in program.constants]
+    return names | {n for n, e in named if isinstance(e, Number) and e.value == threads}
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:

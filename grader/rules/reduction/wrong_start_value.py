@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 MAXIMA = frozenset({"max", "fmax", "fmaxf", "std::max", "__hmax"})
 MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
 NOT_NEGATIVE = ("fabs", "fabsf", "abs", "exp", "expf", "__expf", "sqrt", "sqrtf", "relu")
+COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}
+"""Functions that read all their arguments."""
 SMALLEST = frozenset({"FLT_MIN", "DBL_MIN", "FLT_EPSILON"})
 SCALARS = frozenset(
     {"float", "double", "int", "scalar_t", "T", "long", "long long", "int64_t", "accscalar_t"}
@@ -154,9 +156,18 @@ def _folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
 def _folded_name(part: Expr | Stmt) -> str:
     if isinstance(part, Assign) and isinstance(part.target, Name):
         return part.target.id
-    if isinstance(part, If) and isinstance(part.test, Binary) and isinstance(part.test.right, Name):
-        return part.test.right.id
+    if isinstance(part, If):
+        test = _first_test(part.test)
+        if isinstance(test, Binary) and isinstance(test.right, Name):
+            return test.right.id
     return ""
+
+
+def _first_test(test: Expr) -> Expr:
+    """Return `v > m` of `v > m || (v == m && i < k)`."""
+    while isinstance(test, Binary) and test.op == "||":
+        test = test.left
+    return test
 
 
 def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
@@ -169,8 +180,9 @@ def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
             mine = [a for a in value.args if isinstance(a, Name) and a.id == name]
             others = [a for a in value.args if not (isinstance(a, Name) and a.id == name)]
             return (kind, others[0]) if kind and mine and others else None
-    if isinstance(part, If) and isinstance(part.test, Binary) and part.test.op in {">", "<"}:
-        return _guarded(part, part.test, name)
+    test = _first_test(part.test) if isinstance(part, If) else None
+    if isinstance(part, If) and isinstance(test, Binary) and test.op in {">", "<"}:
+        return _guarded(part, test, name)
     return None
 
 
@@ -196,10 +208,10 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
     if start.type not in SCALARS or start.extern:
         return
     first = _first_use(function, start)
-    if isinstance(first, Assign) and first.op in {"+=", "-=", "*="}:
+    if isinstance(first, Assign) and _reads(first, start.name):
         yield RULE.finding(
             unit.place(first.node),
-            f"`{start.name}` is never set before line {unit.place(first.node).line} adds to it: "
+            f"`{start.name}` is never set before line {unit.place(first.node).line} reads it: "
             "the sum starts with "
             "whatever the register held",
             fixes=fix(
@@ -234,9 +246,29 @@ def _first_use(function: Function, start: Declare) -> Expr | None:
             and part.target.id == start.name
         ):
             return part
+        if isinstance(part, Assign) and _reads(part, start.name):
+            return part
         if isinstance(part, Name) and part.id == start.name:
             return part
     return None
+
+
+def _reads(part: Assign, name: str) -> bool:
+    """Whether an assignment computes with the variable's value (it isn't handed on to be set)."""
+    if part.op != "=" and isinstance(part.target, Name) and part.target.id == name:
+        return True
+    operands = (
+        side
+        for inner in walk(part.value)
+        for side in (
+            (inner.left, inner.right)
+            if isinstance(inner, Binary)
+            else inner.args
+            if isinstance(inner, Call) and inner.name in COMPUTES
+            else ()
+        )
+    )
+    return any(isinstance(side, Name) and side.id == name for side in operands)
 
 
 RULE = Rule(

@@ -1,0 +1,154 @@
+"""API005: `data_ptr` asks for another type than the tensor has, so the call ends in an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding
+from grader.rules.cuda_code import one_line
+from grader.rules.rule import Context, Example, Rule
+from grader.source.flow import flow
+from grader.source.flow.tree import Call, Declare, Expr, Function, Name, walk
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+RAISED = re.compile(r"expected scalar type (\w+) but found (\w+)", re.IGNORECASE)
+TYPES = {
+    "float": "Float", "double": "Double", "int64_t": "Long", "long": "Long", "int": "Int",
+    "int32_t": "Int", "at::Half": "Half", "c10::Half": "Half", "torch::Half": "Half",
+    "at::BFloat16": "BFloat16", "c10::BFloat16": "BFloat16", "bool": "Bool", "uint8_t": "Byte",
+    "int16_t": "Short", "short": "Short", "int8_t": "Char",
+}  # fmt: skip
+"""The scalar type that `data_ptr<T>` asks for."""
+NAMED = {
+    "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
+    "kInt64": "Long", "kLong": "Long", "kInt32": "Int", "kInt": "Int", "kFloat16": "Half",
+    "kHalf": "Half", "kBFloat16": "BFloat16", "kBool": "Bool", "kUInt8": "Byte",
+}  # fmt: skip
+MAKERS = ("empty", "zeros", "ones", "full", "arange", "empty_like", "zeros_like", "to")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compare what tensors are made as with the pointers that are taken, and read what was raised."""
+    raised = _raised(context)
+    found = False
+    for unit in source.cuda:
+        for function in flow(unit).program.functions:
+            for call, wanted, made in _contradictions(function):
+                found = True
+                proof = tuple(e for e, want, got in raised if (want, got) == (wanted, made))
+                yield _finding(unit, call, wanted, made, proof)
+    if not found:
+        for item, wanted, made in raised:
+            yield from _from_error(source, item, wanted, made)
+
+
+def _raised(context: Context) -> list[tuple[Evidence, str, str]]:
+    seen = ((item, RAISED.search(item.text)) for item in context.seen("python"))
+    return [(item, match.group(1), match.group(2)) for item, match in seen if match]
+
+
+def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
+    """Yield the calls of `data_ptr<T>()` with the scalar type that they ask for."""
+    for part in walk(function.body):
+        if isinstance(part, Call) and part.name in {"data_ptr", "data"} and part.template:
+            wanted = TYPES.get(part.template[0].removeprefix("const ").strip())
+            if wanted and part.base is not None:
+                yield part, wanted
+
+
+def _contradictions(function: Function) -> Iterator[tuple[Call, str, str]]:
+    made = {
+        part.name: _made_as(part.init)
+        for part in walk(function.body)
+        if isinstance(part, Declare) and part.init is not None
+    }
+    for call, wanted in _pointers(function):
+        got = made.get(call.base.id, "") if isinstance(call.base, Name) else ""
+        if got and got != wanted:
+            yield call, wanted, got
+
+
+def _made_as(init: Expr) -> str:
+    """Return the one scalar type that an initialiser names for a tensor that it makes."""
+    if not isinstance(init, Call) or init.name not in MAKERS:
+        return ""
+    words = {p.id.rsplit("::", 1)[-1] for p in walk(init) if isinstance(p, Name)}
+    named = {NAMED[word] for word in words & NAMED.keys()}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Iterator[Finding]:
+    """Place what was raised at the pointers of that type, where there is one of them."""
+    calls = [
+        (unit, call)
+        for unit in source.cuda
+        for function in flow(unit).program.functions
+        for call, kind in _pointers(function)
+        if kind.lower() == wanted.lower()
+    ]
+    if calls:
+        yield _finding(*calls[0], wanted, made, (item,))
+
+
+def _finding(
+    unit: Unit, call: Call, wanted: str, made: str, proof: tuple[Evidence, ...]
+) -> Finding:
+    return RULE.finding(
+        unit.place(call.node),
+        f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises "
+        "before any kernel runs",
+        confidence="proven" if proof else "likely",
+        evidence=proof,
+        data={"wanted": wanted, "made": made},
+    )
+
+
+_CODE = """
+__global__ void first(const float* x, int64_t* y) { y[0] = x[0] > 0.0f; }
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
+    first<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<int64_t>());
+    return y;
+}
+"""
+_PLAIN = """
+__global__ void first(const float* x, float* y) { y[0] = x[0]; }
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    first<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+
+RULE = Rule(
+    code="API005",
+    name="tensor-of-another-type",
+    severity="error",
+    summary="`data_ptr` asks for another type than the tensor has, so the call ends in an error.",
+    why="`data_ptr<T>()` checks the tensor's scalar type and raises where it differs. Make the "
+    "tensor with the type that the kernel takes, convert it, or dispatch on its type.",
+    bad=(
+        _CODE,
+        Example(
+            _PLAIN,
+            Context(
+                evidence=(
+                    Evidence(
+                        kind="python",
+                        code="raised",
+                        text="RuntimeError: expected scalar type Float but found Half",
+                    ),
+                )
+            ),
+        ),
+    ),
+    good=(_CODE.replace("kInt32", "kInt64"), _PLAIN),
+    detects=("text", "evidence"),
+    guards="By the text only where the same function makes the tensor with a type that it names.",
+    mend="",
+    check=check,
+)

@@ -1,0 +1,126 @@
+"""NUM009: an integer division that is always 0 where a fraction is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.rules.cuda_code import one_line
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Rule
+from grader.source.flow import flow
+from grader.source.flow.tree import Binary, Cast, Declare, Expr, Function, Name, Number, walk
+from grader.source.flow.values import type_letter
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+INTEGERS = frozenset({"i", "u", "l"})
+REAL = frozenset({"f", "d"})
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for `1 / n` of integers that is multiplied into a real number."""
+    for unit in source.cuda:
+        for function in flow(unit).program.functions:
+            types = _types(function) if function.kind != "host" else {}
+            for part in _in_real(function, types) if types else ():
+                yield RULE.finding(
+                    unit.place(part.node),
+                    f"`{one_line(part.node, 40)}` divides two integers: it is 0 for every divisor "
+                    "above 1, and so is what it is multiplied with",
+                    fixes=fix(
+                        "divide as float",
+                        [unit.edit(part.left.node.start_byte, part.left.node.end_byte, "1.0f")],
+                    ),
+                )
+
+
+def _types(function: Function) -> dict[str, str]:
+    """Return the kinds of the names of a function."""
+    types = {p.name: type_letter(p.type) for p in function.parameters if not p.pointer}
+    for part in walk(function.body):
+        if isinstance(part, Declare) and not part.pointer and not part.dims:
+            types[part.name] = type_letter(part.type)
+    return types
+
+
+def _in_real(function: Function, types: dict[str, str]) -> Iterator[Binary]:
+    """Yield `1 / n` where it is a factor of, or the start of, a real number."""
+    for part in walk(function.body):
+        if isinstance(part, Binary) and part.op == "*":
+            sides = ((part.left, part.right), (part.right, part.left))
+            for one, other in sides:
+                if _unit_fraction(one, types) and _is_real(other, types):
+                    yield one  # type: ignore[misc]
+        elif isinstance(part, Declare) and part.init is not None:
+            if type_letter(part.type) in REAL and _unit_fraction(part.init, types):
+                yield part.init  # type: ignore[misc]
+
+
+def _unit_fraction(expr: Expr, types: dict[str, str]) -> bool:
+    return (
+        isinstance(expr, Binary)
+        and expr.op == "/"
+        and isinstance(expr.left, Number)
+        and expr.left.value == 1
+        and isinstance(expr.left.value, int)
+        and _is_integer(expr.right, types)
+    )
+
+
+def _is_integer(expr: Expr, types: dict[str, str]) -> bool:
+    if isinstance(expr, Cast):
+        return type_letter(expr.type) in INTEGERS
+    if isinstance(expr, Binary):
+        return _is_integer(expr.left, types) and _is_integer(expr.right, types)
+    return isinstance(expr, Name) and types.get(expr.id) in INTEGERS
+
+
+def _is_real(expr: Expr, types: dict[str, str]) -> bool:
+    """Whether a factor is a real number, as far as its names tell; what is indexed counts as data."""
+    if isinstance(expr, Number):
+        return isinstance(expr.value, float)
+    if isinstance(expr, Name):
+        return types.get(expr.id) in REAL
+    return not _is_integer(expr, types)
+
+
+RULE = Rule(
+    code="NUM009",
+    name="integer-division-gives-zero",
+    severity="error",
+    summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
+    why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
+    "that is multiplied with it is lost. `1.0f / n` divides as float.",
+    bad="""
+__global__ void average(const float* x, float* y, int n) {
+    float sum = 0.0f;
+    for (int i = 0; i < n; ++i) sum += x[i];
+    y[0] = sum * (1 / n);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+""",
+    good="""
+__global__ void average(const float* x, float* y, int n, int half) {
+    float sum = 0.0f;
+    for (int i = 0; i < n; ++i) sum += x[i * (1 / half)];
+    y[0] = sum * (1.0f / n);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), 1);
+    return y;
+}
+""",
+    detects=("text",),
+    guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
+    "a factor of a real number or starts one; index arithmetic is left alone.",
+    mend="Writes the 1 as a float.",
+    check=check,
+)
