@@ -54,6 +54,17 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
     )
 
 
+def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence, ...]:
+    """Return what comparisons and probes showed at the sizes that decide.
+
+    With `general`, what they showed at other sizes only.
+    """
+    found = context.seen("mismatch", "probe")
+    workloads = context.task.workloads if context.task is not None else ()
+    others = {workload.name for workload in workloads if workload.role == "general"}
+    return tuple(item for item in found if (item.workload in others) == general)
+
+
 def launch_cause(kernel: str, proof: Sequence[Evidence]) -> dict[str, str]:
     """Return the cause that joins a finding about a launch with the run's own word on it."""
     return {"cause": f"launch {kernel}"} if proof else {}

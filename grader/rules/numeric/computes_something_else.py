@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Assign, Declare, Name, walk
@@ -39,7 +40,9 @@ FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
-    wrong = [item for item in _deciding(context) if item.code not in FORMS]
+    deciding = wrong_results(context)
+    every = deciding or wrong_results(context, general=True)
+    wrong = [item for item in every if item.code not in FORMS]
     if not wrong:
         return
     seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
@@ -49,18 +52,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield RULE.finding(
         _place(cases(source, context), first.code),
         f"{_say(first)} ({first.text})",
+        severity="error" if deciding else "warning",
         confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
         evidence=(*probes, *same),
         data={"pattern": first.code, "last_resort": True},
     )
-
-
-def _deciding(context: Context) -> list[Evidence]:
-    """Return the mismatches that decided; those of other sizes where there are no such."""
-    found = [e for e in context.evidence if e.kind in {"mismatch", "probe"}]
-    workloads = context.task.workloads if context.task is not None else ()
-    others = {workload.name for workload in workloads if workload.role == "general"}
-    return [e for e in found if e.workload not in others] or found
 
 
 def _say(item: Evidence) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Task
 from grader.rules.cuda_code import one_line
 from grader.rules.numeric.references import reference_of
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
 from grader.source.flow.tree import (
@@ -33,7 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wanted = reference.epsilon() if reference is not None else ""
     if not wanted:
         return
-    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    wrong = wrong_results(context)
     bare: list[tuple[Unit, Call]] = []
     some = False
     for unit in source.cuda:

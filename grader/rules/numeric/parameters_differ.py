@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Task
 from grader.rules.numeric.references import Reference, last_name, reference_of
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     own = {name for name, _ in _parameters(model)}
     missing = [name for name in wanted if name not in _layers(model)]
-    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    wrong = wrong_results(context)
     for name, node in _parameters(model):
         random = any(
             isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"}

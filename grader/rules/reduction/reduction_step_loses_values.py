@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Edit, Finding, Fix
 from grader.rules.cuda_code import descendants
 from grader.rules.mending import fix
+from grader.rules.observed import wrong_results
 from grader.rules.reduction.mends import store_in_tree
 from grader.rules.reduction.result import result_evidence, settled
 from grader.rules.reduction.steps import (
@@ -61,7 +62,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _suspected(source: Source, context: Context) -> Iterator[Finding]:
     """Name the odd step of a program whose results are wrong."""
-    wrong = tuple(item for item in context.evidence if item.kind in {"mismatch", "probe"})
+    wrong = wrong_results(context)
     if not wrong or any(item.code in FORMS for item in wrong):
         return
     for unit in source.cuda:
