@@ -183,7 +183,9 @@ def main() -> int:
         for one in pool.map(lambda label: grade(label, shop, chosen.keep), labels):
             outcomes.append(one)
             if not chosen.text:
-                print(f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True)
+                print(
+                    f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True
+                )
     return report(outcomes)
 
 
