@@ -1,0 +1,106 @@
+"""All small changes of a program, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.diagnose import Program
+from grader.repair.variants.expressions import OPERATORS
+from grader.repair.variants.sites import Scope, expressions, is_target, scopes
+from grader.repair.variants.variant import Piece, Variant
+from grader.rules.cuda_code import read_call, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+SUSPECT = 0.5
+"""What the cost of a change is multiplied with on a line that evidence or a finding names."""
+HOST = 1.3
+"""The same for host code, where slips are rarer."""
+LONG = 400
+"""Bytes of an expression beyond which it is not replaced as a whole."""
+
+
+def candidates(source: Source, program: Program) -> list[Variant]:
+    """Return the variants of a submission's CUDA texts, ordered by cost, then by place."""
+    lines = _suspect_lines(program)
+    found: list[tuple[float, int, Variant]] = []
+    for scope in scopes(source.cuda):
+        for variant in (*_replaced(scope), *_statements(scope), *_swapped_arguments(scope)):
+            cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
+            cost *= SUSPECT if variant.line in lines else 1.0
+            made = Variant(variant.pieces, cost)
+            if made.fix() is not None:
+                found.append((cost, len(found), made))
+    return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
+
+
+def _suspect_lines(program: Program) -> set[int]:
+    places = [finding.place for finding in program.findings if finding.severity == "error"]
+    places += [e.place for run in program.evaluation.runs for e in run.evidence]
+    return {place.line for place in places if place is not None}
+
+
+def _replaced(scope: Scope) -> Iterator[Variant]:
+    for node in expressions(scope):
+        if node.end_byte - node.start_byte > LONG or b"//" in (node.text or b"") or is_target(node):
+            continue
+        seen = {text(node)}
+        for operator in OPERATORS:
+            for new, cost in operator(scope, node):
+                if new not in seen:
+                    seen.add(new)
+                    yield Variant((Piece(scope.unit, node, "replace", new),), cost)
+
+
+def _statements(scope: Scope) -> Iterator[Variant]:
+    """Yield barriers before statements, and guards of stores."""
+    if scope.function.runs == "host":
+        return
+    shared = bool(scope.function.shared) or "__shared__" in text(scope.function.body)
+    for node in expressions(scope):
+        if node.parent is None or node.parent.type != "compound_statement":
+            continue
+        if not node.type.endswith("statement"):
+            continue
+        if shared and not _is_barrier(node):
+            yield Variant((Piece(scope.unit, node, "before", "__syncthreads();"),), 2.0)
+        if node.type == "expression_statement":
+            yield from _guarded(scope, node)
+
+
+def _is_barrier(node: Node) -> bool:
+    return text(node).startswith("__syncthreads")
+
+
+def _guarded(scope: Scope, node: Node) -> Iterator[Variant]:
+    inner = node.named_children[0] if node.named_children else None
+    left = inner.child_by_field_name("left") if inner is not None else None
+    if left is None or left.type != "subscript_expression":
+        return
+    index = text(left.child_by_field_name("indices"))[1:-1]
+    for bound in scope.integer_parameters:
+        if bound != index:
+            yield Variant((Piece(scope.unit, node, "guard", f"{index} < {bound}"),), 2.5)
+
+
+def _swapped_arguments(scope: Scope) -> Iterator[Variant]:
+    """Yield neighbouring arguments the other way round, in launches and calls of the author's own functions."""
+    own = {function.name for function in scope.unit.functions}
+    for node in expressions(scope):
+        if node.type != "call_expression":
+            continue
+        made = read_call(node)
+        arguments = [a for a in made.arguments if a.type in {"identifier", "call_expression"}]
+        if made.last not in own:
+            continue
+        for first, second in zip(arguments, arguments[1:], strict=False):
+            if text(first) != text(second):
+                swapped = (
+                    Piece(scope.unit, first, "replace", text(second)),
+                    Piece(scope.unit, second, "replace", text(first)),
+                )
+                yield Variant(swapped, 3.0)

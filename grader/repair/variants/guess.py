@@ -1,0 +1,135 @@
+"""The search among small changes: which of them make the program right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.diagnose import Program
+from grader.records import Build, Evaluation, Fix, Submission
+from grader.repair.variants.candidates import candidates
+from grader.repair.variants.screen import Outcome, Screen
+from grader.repair.variants.variant import Variant
+from grader.repair.variants.weave import touching, weave
+from grader.source import edits, parse
+
+MOST = 320
+"""Variants in one program."""
+ROUND = 80
+"""Variants that are run before the best of them are looked at."""
+BUILDS = 3
+"""Builds of a woven program: what doesn't compile is left out of the next."""
+SECONDS = 150.0
+
+
+@dataclass
+class Guesses:
+    """What came out."""
+
+    fixes: tuple[Fix, ...] = ()
+    """Changes that are right on every workload that was tried, or else come nearer; the likeliest first."""
+    right: bool = False
+    """Whether the fixes were right everywhere."""
+    tried: int = 0
+    said: list[str] = field(default_factory=list)
+    """How far the search got, in words."""
+
+
+def guess(program: Program, screen: Screen) -> Guesses:
+    """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong."""
+    suspects = screen.suspects(program.evaluation)
+    chosen = candidates(parse(program.submission.code), program)[:MOST]
+    if not suspects or not chosen:
+        return Guesses()
+    numbered = dict(enumerate(chosen, start=1))
+    woven, build, numbered = _built(program.submission, numbered, screen)
+    if woven is None or build is None:
+        return Guesses(said=["the small changes could not be built into one program"])
+    return _Rounds(program.evaluation, screen, woven, build, numbered).play()
+
+
+def _built(
+    submission: Submission, numbered: dict[int, Variant], screen: Screen
+) -> tuple[Submission | None, Build | None, dict[int, Variant]]:
+    for _ in range(BUILDS):
+        try:
+            woven = weave(submission, numbered)
+        except ValueError:
+            break
+        build = screen.build(woven)
+        if build.status == "built":
+            return woven, build, numbered
+        bad = touching(numbered, _error_lines(submission, woven, build))
+        numbered = {n: variant for n, variant in numbered.items() if n not in bad}
+        if not bad or not numbered:
+            break
+    return None, None, numbered
+
+
+def _error_lines(submission: Submission, woven: Submission, build: Build) -> set[int]:
+    """Return the submission's lines that the woven program's errors are about."""
+    back = edits.old_lines(submission.code, woven.code)
+    lines = {item.place.line for item in build.errors if item.place is not None}
+    return {back[line - 1] for line in lines if 1 <= line <= len(back)}
+
+
+@dataclass
+class _Rounds:
+    evaluation: Evaluation
+    screen: Screen
+    woven: Submission
+    build: Build
+    numbered: Mapping[int, Variant]
+
+    def play(self) -> Guesses:
+        """Run the variants in rounds, until one holds on every workload."""
+        suspects = self.screen.suspects(self.evaluation)
+        begin = time.monotonic()
+        seen: dict[int, Outcome] = {}
+        for numbers in _rounds(self.numbered):
+            seen.update(self.screen.run(self.woven, self.build, suspects[0], numbers))
+            right = [n for n in numbers if n in seen and seen[n].right]
+            held = self._hold(right) if right else []
+            if held:
+                return Guesses(self._fixes(held), right=True, tried=len(seen))
+            if time.monotonic() - begin > SECONDS:
+                break
+        return self._nearest(seen, suspects[0].name)
+
+    def _hold(self, numbers: Sequence[int]) -> list[int]:
+        """Return which variants are right on the other workloads as well."""
+        left = list(numbers)
+        first = self.screen.suspects(self.evaluation)[0]
+        others = [w for w in self.screen.task.judged if w is not first]
+        for workload in sorted(others, key=self.screen.size):
+            found = self.screen.run(self.woven, self.build, workload, left)
+            left = [n for n in left if n in found and found[n].right]
+            if not left:
+                break
+        return left
+
+    def _nearest(self, seen: Mapping[int, Outcome], workload: str) -> Guesses:
+        """Return the changes that make fewer elements wrong, as steps towards a right program."""
+        before = next(
+            (c.mismatch.fraction for c in self.evaluation.comparisons if c.workload == workload and c.mismatch),
+            1.0,
+        )
+        better = sorted((o.wrong, n) for n, o in seen.items() if o.wrong < 0.98 * before)
+        said = f"{len(seen)} small changes tried in one build"
+        if better:
+            said += f"; the best left {better[0][0]:.1%} of {workload} wrong"
+        fixes = self._fixes([n for _, n in better[:2]])
+        return Guesses(fixes, tried=len(seen), said=[said])
+
+    def _fixes(self, numbers: Sequence[int]) -> tuple[Fix, ...]:
+        fixes = (self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost))
+        return tuple(fix for fix in fixes if fix is not None)
+
+
+def _rounds(numbered: Mapping[int, Variant]) -> Iterator[list[int]]:
+    ordered = sorted(numbered, key=lambda n: numbered[n].cost)
+    for start in range(0, len(ordered), ROUND):
+        yield ordered[start : start + ROUND]
+
+

@@ -1,0 +1,171 @@
+"""Where a program may be changed: expressions that are computed at run time, and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from grader.rules.cuda_code import around, descendants, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Function, Unit
+
+FIXED = {
+    "array_declarator",
+    "template_argument_list",
+    "template_parameter_list",
+    "case_statement",
+    "static_assert_declaration",
+    "preproc_def",
+    "preproc_function_def",
+    "preproc_if",
+    "launch_bounds",
+    "field_declaration_list",
+    "enumerator",
+    "subscript_designator",
+}
+"""What must be known when the program is compiled, or isn't an expression at all."""
+INTEGERS = {
+    "int",
+    "unsigned",
+    "unsigned int",
+    "long",
+    "long long",
+    "size_t",
+    "int64_t",
+    "uint32_t",
+    "int32_t",
+    "uint64_t",
+}
+REALS = {"float", "double", "scalar_t", "T"}
+
+
+def plain_type(words: str) -> str:
+    """Return a type without qualifiers and references."""
+    dropped = {"const", "static", "constexpr", "volatile", "__restrict__", "__shared__"}
+    return " ".join(w for w in words.replace("&", " ").split() if w not in dropped)
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A function whose body may be changed."""
+
+    unit: Unit
+    function: Function
+
+    @cached_property
+    def locals(self) -> tuple[tuple[str, str, int], ...]:
+        """Name, type and first byte of each variable: parameters first, then locals."""
+        found = [
+            (p.name, plain_type(p.type), 0)
+            for p in self.function.parameters
+            if not p.is_pointer and p.name
+        ]
+        body = self.function.body
+        for node in descendants(body, "declaration") if body is not None else ():
+            kind = plain_type(text(node.child_by_field_name("type")))
+            for child in node.named_children:
+                name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
+                if name is not None and name.type == "identifier":
+                    found.append((text(name), kind, node.end_byte))
+        return tuple(found)
+
+    def names(self, kinds: set[str], before: int) -> list[str]:
+        """Return the variables of some types that are declared before a byte, parameters first."""
+        known = [name for name, kind, at in self.locals if kind in kinds and at <= before]
+        return list(dict.fromkeys(known))
+
+    def type_of(self, name: str) -> str:
+        """Return a variable's type; empty where it is none of this function."""
+        return next((kind for known, kind, _ in self.locals if known == name), "")
+
+    @cached_property
+    def pointers(self) -> tuple[tuple[str, str], ...]:
+        """Name and type of each pointer parameter."""
+        return tuple((p.name, plain_type(p.type)) for p in self.function.parameters if p.is_pointer)
+
+    @cached_property
+    def integer_parameters(self) -> tuple[str, ...]:
+        """Names of the integer parameters."""
+        return tuple(
+            p.name
+            for p in self.function.parameters
+            if not p.is_pointer and plain_type(p.type) in INTEGERS
+        )
+
+
+def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
+    """Yield the functions to look at: device code, and host code that launches kernels."""
+    for unit in units:
+        launching = {id(x.host_function) for x in unit.launches if x.host_function is not None}
+        names = {x.host_function.name for x in unit.launches if x.host_function is not None}
+        for function in unit.functions:
+            host = id(function) in launching or function.name in names
+            if function.body is not None and (function.runs != "host" or host):
+                yield Scope(unit, function)
+
+
+def expressions(scope: Scope) -> Iterator[Node]:
+    """Yield the nodes of a function's body that stand for a value computed at run time."""
+    body = scope.function.body
+    todo = [body] if body is not None else []
+    while todo:
+        node = todo.pop()
+        if node.type in FIXED or _is_constant(scope, node):
+            continue
+        if node is not body:
+            yield node
+        todo += reversed(node.named_children)
+
+
+def _is_constant(scope: Scope, node: Node) -> bool:
+    """Whether a declaration's value has to be known to the compiler: `constexpr`, or an array's size."""
+    if node.type != "declaration":
+        return False
+    words = {text(child) for child in node.children if child.type != "init_declarator"}
+    if "constexpr" in words or "static" in words:
+        return True
+    if "const" not in words or scope.function.body is None:
+        return False
+    names = {
+        text(c.child_by_field_name("declarator")) for c in node.named_children if c.type == "init_declarator"
+    }
+    fixed = descendants(scope.function.body, "array_declarator", "template_argument_list")
+    return any(text(inner) in names for one in fixed for inner in descendants(one, "identifier"))
+
+
+def is_target(node: Node) -> bool:
+    """Whether a node is written to, so that another expression can't stand in its place."""
+    parent = node.parent
+    if parent is None:
+        return True
+    if parent.type in {"assignment_expression", "init_declarator"}:
+        return node in (parent.child_by_field_name("left"), parent.child_by_field_name("declarator"))
+    if parent.type in {"update_expression", "pointer_expression", "lambda_capture_specifier"}:
+        return True
+    return parent.type in {"declaration", "parameter_declaration", "call_expression"} and (
+        parent.child_by_field_name("function") == node or parent.type != "call_expression"
+    )
+
+
+def stored_in(node: Node) -> str:
+    """Return the array that an assignment stores to (`y` of `y[i] = v`); empty where it is none."""
+    left = node.child_by_field_name("left")
+    if left is None or left.type != "subscript_expression":
+        return ""
+    return text(left.child_by_field_name("argument"))
+
+
+def loop_of(node: Node) -> Node | None:
+    """Return the `for` that a node is the head of, or None."""
+    for outer in around(node):
+        if outer.type == "for_statement":
+            body = outer.child_by_field_name("body")
+            return outer if body is None or node.end_byte <= body.start_byte else None
+        if outer.type.endswith("statement"):
+            return None
+    return None

@@ -1,0 +1,67 @@
+"""What a small change is: pieces of text at places of a CUDA text's syntax tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from grader.records import Edit, Fix
+from grader.rules.cuda_code import one_line
+from grader.rules.statements import indent_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Unit
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One change at one node."""
+
+    unit: Unit
+    node: Node
+    kind: Literal["replace", "before", "guard"]
+    """`replace`: another expression in the place of this one; `before`: a statement before this one;
+    `guard`: this statement under a condition."""
+    text: str
+
+    def edit(self) -> Edit | None:
+        """Return the change as an edit of the submission."""
+        start = self.node.start_byte
+        if self.kind == "replace":
+            return self.unit.edit(start, self.node.end_byte, self.text)
+        if self.kind == "guard":
+            return self.unit.edit(start, start, f"if ({self.text}) ")
+        return self.unit.edit(start, start, f"{self.text}\n{indent_of(self.unit, self.node)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """One candidate change of a program."""
+
+    pieces: tuple[Piece, ...]
+    cost: float
+    """How unlikely it is to be what was meant; the smaller, the earlier it is tried."""
+
+    @property
+    def line(self) -> int:
+        """Line of the submission where it begins."""
+        return self.pieces[0].unit.place(self.pieces[0].node).line
+
+    @property
+    def label(self) -> str:
+        """Return what it does, in the imperative."""
+        piece = self.pieces[0]
+        old = one_line(piece.node, 60)
+        if piece.kind == "before":
+            return f"add `{piece.text}` before line {self.line}"
+        if piece.kind == "guard":
+            return f"do line {self.line} only if `{piece.text}`"
+        return f"line {self.line}: `{' '.join(piece.text.split())}` in the place of `{old}`"
+
+    def fix(self) -> Fix | None:
+        """Return the change as a fix; None where the text can't be edited there."""
+        edits = [piece.edit() for piece in self.pieces]
+        known = tuple(edit for edit in edits if edit is not None)
+        return Fix(label=self.label, edits=known) if len(known) == len(edits) else None

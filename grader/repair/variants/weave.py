@@ -1,0 +1,139 @@
+"""One program that holds all variants, and takes the one whose number it is told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Submission
+from grader.repair.variants.variant import Piece, Variant
+from grader.source import edits, parse
+
+if TYPE_CHECKING:
+    from grader.source import Unit
+
+CHOICE = "kg_choice_"
+PRELUDE = f"""\
+#ifndef {CHOICE}
+#include <cstdlib>
+#include <cuda_runtime.h>
+static __constant__ int {CHOICE}device;
+static int {CHOICE}host;
+#ifdef __CUDA_ARCH__
+#define {CHOICE} {CHOICE}device
+#else
+#define {CHOICE} {CHOICE}host
+#endif
+static inline int {CHOICE}turn() {{
+    const char* chosen = std::getenv("{CHOICE}");
+    {CHOICE}host = chosen ? std::atoi(chosen) : 0;
+    cudaMemcpyToSymbol({CHOICE}device, &{CHOICE}host, sizeof(int));
+    return 0;
+}}
+#endif
+"""
+TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
+EPILOGUE = f'''
+
+def {CHOICE}forward(original):
+    def forward(self, *arguments):
+        import os
+
+        os.environ["{CHOICE}"] = str(arguments[-1])
+        return original(self, *arguments[:-1])
+
+    return forward
+
+
+ModelNew.forward = {CHOICE}forward(ModelNew.forward)
+'''
+"""`forward` takes the variant's number after its own arguments."""
+
+
+@dataclass
+class _Insertions:
+    """What is put in at each byte of a text: ends of inner expressions, statements, beginnings."""
+
+    closing: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    between: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    opening: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def edits(self, unit: Unit) -> list[Edit]:
+        """Return the insertions as edits of the submission; ValueError where one can't be made."""
+        found = []
+        for at in sorted({*self.closing, *self.between, *self.opening}):
+            parts = (*self.closing[at], *self.between[at], *self.opening[at])
+            edit = unit.edit(at, at, "".join(parts))
+            if edit is None:
+                msg = f"the text can't be changed at byte {at}"
+                raise ValueError(msg)
+            found.append(edit)
+        return found
+
+
+def weave(submission: Submission, numbered: Mapping[int, Variant]) -> Submission:
+    """Return the program with all variants in it.
+
+    Raises ValueError where the texts can't be edited, as in strings with escapes that hide positions.
+    """
+    source = parse(submission.code)
+    changes: list[Edit] = []
+    touched = _by_unit(numbered)
+    for unit in source.cuda:
+        changes += _woven(unit, touched.get(id(unit), []))
+    code = edits.apply(submission.code, changes) + EPILOGUE
+    return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
+
+
+def _by_unit(numbered: Mapping[int, Variant]) -> dict[int, list[tuple[int, Piece]]]:
+    found: dict[int, list[tuple[int, Piece]]] = {}
+    for number, variant in numbered.items():
+        for piece in variant.pieces:
+            found.setdefault(id(piece.unit), []).append((number, piece))
+    return found
+
+
+def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
+    put = _Insertions()
+    sites: dict[tuple[int, int], list[tuple[int, Piece]]] = {}
+    for number, piece in pieces:
+        start = piece.node.start_byte
+        if piece.kind == "replace":
+            sites.setdefault((start, piece.node.end_byte), []).append((number, piece))
+        elif piece.kind == "guard":
+            put.between[start].append(f"if ({CHOICE} != {number} || ({piece.text})) ")
+        else:  # before any guard, which would hold the statement otherwise
+            put.between[start].insert(0, f"if ({CHOICE} == {number}) {{ {piece.text} }} ")
+    for (start, end), alternatives in sorted(sites.items(), key=lambda item: (item[0][0], -item[0][1])):
+        asked = "".join(f"{CHOICE} == {n} ? ({piece.text}) : " for n, piece in alternatives)
+        put.opening[start].append(f"({asked}(")
+        put.closing[end].insert(0, "))")
+    for function in unit.host_functions:
+        body = function.body
+        if body is not None and _launches(unit, function.name):
+            put.between[body.start_byte + 1].append(f" {TURN}")
+    put.between[0].insert(0, PRELUDE)
+    return put.edits(unit)
+
+
+def _launches(unit: Unit, name: str) -> bool:
+    return any(
+        launch.host_function is not None and launch.host_function.name == name
+        for launch in unit.launches
+    )
+
+
+def touching(numbered: Mapping[int, Variant], lines: set[int]) -> set[int]:
+    """Return the variants with a piece on one of these lines of the submission."""
+    return {
+        number
+        for number, variant in numbered.items()
+        if any(_covers(piece, lines) for piece in variant.pieces)
+    }
+
+
+def _covers(piece: Piece, lines: set[int]) -> bool:
+    place = piece.unit.place(piece.node)
+    return not lines.isdisjoint(range(place.line, place.end_line + 1))
