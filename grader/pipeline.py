@@ -42,7 +42,16 @@ from grader.records import (
     Verdict,
     digest,
 )
-from grader.repair import Model, ModelError, mend, model_repair, reference_fixed, summarise
+from grader.repair import (
+    Model,
+    ModelError,
+    mend,
+    model_repair,
+    needs_mend,
+    reference_fixed,
+    screening,
+    summarise,
+)
 from grader.rules import Context, review_text
 from grader.source import parse
 from grader.store import Store, grader_version
@@ -237,8 +246,9 @@ def _repairs(
 ) -> tuple[tuple[Repair, ...], str]:
     found: list[Repair] = []
     note = ""
-    if states[0].status not in {"correct", "grader_error", "not_run"}:
-        mended, note = mend(states, judged, examined, workshop.options.repair_tries)
+    if needs_mend(states[0]):
+        screen = screening(workshop.device, task, _known(workshop, task))
+        mended, note = mend(states, judged, examined, workshop.options.repair_tries, screen)
         if mended is None and workshop.options.llm:
             model = Model(workshop.options.llm)
             mended, said = model_repair(task, states[-1], judged, model)

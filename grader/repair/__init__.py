@@ -2,14 +2,17 @@
 
 from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import reference_code, reference_fixed
-from grader.repair.search import mend
+from grader.repair.search import mend, needs_mend
+from grader.repair.variants import screening
 
 __all__ = [
     "Model",
     "ModelError",
     "mend",
     "model_repair",
+    "needs_mend",
     "reference_code",
     "reference_fixed",
+    "screening",
     "summarise",
 ]

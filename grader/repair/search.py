@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from grader.diagnose import Evaluate, Examine, Program, try_fixes
 from grader.records import Evaluation, Finding, Fix, Repair, Submission
+from grader.repair.variants import Screen, guess
 from grader.source import edits
 
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
+HARMLESS = ("STY", "PRF")
+"""Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
+GUESSED = 2
+"""Small changes that are evaluated in earnest, of those that held in the screening."""
 
 
 @dataclass
 class Budget:
-    """How many evaluations the search may still ask for."""
+    """How many evaluations the search may still ask for, and what came of those it had."""
 
     left: int
     used: int = 0
+    said: list[str] = field(default_factory=list)
+    """What is worth saying of the search beside that, in order."""
 
     def take(self) -> bool:
         """Use one; False when none is left."""
@@ -31,19 +38,84 @@ class Budget:
         return True
 
 
+def needs_mend(program: Program) -> bool:
+    """Whether a program is wrong, or right by luck: a proven error that a fix is known for."""
+    if program.status == "correct":
+        return any(_lucky(finding) for finding in program.findings)
+    return program.status not in {"grader_error", "not_run"}
+
+
+def _lucky(finding: Finding) -> bool:
+    """Whether it is an error that a run showed and a GPU may show otherwise (a race, say)."""
+    proven = finding.severity == "error" and finding.confidence == "proven"
+    return proven and bool(finding.fixes) and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
+
+
 def mend(
-    states: tuple[Program, ...], evaluate: Evaluate, examine: Examine, tries: int
+    states: tuple[Program, ...],
+    evaluate: Evaluate,
+    examine: Examine,
+    tries: int,
+    screen: Screen | None = None,
 ) -> tuple[Repair | None, str]:
-    """Search from the deepest state for a right program; return it, or None, and how far the search got."""
+    """Search from the deepest state for a right program; return it, or None, and how far the search got.
+
+    The findings' own fixes come first; where they don't suffice, small changes are tried on `screen`.
+    """
     budget = Budget(tries)
     best = states[-1]
-    while best.status != "correct":
+    while needs_mend(best):
         better = _improve(best, evaluate, examine, budget)
+        if better is None or (better.status != "correct" and not _fixable(better)):
+            better = _guessed(better or best, evaluate, examine, budget, screen) or better
         if better is None:
             return None, _how_far(best, budget)
         best = better
     final = _smallest(states[0], best, evaluate, examine, budget)
     return _repair(states[0].submission, final), ""
+
+
+def _fixable(program: Program) -> bool:
+    return next(_candidates(program), None) is not None
+
+
+def _guessed(
+    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget, screen: Screen | None
+) -> Program | None:
+    """Return the program after a small change that makes it right, or comes nearer to it."""
+    build = program.evaluation.build
+    if screen is None or build is None or build.status != "built" or program.status == "correct":
+        return None
+    guesses = guess(program, screen)
+    budget.said += guesses.said
+    best: Program | None = None
+    for fix in guesses.fixes[:GUESSED]:
+        if not budget.take():
+            break
+        tried = try_fixes(program, ((_cause(program), fix),), evaluate, examine)
+        if tried is not None and tried.rank > (best or program).rank:
+            best = tried
+        if tried is not None and tried.status == "correct":
+            break
+    return best
+
+
+def _cause(program: Program) -> Finding:
+    """Return the finding that a change without a rule of its own settles: the gravest without a fix."""
+    ordered = sorted(
+        program.findings,
+        key=lambda item: (SEVERITIES[item.severity], bool(item.fixes), item.confidence != "proven"),
+    )
+    if ordered and ordered[0].severity == "error":
+        return ordered[0]
+    verdict = program.evaluation.verdict
+    return Finding(
+        rule="NUM001",
+        name="computes-something-else",
+        severity="error",
+        confidence="proven",
+        message=verdict.sentence,
+    )
 
 
 def _improve(
@@ -67,7 +139,7 @@ def _candidates(program: Program) -> Iterator[Chosen]:
     """Yield single fixes, then one of each finding together, then pairs; the likeliest first."""
     done = {fix for _, fix in program.mends}
     ordered = sorted(
-        (item for item in program.findings if item.fixes),
+        (item for item in program.findings if item.fixes and _matters(program, item)),
         key=lambda item: (SEVERITIES[item.severity], item.confidence != "proven"),
     )
     findings = [item for item in ordered if item.severity == "error"] or ordered
@@ -84,6 +156,13 @@ def _candidates(program: Program) -> Iterator[Chosen]:
             yield from product(first, second)
 
 
+def _matters(program: Program, finding: Finding) -> bool:
+    """Whether a finding's fix can change the verdict."""
+    if program.status == "correct":
+        return _lucky(finding)
+    return finding.severity != "note" and not finding.rule.startswith(HARMLESS)
+
+
 def _smallest(
     first: Program, right: Program, evaluate: Evaluate, examine: Examine, budget: Budget
 ) -> Program:
@@ -97,8 +176,8 @@ def _smallest(
         reverted = _without(first.submission, current.submission, stretch)
         evaluation = evaluate(reverted)
         if evaluation.verdict.status == "correct":
-            findings = examine(reverted, evaluation)
-            current = Program(reverted, evaluation, findings, current.mends)
+            without = Program(reverted, evaluation, examine(reverted, evaluation), current.mends)
+            current = current if needs_mend(without) else without
     return current
 
 
@@ -138,12 +217,26 @@ def _kept(fix: Fix, text: str) -> bool:
 
 
 def _how_far(best: Program, budget: Budget) -> str:
-    tried = f"{budget.used} candidate change{'s' if budget.used != 1 else ''} tried"
+    tried = f"{budget.used} candidate change{'s' if budget.used != 1 else ''} evaluated"
+    tried = "; ".join((tried, *budget.said))
     if not best.mends:
-        return f"No change of this code was found that makes it right ({tried})."
+        return f"No change of this code was found that makes it right ({tried}). {_passed(best.evaluation)}".strip()
     labels = "; ".join(fix.label for _, fix in best.mends)
-    return f"Not mended ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)}."
+    return (
+        f"Not mended ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
+        f"{_passed(best.evaluation)}"
+    ).strip()
 
 
 def _state(evaluation: Evaluation) -> str:
     return f"{evaluation.verdict.status}: {evaluation.verdict.sentence}"
+
+
+def _passed(evaluation: Evaluation) -> str:
+    """Return which workloads are right, in a sentence; empty where none was compared."""
+    counted = [item for item in evaluation.comparisons if item.counts]
+    right = [item.workload for item in counted if item.equal]
+    wrong = [item.workload for item in counted if not item.equal]
+    if not right or not wrong:
+        return ""
+    return f"Right on {', '.join(right)}; wrong on {', '.join(wrong)}."

@@ -186,7 +186,11 @@ def _real(words: str) -> Iterator[Option]:
     elif value == 1:
         yield f"0.0{suffix}", 2.5
     for other in CONSTANTS:
-        if other != value and value and (abs(other / value - 1) < 0.5 or (value < 0.01 and other < 0.01)):
+        if (
+            other != value
+            and value
+            and (abs(other / value - 1) < 0.5 or (value < 0.01 and other < 0.01))
+        ):
             yield f"{other!r}{suffix}", 2.0 if abs(other / value - 1) < 0.2 else 3.0
     if value:
         for factor in (0.5, 2.0):
@@ -304,7 +308,11 @@ def _is_result(scope: Scope, node: Node) -> bool:
 
 def _through_pointer(node: Node, arrays: set[str]) -> bool:
     left = node.child_by_field_name("left")
-    return left is not None and left.type == "pointer_expression" and text(left).strip("*() ") in arrays
+    return (
+        left is not None
+        and left.type == "pointer_expression"
+        and text(left).strip("*() ") in arrays
+    )
 
 
 def name(scope: Scope, node: Node) -> Iterator[Option]:
@@ -344,7 +352,12 @@ def built_in(scope: Scope, node: Node) -> Iterator[Option]:
     if not found:
         return
     owner, axis = found.groups()
-    pairs = {"threadIdx": "blockIdx", "blockIdx": "threadIdx", "blockDim": "gridDim", "gridDim": "blockDim"}
+    pairs = {
+        "threadIdx": "blockIdx",
+        "blockIdx": "threadIdx",
+        "blockDim": "gridDim",
+        "gridDim": "blockDim",
+    }
     yield f"{pairs[owner]}.{axis}", 4.0
     if axis != "z":
         yield f"{owner}.{'y' if axis == 'x' else 'x'}", 4.0

@@ -112,7 +112,11 @@ class _Rounds:
     def _nearest(self, seen: Mapping[int, Outcome], workload: str) -> Guesses:
         """Return the changes that make fewer elements wrong, as steps towards a right program."""
         before = next(
-            (c.mismatch.fraction for c in self.evaluation.comparisons if c.workload == workload and c.mismatch),
+            (
+                c.mismatch.fraction
+                for c in self.evaluation.comparisons
+                if c.workload == workload and c.mismatch
+            ),
             1.0,
         )
         better = sorted((o.wrong, n) for n, o in seen.items() if o.wrong < 0.98 * before)
@@ -123,7 +127,9 @@ class _Rounds:
         return Guesses(fixes, tried=len(seen), said=[said])
 
     def _fixes(self, numbers: Sequence[int]) -> tuple[Fix, ...]:
-        fixes = (self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost))
+        fixes = (
+            self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost)
+        )
         return tuple(fix for fix in fixes if fix is not None)
 
 
@@ -131,5 +137,3 @@ def _rounds(numbered: Mapping[int, Variant]) -> Iterator[list[int]]:
     ordered = sorted(numbered, key=lambda n: numbered[n].cost)
     for start in range(0, len(ordered), ROUND):
         yield ordered[start : start + ROUND]
-
-

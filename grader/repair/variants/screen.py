@@ -82,7 +82,9 @@ class Screen:
         job = self.device.job(woven, build, group, (workload,), self.references)
         arguments = job.workloads[0].args
         options = {**job.options, "simulator": {"seconds": SECONDS}}
-        calls = tuple(GuestWorkload(str(n), (*arguments, n), job.workloads[0].deadline) for n in numbers)
+        calls = tuple(
+            GuestWorkload(str(n), (*arguments, n), job.workloads[0].deadline) for n in numbers
+        )
         limits = self.device.limits(min(WALL, self.device.options.run_seconds))
         return self.device.converse(replace(job, workloads=calls, options=options), limits)
 
@@ -96,7 +98,9 @@ class Screen:
                 break
             run = self.device.record(workload, result, reply, source)
             ran = run.status == "ran"
-            comparison = judge.compare(self.task, workload, self.references, result) if ran else None
+            comparison = (
+                judge.compare(self.task, workload, self.references, result) if ran else None
+            )
             wrong = 1.0
             if comparison is not None:
                 wrong = comparison.mismatch.fraction or 1.0 if comparison.mismatch else 0.0
@@ -104,7 +108,6 @@ class Screen:
             if self.device.lost(result):
                 break
         return found
-
 
 
 def screening(device: object, task: Task, references: References) -> Screen | None:

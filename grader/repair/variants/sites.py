@@ -69,7 +69,11 @@ class Scope:
         for node in descendants(body, "declaration") if body is not None else ():
             kind = plain_type(text(node.child_by_field_name("type")))
             for child in node.named_children:
-                name = child.child_by_field_name("declarator") if child.type == "init_declarator" else child
+                name = (
+                    child.child_by_field_name("declarator")
+                    if child.type == "init_declarator"
+                    else child
+                )
                 if name is not None and name.type == "identifier":
                     found.append((text(name), kind, node.end_byte))
         return tuple(found)
@@ -132,7 +136,9 @@ def _is_constant(scope: Scope, node: Node) -> bool:
     if "const" not in words or scope.function.body is None:
         return False
     names = {
-        text(c.child_by_field_name("declarator")) for c in node.named_children if c.type == "init_declarator"
+        text(c.child_by_field_name("declarator"))
+        for c in node.named_children
+        if c.type == "init_declarator"
     }
     fixed = descendants(scope.function.body, "array_declarator", "template_argument_list")
     return any(text(inner) in names for one in fixed for inner in descendants(one, "identifier"))
@@ -144,7 +150,10 @@ def is_target(node: Node) -> bool:
     if parent is None:
         return True
     if parent.type in {"assignment_expression", "init_declarator"}:
-        return node in (parent.child_by_field_name("left"), parent.child_by_field_name("declarator"))
+        return node in (
+            parent.child_by_field_name("left"),
+            parent.child_by_field_name("declarator"),
+        )
     if parent.type in {"update_expression", "pointer_expression", "lambda_capture_specifier"}:
         return True
     return parent.type in {"declaration", "parameter_declaration", "call_expression"} and (

@@ -106,7 +106,9 @@ def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
             put.between[start].append(f"if ({CHOICE} != {number} || ({piece.text})) ")
         else:  # before any guard, which would hold the statement otherwise
             put.between[start].insert(0, f"if ({CHOICE} == {number}) {{ {piece.text} }} ")
-    for (start, end), alternatives in sorted(sites.items(), key=lambda item: (item[0][0], -item[0][1])):
+    for (start, end), alternatives in sorted(
+        sites.items(), key=lambda item: (item[0][0], -item[0][1])
+    ):
         asked = "".join(f"{CHOICE} == {n} ? ({piece.text}) : " for n, piece in alternatives)
         put.opening[start].append(f"({asked}(")
         put.closing[end].insert(0, "))")

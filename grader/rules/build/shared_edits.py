@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, cuda_code, one_line, text
+from grader.rules.cuda_code import around, cuda_code, descendants, text
 from grader.rules.fold import fold
 from grader.rules.mending import delete_lines_of, fix, replace_node
 
@@ -48,29 +48,104 @@ def _in_declarator(node: Node) -> bool:
 
 
 def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
-    """Read global memory where the array only held a copy of it: `s[i] = x[base + i]`."""
+    """Do without an array that holds a copy of global memory, `s[i] = x[base + i]`.
+
+    Where it was read, what was last stored in it is computed instead: `x[base + i]`, or after
+    `s[i] = expf(s[i] - top)` that expression of it, as long as nothing in it changes later.
+    """
     subscripts = [_subscript(node) for node in uses(unit, kernel, array.name)]
-    if not subscripts or any(node is None for node in subscripts) or len(array.dims) != 1:
-        return ()
     known = [node for node in subscripts if node is not None]
-    stores = [node for node in known if _is_store(node)]
-    if len(stores) != 1:
+    if not known or len(known) < len(subscripts) or len(array.dims) != 1:
         return ()
-    origin = _origin(stores[0], kernel)
-    index = _index(stores[0])
-    if origin is None or index is None or index.type != "identifier":
-        return ()
-    variable = text(index)
-    edits: list[Edit | None] = [delete_lines_of(unit, array.node), _drop_store(unit, stores[0])]
+    held: tuple[str, str] | None = None
+    edits: list[Edit | None] = [delete_lines_of(unit, array.node)]
+    texts: dict[int, str] = {}
+    for node in sorted(known, key=_evaluated):
+        index = _index(node)
+        if index is None or index.type not in {"identifier", "number_literal"}:
+            return ()
+        if _is_store(node):
+            held = _stored(node, held, text(index), kernel, texts)
+            edits.append(_drop_store(unit, node))
+        elif held is not None:
+            texts[node.id] = _at(held, text(index))
+        if held is None:
+            return ()
+    dropped = [_statement(node) for node in known if _is_store(node)]
     for node in known:
-        if node is not stores[0]:
-            read = _index(node)
-            if read is None or read.type not in {"identifier", "number_literal"}:
-                return ()
-            new = re.sub(rf"\b{re.escape(variable)}\b", text(read), text(origin))
-            edits.append(replace_node(unit, node, new))
-    label = f"read {one_line(origin)} where {array.name} was read, and drop the copy"
-    return fix(label, edits)
+        if node.id in texts and not any(_inside(node, one) for one in dropped):
+            edits.append(replace_node(unit, node, texts[node.id]))
+    label = f"read {held[1] if held else ''} where {array.name} was read, and drop the copy"
+    return fix(" ".join(label.split()), edits)
+
+
+def _evaluated(node: Node) -> int:
+    """Return a key in the order of evaluation: a store comes after what its right side reads."""
+    parent = node.parent
+    return parent.end_byte if _is_store(node) and parent is not None else node.start_byte
+
+
+def _at(held: tuple[str, str], index: str) -> str:
+    """Return what an element holds, for another index than the one it was stored with."""
+    return re.sub(rf"\b{re.escape(held[0])}\b", index, held[1])
+
+
+def _stored(
+    store: Node, held: tuple[str, str] | None, index: str, kernel: Kernel, texts: dict[int, str]
+) -> tuple[str, str] | None:
+    """Return the index and the expression of what a store leaves in its element, if it can be told later."""
+    if held is None:
+        origin = _origin(store, kernel)
+        return (index, text(origin)) if origin is not None and not index.isdigit() else None
+    assignment = store.parent
+    right = assignment.child_by_field_name("right") if assignment is not None else None
+    operator = text(assignment.child_by_field_name("operator")) if assignment is not None else ""
+    if right is None or index.isdigit() or not _lasting(right, index, store, kernel):
+        return None
+    value = _with(right, texts)
+    if operator == "=":
+        plain = right.type in {"call_expression", "subscript_expression", "parenthesized_expression"}
+        return index, value if plain else f"({value})"
+    return index, f"({_at(held, index)} {operator.rstrip('=')} ({value}))"
+
+
+def _with(node: Node, texts: dict[int, str]) -> str:
+    """Return an expression's text with its reads of the array replaced."""
+    data, at, parts = node.text or b"", node.start_byte, []
+    for inner in sorted(_subscripts(node), key=lambda n: n.start_byte):
+        if inner.id in texts:
+            parts += [data[at - node.start_byte : inner.start_byte - node.start_byte].decode(), texts[inner.id]]
+            at = inner.end_byte
+    return "".join((*parts, data[at - node.start_byte :].decode()))
+
+
+def _subscripts(node: Node) -> list[Node]:
+    return list(descendants(node, "subscript_expression"))
+
+
+def _lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
+    """Whether an expression gives the same value at the end of the kernel as where it stands."""
+    names = {text(n) for n in descendants(right, "identifier")} - {index}
+    body = kernel.body
+    loops = [outer for outer in around(store) if outer.type in {"for_statement", "while_statement"}]
+    if body is None or not loops:
+        return False
+    for node in descendants(body, "assignment_expression", "update_expression"):
+        target = node.child_by_field_name("left") or node.child_by_field_name("argument")
+        if text(target) in names and node.start_byte > loops[-1].start_byte:
+            return False
+    return not any(
+        text(n.child_by_field_name("declarator")) in names
+        for n in descendants(loops[-1], "init_declarator")
+    )
+
+
+def _statement(node: Node) -> Node:
+    return next((o for o in around(node) if o.type == "expression_statement"), node)
+
+
+def _inside(node: Node, outer: Node) -> bool:
+    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def _subscript(node: Node) -> Node | None:
@@ -110,11 +185,7 @@ def _origin(store: Node, kernel: Kernel) -> Node | None:
 
 def _drop_store(unit: Unit, store: Node) -> Edit | None:
     """Remove the copying statement, and the loop around it where it does nothing else."""
-    statement = store
-    for outer in around(store):
-        if outer.type == "expression_statement":
-            statement = outer
-            break
+    statement = _statement(store)
     parent = statement.parent
     if parent is not None and parent.type == "compound_statement":
         if len([child for child in parent.named_children if child.type != "comment"]) > 1:

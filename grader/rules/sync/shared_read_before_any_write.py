@@ -115,26 +115,33 @@ def _tree_add(node: Node) -> Node | None:
 
 
 def _fixes(case: Case, node: Node, add: Node | None) -> Iterator[Fix]:
-    """Store each partial result before the loop, and keep the cell up to date inside it."""
-    if add is None:
+    """Store each partial result before the loop, and keep the cells up to date inside it."""
+    loop = next(enclosing_loops(add), None) if add is not None else None
+    if loop is None:
         return
-    read = next(
-        (s for s in descendants(add, "subscript_expression") if s.start_byte == node.start_byte),
-        None,
-    )
-    loop = next(enclosing_loops(add), None)
-    own = _own_cell(read) if read is not None else None
-    if own is None or loop is None:
+    adds = [(one, _stored(one)) for one in descendants(loop, "assignment_expression")]
+    stores = {store: one for one, store in adds if store}
+    if add not in stores.values():
         return
-    value = text(add.child_by_field_name("left"))
-    store = f"{own} = {value};"
     yield from fix(
         "store each thread's partial result before the tree, and update its cell in every step",
         [
-            insert_before(case.unit, statement(loop), f"{store}\n__syncthreads();"),
-            add_statement(case.unit, simple_statement(add), store),
+            insert_before(case.unit, statement(loop), "\n".join((*stores, "__syncthreads();"))),
+            *(add_statement(case.unit, simple_statement(one), s) for s, one in stores.items()),
         ],
     )
+
+
+def _stored(add: Node) -> str:
+    """Return `s[tid] = v;` for `v += s[tid + k]`; an empty text where it is no such step."""
+    left, right = add.child_by_field_name("left"), add.child_by_field_name("right")
+    if left is None or right is None or left.type != "identifier":
+        return ""
+    for read in descendants(right, "subscript_expression"):
+        own = _own_cell(read)
+        if own is not None:
+            return f"{own} = {text(left)};"
+    return ""
 
 
 def _own_cell(read: Node) -> str | None:
