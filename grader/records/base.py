@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +19,14 @@ class Record(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, ser_json_inf_nan="strings"
     )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields changed; what was computed from the old ones is forgotten."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copy.__dict__ if name not in type(self).model_fields]:
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del copy.__dict__[name]
+        return copy
 
 
 def digest(*parts: str | bytes) -> str:

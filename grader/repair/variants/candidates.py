@@ -88,17 +88,17 @@ def _guarded(scope: Scope, node: Node) -> Iterator[Variant]:
 
 
 def _swapped_arguments(scope: Scope) -> Iterator[Variant]:
-    """Yield neighbouring arguments the other way round, in launches and calls of the author's own functions."""
-    own = {function.name for function in scope.unit.functions}
+    """Yield neighbouring arguments of one type the other way round, in launches and calls of own functions."""
+    own = {function.name: function for function in scope.unit.functions}
     for node in expressions(scope):
-        if node.type != "call_expression":
+        callee = own.get(read_call(node).last) if node.type == "call_expression" else None
+        if callee is None:
             continue
-        made = read_call(node)
-        arguments = [a for a in made.arguments if a.type in {"identifier", "call_expression"}]
-        if made.last not in own:
-            continue
-        for first, second in zip(arguments, arguments[1:], strict=False):
-            if text(first) != text(second):
+        arguments = read_call(node).arguments
+        kinds = [" ".join(p.type.replace("__restrict__", "").split()) for p in callee.parameters]
+        for k in range(min(len(arguments), len(kinds)) - 1):
+            first, second = arguments[k], arguments[k + 1]
+            if kinds[k] == kinds[k + 1] and text(first) != text(second):
                 swapped = (
                     Piece(scope.unit, first, "replace", text(second)),
                     Piece(scope.unit, second, "replace", text(first)),

@@ -244,6 +244,7 @@ def _balanced(words: str) -> bool:
 
 def assignment(scope: Scope, node: Node) -> Iterator[Option]:
     """`+=` for `=`, and the other way round; a step of a loop that is too short or too long."""
+    del scope
     if node.type != "assignment_expression":
         return
     left, sign, right = _parts(node)
@@ -276,7 +277,7 @@ def step(scope: Scope, node: Node) -> Iterator[Option]:
 
 
 def result(scope: Scope, node: Node) -> Iterator[Option]:
-    """What is stored, times or over a size: a mean that forgets to divide, a forgotten sign."""
+    """Multiply or divide what is stored by a size: a mean that forgets to divide, a forgotten sign."""
     if scope.function.runs == "host" or not _is_result(scope, node):
         return
     words = text(node)
@@ -284,7 +285,7 @@ def result(scope: Scope, node: Node) -> Iterator[Option]:
     for name in scope.integer_parameters:
         yield f"{whole} / {name}", 1.5
         yield f"{whole} * {name}", 3.0
-    for name in scope.names({"float", "double", "scalar_t"}, 0):
+    for name in scope.names({"float", "double", "scalar_t"}, scope.function.node.start_byte):
         yield f"{whole} * {name}", 3.0
         yield f"{whole} + {name}", 3.5
     yield f"-{whole}", 2.5
@@ -366,14 +367,14 @@ def built_in(scope: Scope, node: Node) -> Iterator[Option]:
 
 
 def sign(scope: Scope, node: Node) -> Iterator[Option]:
-    """A minus or a `not` that is too much."""
+    """Leave out a minus or a `not` that is too much."""
     del scope
     if node.type == "unary_expression" and text(node)[:1] in "-!" and not is_target(node):
         yield text(node)[1:].strip(), 4.0
 
 
 def choice(scope: Scope, node: Node) -> Iterator[Option]:
-    """The two sides of `? :` the other way round."""
+    """Take the two sides of `? :` the other way round."""
     del scope
     if node.type != "conditional_expression":
         return

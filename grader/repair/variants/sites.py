@@ -29,6 +29,7 @@ FIXED = {
     "subscript_designator",
 }
 """What must be known when the program is compiled, or isn't an expression at all."""
+BLOCKS = ("compound_statement", "for_statement", "translation_unit")
 INTEGERS = {
     "int",
     "unsigned",
@@ -58,39 +59,43 @@ class Scope:
     function: Function
 
     @cached_property
-    def locals(self) -> tuple[tuple[str, str, int], ...]:
-        """Name, type and first byte of each variable: parameters first, then locals."""
+    def locals(self) -> tuple[tuple[str, str, int, int], ...]:
+        """Name, type, and the bytes between which each variable is known: parameters first."""
         found = [
-            (p.name, plain_type(p.type), 0)
+            (p.name, plain_type(p.type), 0, self.function.node.end_byte)
             for p in self.function.parameters
             if not p.is_pointer and p.name
         ]
         body = self.function.body
         for node in descendants(body, "declaration") if body is not None else ():
             kind = plain_type(text(node.child_by_field_name("type")))
+            end = next(o.end_byte for o in around(node) if o.type in BLOCKS)
             for child in node.named_children:
-                name = (
-                    child.child_by_field_name("declarator")
-                    if child.type == "init_declarator"
-                    else child
-                )
+                name = child.child_by_field_name("declarator")
+                name = name if child.type == "init_declarator" else child
                 if name is not None and name.type == "identifier":
-                    found.append((text(name), kind, node.end_byte))
+                    found.append((text(name), kind, node.end_byte, end))
         return tuple(found)
 
-    def names(self, kinds: set[str], before: int) -> list[str]:
-        """Return the variables of some types that are declared before a byte, parameters first."""
-        known = [name for name, kind, at in self.locals if kind in kinds and at <= before]
+    def names(self, kinds: set[str], at: int) -> list[str]:
+        """Return the variables of some types that are known at a byte, parameters first."""
+        known = [
+            name for name, kind, start, end in self.locals if kind in kinds and start <= at < end
+        ]
         return list(dict.fromkeys(known))
 
     def type_of(self, name: str) -> str:
         """Return a variable's type; empty where it is none of this function."""
-        return next((kind for known, kind, _ in self.locals if known == name), "")
+        return next((kind for known, kind, _, _ in self.locals if known == name), "")
 
     @cached_property
     def pointers(self) -> tuple[tuple[str, str], ...]:
-        """Name and type of each pointer parameter."""
-        return tuple((p.name, plain_type(p.type)) for p in self.function.parameters if p.is_pointer)
+        """Name and type of each pointer parameter; `const` is part of the type."""
+        return tuple(
+            (p.name, p.type.replace("__restrict__", "").replace(" ", ""))
+            for p in self.function.parameters
+            if p.is_pointer
+        )
 
     @cached_property
     def integer_parameters(self) -> tuple[str, ...]:

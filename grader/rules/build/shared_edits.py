@@ -104,7 +104,11 @@ def _stored(
         return None
     value = _with(right, texts)
     if operator == "=":
-        plain = right.type in {"call_expression", "subscript_expression", "parenthesized_expression"}
+        plain = right.type in {
+            "call_expression",
+            "subscript_expression",
+            "parenthesized_expression",
+        }
         return index, value if plain else f"({value})"
     return index, f"({_at(held, index)} {operator.rstrip('=')} ({value}))"
 
@@ -114,7 +118,10 @@ def _with(node: Node, texts: dict[int, str]) -> str:
     data, at, parts = node.text or b"", node.start_byte, []
     for inner in sorted(_subscripts(node), key=lambda n: n.start_byte):
         if inner.id in texts:
-            parts += [data[at - node.start_byte : inner.start_byte - node.start_byte].decode(), texts[inner.id]]
+            parts += [
+                data[at - node.start_byte : inner.start_byte - node.start_byte].decode(),
+                texts[inner.id],
+            ]
             at = inner.end_byte
     return "".join((*parts, data[at - node.start_byte :].decode()))
 

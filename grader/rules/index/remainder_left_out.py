@@ -69,7 +69,16 @@ def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
 def _whole(node: Node) -> bool:
     """Whether a declaration is of an integer."""
     kind = text(node.parent.child_by_field_name("type")) if node.parent is not None else ""
-    return kind in {"int", "unsigned", "unsigned int", "long", "size_t", "int64_t", "auto", "long long"}
+    return kind in {
+        "int",
+        "unsigned",
+        "unsigned int",
+        "long",
+        "size_t",
+        "int64_t",
+        "auto",
+        "long long",
+    }
 
 
 def _bounded(kernel: Kernel, name: str) -> Iterator[Node]:
@@ -84,9 +93,7 @@ def _bounded(kernel: Kernel, name: str) -> Iterator[Node]:
                 yield loop
 
 
-def _remainder(
-    kernel: Kernel, name: str, size: str, value: Node, loops: tuple[Node, ...]
-) -> bool:
+def _remainder(kernel: Kernel, name: str, size: str, value: Node, loops: tuple[Node, ...]) -> bool:
     """Whether the kernel looks at the size or the quotient anywhere else but in these loops' heads."""
     mine = {loop.child_by_field_name("condition").start_byte for loop in loops}  # type: ignore[union-attr]
     for node in descendants(kernel.node, "identifier"):
@@ -142,7 +149,9 @@ def _fixes(rounded: Rounded) -> Iterator[Fix]:
         if not guards:
             return
         edits += guards
-    yield from fix(f"take the last, partial turn as well, with a guard on each access by `{size}`", edits)
+    yield from fix(
+        f"take the last, partial turn as well, with a guard on each access by `{size}`", edits
+    )
 
 
 def _guards(rounded: Rounded, loop: Node) -> list[Edit | None]:
@@ -154,7 +163,9 @@ def _guards(rounded: Rounded, loop: Node) -> list[Edit | None]:
         return []
     first = simple_statement(accesses[0][0])
     if len(indices) == 1 and first.parent is not None and first.parent.id == body.id:
-        return [insert_before(rounded.unit, first, f"if ({indices[0]} >= {rounded.size}) continue;")]
+        return [
+            insert_before(rounded.unit, first, f"if ({indices[0]} >= {rounded.size}) continue;")
+        ]
     edits: list[Edit | None] = []
     by_statement: dict[int, tuple[Node, dict[str, None]]] = {}
     for node, index in accesses:
@@ -185,7 +196,11 @@ def _accesses(rounded: Rounded, body: Node) -> list[tuple[Node, str]]:
 
 def _moving(rounded: Rounded, body: Node) -> set[str]:
     """Return the names that change along a row: the counter, the thread's number, what is made of them."""
-    counter = text(body.parent.child_by_field_name("condition")).split("<")[0].strip() if body.parent else ""
+    counter = (
+        text(body.parent.child_by_field_name("condition")).split("<")[0].strip()
+        if body.parent
+        else ""
+    )
     moving = {counter, "threadIdx"}
     scope = rounded.kernel.body
     for node in descendants(scope, "init_declarator") if scope is not None else ():

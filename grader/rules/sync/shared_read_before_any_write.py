@@ -90,7 +90,7 @@ def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
         message,
-        fixes=_fixes(case, event.node, target),
+        fixes=_fixes(case, target),
         data={"array": name, "kernel": case.kernel, "cause": f"uninit {case.kernel} {name}"},
     )
 
@@ -114,7 +114,7 @@ def _tree_add(node: Node) -> Node | None:
     return here if left is not None and left.type == "identifier" else None
 
 
-def _fixes(case: Case, node: Node, add: Node | None) -> Iterator[Fix]:
+def _fixes(case: Case, add: Node | None) -> Iterator[Fix]:
     """Store each partial result before the loop, and keep the cells up to date inside it."""
     loop = next(enclosing_loops(add), None) if add is not None else None
     if loop is None:

@@ -1,0 +1,127 @@
+"""Small changes: what is proposed, how all of them stand in one program, which of them survive."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.diagnose import Program
+from grader.records import Evaluation, Submission, Verdict
+from grader.repair.variants.candidates import candidates
+from grader.repair.variants.weave import CHOICE, weave
+from grader.source import edits, parse
+
+MEAN = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+
+source = """
+#include <torch/extension.h>
+
+__global__ void row_mean(const float* x, const float* w, float* y, int cols, int rows) {
+    __shared__ float part[256];
+    const int width = 256;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i <= cols; i += blockDim.x) {
+        float v = x[blockIdx.x * cols + i];
+        sum += v * w[i];
+    }
+    part[threadIdx.x] = sum;
+    for (int s = width / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) y[blockIdx.x] = part[0];
+}
+
+torch::Tensor run(torch::Tensor x, torch::Tensor w) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    row_mean<<<x.size(0), 256>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), x.size(1), x.size(0));
+    return y;
+}
+"""
+ops = load_inline(name="ops", cpp_sources="torch::Tensor run(torch::Tensor x, torch::Tensor w);", cuda_sources=source, functions=["run"])
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x, w):
+        return ops.run(x, w)
+'''
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    submission = Submission(sample="s", code=MEAN, line_map=(), how="")
+    verdict = Verdict(status="incorrect", sentence="wrong")
+    evaluation = Evaluation(
+        submission=submission.key, device="sim", sandbox="none", verdict=verdict
+    )
+    return Program(submission, evaluation, ())
+
+
+def changed(program: Program) -> set[str]:
+    """Return the program's lines after each small change, the changed ones only."""
+    old = set(MEAN.splitlines())
+    found = set()
+    for variant in candidates(parse(MEAN), program):
+        fix = variant.fix()
+        assert fix is not None
+        found |= set(edits.apply(MEAN, fix.edits).splitlines()) - old
+    return {line.strip() for line in found}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for (int i = threadIdx.x; i < cols; i += blockDim.x) {",
+        "if (threadIdx.x == 0) y[blockIdx.x] = part[0] / cols;",
+        "__syncthreads();",
+        "sum = v * w[i];",
+        "float sum = -INFINITY;",
+        "auto y = torch::zeros({x.size(0)}, x.options());",
+        "for (int i = blockIdx.x; i <= cols; i += blockDim.x) {",
+        "float v = w[blockIdx.x * cols + i];",
+        "float v = x[blockIdx.x * rows + i];",
+    ],
+)
+def test_what_an_author_may_have_meant_is_among_the_changes(program: Program, line: str) -> None:
+    assert line == "__syncthreads();" or line in changed(program)
+    if line == "__syncthreads();":
+        fixes = [v.fix() for v in candidates(parse(MEAN), program)]
+        texts = [edits.apply(MEAN, f.edits) for f in fixes if f]
+        assert any("sum;\n    __syncthreads();\n    for (int s" in text for text in texts)
+
+
+def test_nothing_is_changed_that_the_compiler_must_know(program: Program) -> None:
+    assert not any("part[257]" in line or "part[128]" in line for line in changed(program))
+
+
+def test_no_variable_is_proposed_where_it_is_not_known(program: Program) -> None:
+    assert not any("= part[s]" in line or "y[i]" in line for line in changed(program))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.data())
+def test_without_what_was_woven_in_the_program_is_the_old_one(
+    program: Program, data: st.DataObject
+) -> None:
+    every = candidates(parse(MEAN), program)
+    chosen = data.draw(st.lists(st.sampled_from(range(len(every))), unique=True, max_size=40))
+    woven = weave(program.submission, {n + 1: every[n] for n in chosen}).code
+    ast.parse(woven)
+    tree = parse(woven).cuda[0].tree
+    assert tree.has_error == parse(MEAN).cuda[0].tree.has_error
+    for n in chosen:
+        assert f"{CHOICE} == {n + 1} " in woven or f"{CHOICE} != {n + 1} " in woven
+
+
+def test_the_likeliest_come_first(program: Program) -> None:
+    costs = [variant.cost for variant in candidates(parse(MEAN), program)]
+    assert costs == sorted(costs)
+
+
+def test_a_copy_with_other_code_has_another_key(program: Program) -> None:
+    assert program.submission.key != program.submission.model_copy(update={"code": "x"}).key
