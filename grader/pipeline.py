@@ -426,7 +426,10 @@ def _run(
         for workload, result in zip(task.judged, results, strict=True)
         if result.run.status == "ran"
     ]
-    seen = judge.conduct(references, [result.result for result in results])
+    seen = (
+        *judge.conduct(references, [result.result for result in results]),
+        *judge.own_weights(task, comparisons),
+    )
     return tuple(result.run for result in results), tuple(comparisons), seen
 
 

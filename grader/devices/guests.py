@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from grader import build as building
 from grader.build.prepare import Prepared
@@ -24,6 +26,15 @@ from grader.store import Store
 ENTRY = "ModelNew"
 RESTARTS = 2
 """Guests that a list of workloads gets after the first, where a run took the process with it."""
+
+
+def _given(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
+    """Return the weights that go into the submission; None where it draws them itself.
+
+    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, and a module that
+    draws its weights in another way is another function.
+    """
+    return references.states.get(group.workloads[0].name) if group.weights == "drawn" else None
 
 
 @dataclass(frozen=True)
@@ -199,7 +210,7 @@ class GuestDevice(ABC):
             ),
             init=group.init,
             seed=references.guest_seed,
-            state=references.states.get(group.workloads[0].name),
+            state=_given(group, references),
             artifact=building.artifact(self.artifacts, build) if build.key else None,
             env=environment.variables,
             read_only=environment.read_only,

@@ -7,6 +7,7 @@ from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
 from grader.judge.honesty import computing, suspicions
 from grader.judge.inputs import make_inputs
+from grader.judge.own_weights import own_weights
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
 from grader.judge.verdict import verdict
@@ -23,6 +24,7 @@ __all__ = [
     "describe",
     "groups",
     "make_inputs",
+    "own_weights",
     "reference",
     "suspicions",
     "tolerance",

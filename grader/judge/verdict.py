@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge.conduct import idle, liberties, unsteady
+from grader.judge.own_weights import OWN_WEIGHTS
 from grader.records import (
     Build,
     Comparison,
@@ -70,6 +71,7 @@ def verdict(
     if early is not None:
         return early
     seen = _Seen(task, runs, comparisons)
+    seen.own_weights = any(probe.code == OWN_WEIGHTS for probe in probes)
     found = _steady(_of_the_runs(seen), seen, probes)
     later = unsteady(probes, roles=seen.roles, general=True)
     general = False if later else seen.general()
@@ -217,6 +219,8 @@ class _Seen:
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
         self.comparisons = {item.workload: item for item in comparisons}
+        self.own_weights = False
+        """Whether it is wrong only with the weights that it draws itself."""
         self.roles = {name: workload.role for name, workload in self.workloads.items()}
 
     def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:
@@ -283,7 +287,8 @@ def _of_the_runs(seen: _Seen) -> _Found:
             return _Found(status, _fatal_text(run), _all_wrong(seen))
     wrong = seen.wrong(DECIDING)
     if wrong:
-        return _Found("incorrect", _incorrect(wrong, len(deciding)), _all_wrong(seen))
+        sentence = _incorrect(wrong, len(deciding), own_weights=seen.own_weights)
+        return _Found("incorrect", sentence, _all_wrong(seen))
     for run_status, status in _OPEN.items():
         run = seen.ended(DECIDING, run_status)
         if run is not None:
@@ -319,8 +324,13 @@ def _open_text(run: Run, seen: _Seen) -> str:
     return f"It builds, but {run.workload} was not run: {run.reason}{so_far}"
 
 
-def _incorrect(wrong: Sequence[Comparison], deciding: int) -> str:
+def _incorrect(wrong: Sequence[Comparison], deciding: int, *, own_weights: bool) -> str:
     first = max(wrong, key=lambda item: item.role == "nominal")
+    if own_weights:
+        return (
+            "Incorrect with the weights that it draws itself: on "
+            f"{first.workload}, {_mismatch(first)}; with the reference's weights it is right"
+        )
     if all(item.half_precision for item in wrong):
         return f"Correct to half precision only: on {first.workload}, {_mismatch(first)}"
     others = f" ({len(wrong)} of {deciding} workloads are wrong)" if deciding > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.judge import verdict
+from grader.judge import own_weights, verdict
 from grader.records import (
     Build,
     Comparison,
@@ -191,3 +191,53 @@ def test_a_weak_task_is_named():
     weak = TASK.model_copy(update={"weak": ("zeros pass",)})
     found = verdict(task=weak, build=BUILT, **seen())
     assert "zeros pass" in found.sentence
+
+
+def with_weights(equal):
+    """A task whose last workload is given the reference's weights, and whether each is right."""
+    names = ("nominal", "stress", "drawn")
+    roles = {"nominal": "nominal", "stress": "stress", "drawn": "general"}
+    task = Task(
+        name="t",
+        title="t",
+        source="file",
+        reference="",
+        workloads=tuple(
+            Workload(
+                name=name,
+                role=roles[name],
+                inputs=(TensorSpec(shape=(4,)),),
+                weights="drawn" if name == "drawn" else "initial",
+            )
+            for name in names
+        ),
+    )
+    comparisons = tuple(
+        Comparison(
+            workload=name,
+            role=roles[name],
+            equal=right,
+            mismatch=None if right else Mismatch(kind="values", text=f"{name} differs"),
+        )
+        for name, right in zip(names, equal, strict=True)
+    )
+    runs = tuple(Run(workload=name, device="sim", status="ran") for name in names)
+    return task, runs, comparisons
+
+
+@pytest.mark.parametrize(
+    ("equal", "only_weights"),
+    [
+        ((False, False, True), True),
+        ((False, False, False), False),
+        ((True, False, True), False),
+        ((True, True, False), False),
+    ],
+)
+def test_wrong_only_with_the_weights_that_it_draws(equal, only_weights):
+    task, runs, comparisons = with_weights(equal)
+    probes = own_weights(task, comparisons)
+    assert bool(probes) == only_weights
+    found = verdict(task=task, build=BUILT, runs=runs, comparisons=comparisons, probes=probes)
+    assert found.status == ("correct" if all(equal[:2]) else "incorrect")
+    assert ("with the reference's weights it is right" in found.sentence) == only_weights

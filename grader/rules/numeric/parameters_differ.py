@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task
+from grader.records import Evidence, Finding, Task
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
@@ -35,6 +35,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for parameters of its own making where the reference has a layer."""
     reference = reference_of(source, context)
     model = source.classes.get("ModelNew")
+    proof = tuple(e for e in context.evidence if e.code == "own-weights")
+    if model is not None and proof:
+        yield _proven(source, model, proof)
+        return
     if reference is None or model is None:
         return
     wanted = _layers(reference.tree)
@@ -59,6 +63,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 data={"own": sorted(own), "missing": missing},
             )
             return
+
+
+def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
+    first = next(iter(_parameters(model)), None)
+    return RULE.finding(
+        source.place(first[1] if first is not None else model),
+        "the weights that ModelNew draws are not those that the reference draws from the same "
+        f"seed: {evidence[0].text}",
+        confidence="proven",
+        evidence=evidence,
+    )
 
 
 def _layers(tree: ast.AST) -> dict[str, str]:
@@ -113,6 +128,9 @@ class ModelNew(nn.Module):
 _CONTEXT = Context(
     task=Task(name="t", title="t", source="file", reference=_REFERENCE, workloads=())
 )
+_PROOF = Context(
+    evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
+)
 
 RULE = Rule(
     code="NUM006",
@@ -126,7 +144,7 @@ RULE = Rule(
     "the reference's state by name. Either way the weights must be made by the same layers under "
     "the "
     "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
-    bad=Example(_BAD, _CONTEXT),
+    bad=(Example(_BAD, _CONTEXT), Example(_BAD, _PROOF)),
     good=Example(_GOOD, _CONTEXT),
     detects=("text", "evidence"),
     guards="Needs the reference's text, and only counts random draws; a warning until a result "

@@ -1,0 +1,27 @@
+"""Whether only the weights that a submission draws itself make it wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.records import Comparison, Evidence, Task
+
+OWN_WEIGHTS = "own-weights"
+_DECIDING = frozenset({"nominal", "stress"})
+
+
+def own_weights(task: Task, comparisons: Sequence[Comparison]) -> tuple[Evidence, ...]:
+    """Return the evidence that a submission is right with the reference's weights only.
+
+    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed and each draws its
+    weights, so one that draws them in another way is another function. That it is wrong wherever it
+    drew them and right wherever it was given them says that nothing else is.
+    """
+    weights = {workload.name: workload.weights for workload in task.workloads}
+    counting = [item for item in comparisons if item.counts and item.workload in weights]
+    deciding = [item for item in counting if item.role in _DECIDING]
+    seen = {(weights[item.workload], item.equal) for item in counting}
+    if seen != {("initial", False), ("drawn", True)} or not deciding:
+        return ()
+    text = "the result is right with the reference's weights and wrong with those that it draws"
+    return (Evidence(kind="mismatch", code=OWN_WEIGHTS, text=text, workload=deciding[0].workload),)
