@@ -82,17 +82,22 @@ def weave(submission: Submission, numbered: Mapping[int, Variant]) -> Submission
     changes: list[Edit] = []
     touched = _by_unit(numbered)
     for unit in source.cuda:
-        changes += _woven(unit, touched.get(id(unit), []))
+        changes += _woven(unit, touched.get(_name(unit), []))
     code = edits.apply(submission.code, changes) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
 
 
-def _by_unit(numbered: Mapping[int, Variant]) -> dict[int, list[tuple[int, Piece]]]:
-    found: dict[int, list[tuple[int, Piece]]] = {}
+def _by_unit(numbered: Mapping[int, Variant]) -> dict[tuple[int, str], list[tuple[int, Piece]]]:
+    found: dict[tuple[int, str], list[tuple[int, Piece]]] = {}
     for number, variant in numbered.items():
         for piece in variant.pieces:
-            found.setdefault(id(piece.unit), []).append((number, piece))
+            found.setdefault(_name(piece.unit), []).append((number, piece))
     return found
+
+
+def _name(unit: Unit) -> tuple[int, str]:
+    """Return what tells a text from the others of its submission, however often that was parsed."""
+    return unit.place_span(0, 0).line, unit.text
 
 
 def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
