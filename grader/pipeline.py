@@ -346,6 +346,12 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
 
     verdict = _verdict(workshop, task, build, runs, comparisons, probes)
     if device and build and task and verdict.status == "correct":
+        with clock.stage("rehearse"):
+            full = device.rehearse(submission, build, task, _known(workshop, task).guest_seed)
+        if full is not None:
+            runs = (*runs, full)
+            verdict = _verdict(workshop, task, build, runs, comparisons, probes)
+    if device and build and task and verdict.status == "correct":
         with clock.stage("run again"):
             probes += _again(workshop, device, submission, build, task, runs, comparisons)
         verdict = _verdict(workshop, task, build, runs, comparisons, probes)

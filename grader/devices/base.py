@@ -78,6 +78,19 @@ class Device(Protocol):
 
         """
 
+    def rehearse(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> Run | None:
+        """Call forward at the task's full size where nothing can compute it.
+
+        Returns the run where it fails there (a launch is refused, a context lost, an exception
+        raised), None where nothing was seen to fail. `seed` is torch's in the guest.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
     def run_idle(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:

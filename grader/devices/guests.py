@@ -119,6 +119,16 @@ class GuestDevice(ABC):
             found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in task.judged]
 
+    def rehearse(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        seed: int,  # noqa: ARG002
+    ) -> Run | None:
+        """Return None: a GPU runs the full size itself, when it measures time."""
+        return None
+
     def run_idle(
         self,
         submission: Submission,  # noqa: ARG002 - the protocol's

@@ -13,6 +13,7 @@ from grader.config import Options
 from grader.devices.base import Readiness, RunResult
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
+from grader.devices.rehearsal import rehearse
 from grader.errors import GraderError
 from grader.judge import References
 from grader.records import Build, JsonValue, Run, Submission, Task, Workload, digest
@@ -70,6 +71,12 @@ class Simulator(GuestDevice):
     ) -> Run:
         """Return how one workload's run ended, with what the simulator saw."""
         return run_of(workload, result, reply, source, self.seconds)
+
+    def rehearse(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> Run | None:
+        """Call forward at the full size, where the kernels' first and last blocks are run."""
+        return rehearse(self, submission, build, task, seed)
 
     def run_idle(
         self, submission: Submission, build: Build, task: Task, references: References

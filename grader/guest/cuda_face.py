@@ -59,13 +59,23 @@ def install(options: Mapping[str, Any]) -> None:
 def to_device(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor on the simulated GPU, known to the simulator as an input."""
     with unlogged():
-        moved = tensor.cuda()
+        return _marked(tensor.cuda())
+
+
+def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Return an input of a rehearsal: memory as the simulator gives it."""
+    with unlogged():
+        return _marked(torch.empty(shape, dtype=dtype, device="cuda"))
+
+
+def _marked(tensor: torch.Tensor) -> torch.Tensor:
+    """Make a tensor known to the simulator as an input."""
     _state["inputs"] += 1
-    storage = moved.untyped_storage()
+    storage = tensor.untyped_storage()
     if storage.nbytes():
         name = f"input {_state['inputs']}".encode()
         _state["runtime"].kgsim_mark_input(storage.data_ptr(), storage.nbytes(), name)
-    return moved
+    return tensor
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:

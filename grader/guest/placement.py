@@ -23,6 +23,10 @@ class Placement:
         plain: torch.Tensor = tensors.to_cpu(tensor)
         return plain
 
+    def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Return an input that only a rehearsal takes: it has a shape, and no values."""
+        raise NotImplementedError
+
     def module(self, model: Any) -> Any:
         """Return the model where its inputs are."""
         return model
@@ -80,6 +84,10 @@ class Simulator(Placement):
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy it there."""
         return self._face.to_device(tensor)
+
+    def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Return an input without values."""
+        return self._face.empty(shape, dtype)
 
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy it back."""

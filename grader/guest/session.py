@@ -15,7 +15,7 @@ import torch
 from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.guest import artifact, conceal, describe, program, tensors, timing, weights
+from grader.guest import artifact, conceal, describe, program, rehearsal, tensors, timing, weights
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
 from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
@@ -105,6 +105,8 @@ class Session:
             torch.backends.cudnn.allow_tf32 = False
         if self._job["device"] == "cpu" and self._job["role"] == "submission":
             fill_new_memory_with_nan()
+        if self._options.get("rehearsal"):
+            rehearsal.prepare()
 
     def run(self) -> None:
         """Import, construct, run the workloads as they come, hand the built files over."""
@@ -128,6 +130,8 @@ class Session:
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
             elif frame.kind == "time":
                 timing.Batches(self._channel, model, self._scratch).serve(frame)
+            elif self._options.get("rehearsal"):
+                self._rehearse(model, frame)
             else:
                 self._workload(model, frame)
         self._channel.send("changed", workloads=self._kept.changed(self._place.to_host))
@@ -198,6 +202,21 @@ class Session:
             self._failed(program.failure(error, self._scratch), self._report(operators))
             return
         self._succeeded(structure, outputs, mutated, self._report(operators))
+
+    def _rehearse(self, model: Any, frame: Frame) -> None:
+        """Call forward on inputs that have shapes only; its results stay here."""
+        given = [value for _, value in json.loads(bytes(frame.body))]
+        try:
+            args = rehearsal.arguments(given, self._place.empty)
+            self._channel.send("stage", stage="forward")
+            with torch.no_grad():
+                model(*args)
+            self._place.synchronize()
+        except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
+            if not rehearsal.inconclusive(error):
+                self._failed(program.failure(error, self._scratch), self._report(Counter()))
+                return
+        self._succeeded("none", [], [], self._report(Counter()))
 
     def _forward(
         self,

@@ -216,6 +216,7 @@ class _Seen:
         self, task: Task | None, runs: Sequence[Run], comparisons: Sequence[Comparison]
     ) -> None:
         self.weak = task.weak if task else ()
+        self.named = task is not None and task.source != "builtin"
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
         self.comparisons = {item.workload: item for item in comparisons}
@@ -227,6 +228,14 @@ class _Seen:
         """Return the workloads of these roles that were to be run and that count."""
         wanted = frozenset(roles)
         return tuple(w for w in self.workloads.values() if w.role in wanted and self._counts(w))
+
+    @property
+    def deciding(self) -> frozenset[str]:
+        """The roles that decide: with the full size, where the task itself names it.
+
+        A built-in task's full size is KernelBench's, which may not be what this sample was asked.
+        """
+        return DECIDING | {"full"} if self.named else DECIDING
 
     def _counts(self, workload: Workload) -> bool:
         if workload.name not in self.runs or workload.reference_may_be_nonfinite:
@@ -246,10 +255,10 @@ class _Seen:
 
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""
-        there = self.of({"general"})
-        if self.wrong({"general"}) or any(self.ended({"general"}, status) for status in _FATAL):
+        others = {"general", "full"}
+        if self.wrong(others) or any(self.ended(others, status) for status in _FATAL):
             return False
-        if not there or any(self.ended({"general"}, status) for status in _OPEN):
+        if not self.of({"general"}) or any(self.ended(others, status) for status in _OPEN):
             return None
         return True
 
@@ -258,7 +267,8 @@ class _Seen:
         wrong = self.wrong({"general"})
         if wrong:
             return f"on {wrong[0].workload}, {_mismatch(wrong[0])}"
-        run = next(run for status in _FATAL if (run := self.ended({"general"}, status)))
+        others = {"general", "full"}
+        run = next(run for status in _FATAL if (run := self.ended(others, status)))
         return f"on {run.workload} it {_ended(run)}"
 
     def kernelbench(self) -> bool | None:
@@ -282,7 +292,7 @@ def _of_the_runs(seen: _Seen) -> _Found:
     if not deciding:
         return _Found("not_run", "It builds; no workload that decides was run.")
     for run_status, status in _FATAL.items():
-        run = seen.ended(DECIDING, run_status)
+        run = seen.ended(seen.deciding, run_status)
         if run is not None:
             return _Found(status, _fatal_text(run), _all_wrong(seen))
     wrong = seen.wrong(DECIDING)

@@ -24,8 +24,8 @@ _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCE
 _ROUNDING = ("ops_directed.cpp",)
 _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
-_OF_RUNTIME = ("cudart*.cpp", "alloc*.cpp")
-"""The CUDA runtime look-alike; the core works without it."""
+_OF_RUNTIME = ("cudart*.cpp", "alloc*.cpp", "cublas*.cpp")
+"""The look-alikes of the CUDA runtime and of cuBLAS; the core works without them."""
 _SANITIZER = (
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=undefined",

@@ -10,7 +10,11 @@ from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import run, say, trace
 
-_CUDA_LIBRARIES = {"c10_cuda", "torch_cuda", "cudart"}
+_CUDA_LIBRARIES = {
+    "c10_cuda", "torch_cuda", "cudart", "cudart_static", "cudadevrt", "cuda", "nvrtc",
+    "cublas", "cublasLt", "cudnn", "cufft", "curand", "cusolver", "cusparse",
+}  # fmt: skip
+"""What the simulator stands for, or lacks: loading the extension then names what it wanted."""
 _FIRST = re.compile(r"\s*#include <torch/extension\.h>\n")
 
 
@@ -44,7 +48,7 @@ def link(config: Config, command: Command) -> int:
         arguments = [
             a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"
         ]
-        if "-lcudart" in command.arguments:
+        if len(arguments) < len(command.arguments):
             folders = dict.fromkeys(str(Path(name).parent) for name in config.libraries)
             arguments += [*config.libraries, *(f"-Wl,-rpath,{folder}" for folder in folders)]
     elif config.cudart:

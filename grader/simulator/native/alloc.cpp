@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "runtime.hpp"
@@ -30,7 +31,6 @@ struct Heap {
     std::mutex mutex;
     std::map<uint64_t, Block> blocks;
     uint64_t allocated = 0, peak = 0, refused = 0;
-    
 };
 
 Heap& heap() {
@@ -81,12 +81,17 @@ KG_API void* kgsim_alloc(size_t bytes, int kind) {
     }
     const size_t mapped = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
     const bool large = mapped >= (size_t{1} << 17);
+    const bool rehearsal = runtime().settings.rehearsal;
+    // Shared memory does not count against the limit of a process' private memory.
+    const int share = rehearsal ? MAP_SHARED : MAP_PRIVATE;
     void* raw = large ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                             share | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                       : std::aligned_alloc(kAlign, mapped);
     if (raw == nullptr || raw == MAP_FAILED) return nullptr;
     auto* data = static_cast<char*>(raw) + kGuard;
-    if (bytes <= kPoisonLimit) {
+    if (rehearsal) {
+        if (!large) std::memset(raw, 0, mapped);
+    } else if (bytes <= kPoisonLimit) {
         auto* words = static_cast<uint16_t*>(raw);
         std::fill(words, words + mapped / 2, kPoison);
     }
@@ -95,7 +100,7 @@ KG_API void* kgsim_alloc(size_t bytes, int kind) {
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
     note_size(all, block, 1);
-    register_block(base, block, true);
+    register_block(base, block, !rehearsal);
     return data;
 }
 
@@ -128,8 +133,10 @@ KG_API void kgsim_to_device(void* data, int written) {
     if (found == all.blocks.end() || found->second.kind != kKindHost) return;
     found->second.kind = kKindDevice;
     note_size(all, found->second, 1);
-    register_block(found->first, found->second, !written);
+    register_block(found->first, found->second, !written && !runtime().settings.rehearsal);
 }
+
+KG_API int kgsim_rehearsal(void) { return runtime().settings.rehearsal; }
 
 KG_API int kgsim_kind(const void* address) {
     auto& all = heap();

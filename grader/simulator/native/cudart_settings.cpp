@@ -55,6 +55,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"seconds", number(&all.seconds)},
         {"memory", number(&all.memory)},
         {"skip_kernels", number(&all.skip_kernels)},
+        {"rehearsal", number(&all.rehearsal)},
     };
     return *table;
 }

@@ -21,6 +21,8 @@ size_t kgsim_unwritten_in(const void* data, size_t bytes);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);
+// Whether large operators are to give shapes only (Settings::rehearsal in runtime.hpp).
+int kgsim_rehearsal(void);
 // The error that took the context, or one that a launch left; null if there is none.
 const char* kgsim_lost(void);
 const char* kgsim_launch_error(void);

@@ -40,6 +40,11 @@ struct Stacks {
     void* memory = nullptr;
 };
 
+// The block that is run as number `k` of `total` out of `all`: the first, the last, evenly between.
+u64 spread(u64 k, u64 total, u64 all) {
+    return total >= all || total < 2 ? k : u64(static_cast<unsigned __int128>(k) * (all - 1) / (total - 1));
+}
+
 void work(Worker& w) {
     Launch& launch = *w.launch;
     const Code& code = *launch.code;
@@ -55,12 +60,12 @@ void work(Worker& w) {
     w.block.local = static_cast<u8*>(stacks.memory);
     w.block.local_init = w.block.local + stacks.bytes;
     w.block.local_bytes = stacks.bytes;
-    u64 total = launch.grid.product();
-    if (launch.options.max_blocks) total = std::min(total, launch.options.max_blocks);
+    const u64 all = launch.grid.product();
+    const u64 total = launch.options.max_blocks ? std::min(all, launch.options.max_blocks) : all;
     while (w.stop.status == Status::ok && !launch.stop.load(std::memory_order_relaxed)) {
         const u64 number = launch.next_block.fetch_add(1);
         if (number >= total) break;
-        Runner(w, number).run();
+        Runner(w, spread(number, total, all)).run();
         ++w.blocks_run;
     }
     if (w.stop.status != Status::ok) launch.stop = true;

@@ -32,6 +32,10 @@ struct Settings {
     Gpu gpu;
     Options options;           // of the interpreter
     bool skip_kernels = false; // check launch configurations only
+    // A rehearsal at sizes that no CPU can compute: memory is zero and costs nothing until it is
+    // touched, large operators of torch and of cuBLAS give shapes only, and a launch that is cut
+    // short is no failure. What it tells of are launches that are refused and lost contexts.
+    bool rehearsal = false;
     double seconds = 0;        // of all launches of a workload together; 0: no limit
     uint64_t memory = 0;       // bytes that may be allocated together; 0: the GPU's
 };

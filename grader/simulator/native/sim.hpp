@@ -103,7 +103,7 @@ struct Dim3 {
 struct Options {
     unsigned threads = 1;              // host threads over independent blocks; 0: as many as cores
     uint64_t lane_steps = 0;           // instructions times lanes of one launch; 0: no limit
-    uint64_t max_blocks = 0;           // run only the first that many blocks; 0: all
+    uint64_t max_blocks = 0;           // run only that many, spread from the first to the last; 0: all
     double seconds = 0;                // wall-clock limit of one launch; 0: no limit
     bool check_races = true;
     bool check_uninitialised = true;
