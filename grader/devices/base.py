@@ -78,9 +78,7 @@ class Device(Protocol):
 
         """
 
-    def rehearse(
-        self, submission: Submission, build: Build, task: Task, seed: int
-    ) -> Run | None:
+    def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the task's full size where nothing can compute it.
 
         Returns the run where it fails there (a launch is refused, a context lost, an exception

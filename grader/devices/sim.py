@@ -72,9 +72,7 @@ class Simulator(GuestDevice):
         """Return how one workload's run ended, with what the simulator saw."""
         return run_of(workload, result, reply, source, self.seconds)
 
-    def rehearse(
-        self, submission: Submission, build: Build, task: Task, seed: int
-    ) -> Run | None:
+    def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the full size, where the kernels' first and last blocks are run."""
         return rehearse(self, submission, build, task, seed)
 

@@ -29,7 +29,9 @@ def arguments(
 ) -> list[Any]:
     """Return the arguments of forward: tensors by `shape` and `dtype`, other things by `value`."""
     return [
-        make(tuple(item["shape"]), getattr(torch, item["dtype"])) if "shape" in item else item["value"]
+        make(tuple(item["shape"]), getattr(torch, item["dtype"]))
+        if "shape" in item
+        else item["value"]
         for item in given
     ]
 

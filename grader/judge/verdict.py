@@ -294,7 +294,7 @@ def _of_the_runs(seen: _Seen) -> _Found:
     for run_status, status in _FATAL.items():
         run = seen.ended(seen.deciding, run_status)
         if run is not None:
-            return _Found(status, _fatal_text(run), _all_wrong(seen))
+            return _Found(status, _fatal_text(run, seen), _all_wrong(seen))
     wrong = seen.wrong(DECIDING)
     if wrong:
         sentence = _incorrect(wrong, len(deciding), own_weights=seen.own_weights)
@@ -320,9 +320,12 @@ def _ended(run: Run) -> str:
     return f"{words.get(run.status, run.status)}{f': {run.reason}' if run.reason else ''}"
 
 
-def _fatal_text(run: Run) -> str:
+def _fatal_text(run: Run, seen: _Seen) -> str:
     if run.status == "grader_error":
         return f"The grader failed, not the submission: {run.reason}"
+    if seen.workloads[run.workload].role == "full":
+        size = run.workload.removesuffix(" full")
+        return f"It is right at reduced sizes, but at the task's own ({size}) it {_ended(run)}"
     return f"It builds, but on {run.workload} it {_ended(run)}"
 
 

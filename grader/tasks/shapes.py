@@ -165,10 +165,12 @@ def rows(
 def reduction() -> tuple[Workload, ...]:
     """Return the workloads of a reduction of a 3-D tensor over a dim that the constructor names.
 
-    KernelBench's 128 x 4096 x 4095 over dim 1, reduced to 2 x 256 x 255; other dims are `general`.
+    KernelBench's 128 x 4096 x 4095 over dim 1, reduced to 2 x 256 x 255, and to one that no block
+    of threads holds; other dims are `general`.
     """
+    nominal = ((2, 256, 255), (5, 64, 127), (2, 8, 1057))
     return (
-        *(workload("nominal", tensor(s), init=(1,)) for s in ((2, 256, 255), (5, 64, 127))),
+        *(workload("nominal", tensor(s), init=(1,)) for s in nominal),
         *(
             workload("stress", tensor((2, 256, 63), values), label=label, init=(1,))
             for label, values in (

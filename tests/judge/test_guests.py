@@ -88,6 +88,14 @@ def test_a_problem_is_described_without_its_full_size(form):
     assert not any(expected.failure for expected in found.expected.values())
 
 
+def test_a_dimension_that_no_block_holds_stays_so(form):
+    text = problem_of("return given[0].sum(dim=1)", "torch.rand(batch_size, 2048, dim)")
+    nominal = [w.inputs[0].shape for w in described(text, form).workloads if w.role == "nominal"]
+    assert any(shape[1] > 1024 for shape in nominal)
+    assert any(shape[2] > 1024 for shape in nominal)
+    assert all(np.prod(shape) <= 200_000 for shape in nominal)
+
+
 def test_kinds_of_inputs_are_kept(form):
     text = problem_of(
         "return torch.nn.functional.cross_entropy(given[0], given[1]) + given[2].tril().sum()",

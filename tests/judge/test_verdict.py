@@ -99,6 +99,30 @@ def test_other_sizes_are_a_question_of_their_own():
     assert (unseen.status, unseen.general) == ("correct", None)
 
 
+def rehearsed(source):
+    """A program that is right at reduced sizes and fails at the full one."""
+    both = seen()
+    run = Run(workload="full", device="sim", status="raised", reason="the launch failed")
+    task = TASK.model_copy(update={"source": source})
+    return verdict(
+        task=task, build=BUILT, runs=(*both["runs"], run), comparisons=both["comparisons"]
+    )
+
+
+@pytest.mark.parametrize("source", ["kernelbench", "file", "embedded"])
+def test_a_task_s_own_full_size_decides(source):
+    found = rehearsed(source)
+    assert (found.status, found.correct) == ("crashed", False)
+    assert "at the task's own (full)" in found.sentence
+    assert "the launch failed" in found.sentence
+
+
+def test_a_built_in_task_s_full_size_is_a_question_of_generality():
+    found = rehearsed("builtin")
+    assert (found.status, found.general) == ("correct", False)
+    assert "the launch failed" in found.sentence
+
+
 def test_nothing_hangs_on_a_workload_where_the_reference_is_nan():
     found = given(**seen({"zero"}))
     assert found.status == "correct"
