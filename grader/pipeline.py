@@ -14,6 +14,7 @@ from pathlib import Path
 from grader import judge, sandbox, tasks
 from grader.config import Options
 from grader.devices import Device, choose_device
+from grader.devices.numeric_probes import probe_wrong
 from grader.devices.second_look import second_look, without_kernels
 from grader.devices.timing import Timed
 from grader.diagnose import Program, deepen, gather, mends
@@ -21,6 +22,7 @@ from grader.diagnose.claims import check_claims
 from grader.errors import GraderError
 from grader.ingest import extract
 from grader.judge import References
+from grader.judge.probes import Plan
 from grader.records import (
     SCHEMA,
     Build,
@@ -52,7 +54,7 @@ from grader.repair import (
     screening,
     summarise,
 )
-from grader.rules import Context, review_text
+from grader.rules import Context, explained, review_text
 from grader.source import parse
 from grader.store import Store, grader_version
 
@@ -207,7 +209,11 @@ def _reviewed(
     with clock.stage("evaluate"):
         evaluation = judged(submission)
     with clock.stage("diagnose"):
-        first = Program(submission, evaluation, examined(submission, evaluation))
+        findings = examined(submission, evaluation)
+        if evaluation.verdict.status == "incorrect" and not explained(findings):
+            evaluation = _probed(workshop, choice.task, submission, evaluation)
+            findings = examined(submission, evaluation)
+        first = Program(submission, evaluation, findings)
         states = deepen(first, judged, examined)
     repairs: tuple[Repair, ...] = ()
     note = ""
@@ -235,6 +241,42 @@ def _weighed(
         dishonest=dishonest,
     )
     return evaluation.model_copy(update={"verdict": verdict})
+
+
+def _probed(
+    workshop: Workshop, task: Task | None, submission: Submission, evaluation: Evaluation
+) -> Evaluation:
+    """Return the evaluation with what numeric probes show of its wrong results."""
+    if workshop.device is None or evaluation.build is None or task is None:
+        return evaluation
+
+    def asked(probing: Task, planned: Plan) -> References:
+        key = digest("probe", task.key, planned.of)
+        with workshop.locks.setdefault(key, threading.Lock()):
+            if key not in workshop.references:
+                workshop.references[key] = judge.reference(
+                    probing,
+                    probing.judged,
+                    workshop.seed,
+                    workshop.form,
+                    workshop.limits,
+                    inputs=planned.inputs,
+                )
+            return workshop.references[key]
+
+    try:
+        found = probe_wrong(
+            workshop.device,
+            submission,
+            evaluation.build,
+            task,
+            _known(workshop, task),
+            evaluation.comparisons,
+            asked,
+        )
+    except GraderError:  # an explanation is missing then, the verdict stands
+        return evaluation
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
 
 
 def _repairs(

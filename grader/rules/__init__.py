@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grader.records import Finding
     from grader.source import Source
 
-__all__ = ["Context", "Example", "Rule", "all_rules", "review_text"]
+__all__ = ["Context", "Example", "Rule", "all_rules", "explained", "review_text"]
 
 
 def all_rules() -> Mapping[str, Rule]:
@@ -19,6 +19,13 @@ def all_rules() -> Mapping[str, Rule]:
     from grader.rules import registry
 
     return registry.all_rules()
+
+
+def explained(findings: Collection[Finding]) -> bool:
+    """Say whether a proven finding explains wrong results; see `grader.rules.merge`."""
+    from grader.rules import merge
+
+    return merge.explained(findings)
 
 
 def review_text(

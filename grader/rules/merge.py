@@ -48,11 +48,18 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Leave out what is said of a wrong result only for want of a better explanation."""
-    explained = any(
-        finding.severity == "error" and finding.rule.startswith(EXPLAINS) and not _last(finding)
-        for finding in findings
-    )
-    return (finding for finding in findings if not (explained and _last(finding)))
+    better = any(_explains(finding) for finding in findings)
+    return (finding for finding in findings if not (better and _last(finding)))
+
+
+def explained(findings: Iterable[Finding]) -> bool:
+    """Whether a finding that is proven says why results are wrong."""
+    return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
+
+
+def _explains(finding: Finding) -> bool:
+    error = finding.severity == "error" and not _last(finding)
+    return error and finding.rule.startswith(EXPLAINS)
 
 
 def _last(finding: Finding) -> bool:

@@ -59,7 +59,11 @@ def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence,
 
     With `general`, what they showed at other sizes only.
     """
-    found = context.seen("mismatch", "probe")
+    found = [
+        item
+        for item in context.seen("mismatch", "probe")
+        if item.kind == "mismatch" or item.code.startswith("probe-")
+    ]
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
     return tuple(item for item in found if (item.workload in others) == general)

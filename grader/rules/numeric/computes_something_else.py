@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 PROBES = {
     "probe-ignored": "a value of the input that should count has no influence on the result",
     "probe-moved": "values of the input reach other places of the result than they should",
-    "probe-weight": "values of the input count with another weight than they should",
     "probe-degree": "the result grows with the input in another way than it should",
     "probe-shift": "the result depends on a constant that is added to the input, and should not",
     "probe-no-shift": "the result ignores a constant that is added to the input, and should not",
@@ -34,6 +33,7 @@ MEANING = {
     "input-returned": "the input comes back unchanged",
     "constant-value": "one and the same value comes out everywhere",
     "zeros": "zeros come out where the reference has other values",
+    "probe-weight": "values of the input count with another weight than they should",
 }
 FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 
@@ -47,7 +47,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
     first = seen[0]
-    probes = tuple(item for item in wrong if item.code in PROBES)
+    probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     yield RULE.finding(
         _place(cases(source, context), first.code),

@@ -1,0 +1,246 @@
+"""Numeric probes: inputs that are made to tell the causes of a wrong result apart.
+
+The inputs of one workload that came out wrong are changed in one way at a time (one value raised, all
+doubled, a constant added), and the submission's answer to each change is set against the reference's.
+That says what a single comparison can't: which values play no part, where they end up, how much they count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.records import Evidence, JsonValue, Workload
+
+Arguments = tuple[Array | JsonValue, ...]
+BASE = "probe base"
+MOST_ELEMENTS = 2**21
+"""Elements of all inputs up to which a workload is probed."""
+MOST_INPUTS = 2
+NOISE = 2e-4
+"""Change, relative to the result's size, that counts as none."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of the inputs."""
+
+    name: str
+    kind: str
+    """`bump`, `double` or `shift`."""
+    input: int
+    index: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run: workloads like the one that came out wrong, with the changed inputs."""
+
+    of: str
+    """Name of that workload."""
+    workloads: tuple[Workload, ...]
+    inputs: Mapping[str, Arguments]
+    changes: tuple[Change, ...]
+
+
+def plan(workload: Workload, arguments: Arguments) -> Plan | None:
+    """Return the probes of a workload; None where it is too large or takes no real numbers."""
+    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
+    real = [
+        i
+        for i, a in enumerate(arguments)
+        if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size
+    ]
+    if not real or sum(a.size for a in arrays) > MOST_ELEMENTS:
+        return None
+    inputs: dict[str, Arguments] = {BASE: arguments}
+    changes = []
+    for number in real[:MOST_INPUTS]:
+        for change, array in _changed(number, np.asarray(arguments[number])):
+            changes.append(change)
+            inputs[change.name] = (*arguments[:number], array, *arguments[number + 1 :])
+    workloads = tuple(
+        workload.model_copy(update={"name": name, "role": "general"}) for name in inputs
+    )
+    return Plan(workload.name, workloads, inputs, tuple(changes))
+
+
+def _changed(number: int, array: Array) -> Iterator[tuple[Change, Array]]:
+    scale = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) or 1.0
+    top = float(np.max(np.abs(array))) or 1.0
+    for flat in sorted({0, array.size // 3 + 1, 2 * array.size // 3 + 2, array.size - 1}):
+        if flat < array.size:
+            index = tuple(int(i) for i in np.unravel_index(flat, array.shape))
+            raised = array.copy()
+            raised[index] = array.dtype.type(2.0 * top + scale)
+            yield Change(f"probe bump {number} {flat}", "bump", number, index), raised
+    yield Change(f"probe double {number}", "double", number), array * array.dtype.type(2)
+    yield (
+        Change(f"probe shift {number}", "shift", number),
+        array + array.dtype.type(round(2 * scale + 1)),
+    )
+
+
+def explain(
+    planned: Plan,
+    exact: Mapping[str, Sequence[Array]],
+    actual: Mapping[str, Sequence[Array]],
+    workload: str,
+) -> tuple[Evidence, ...]:
+    """Return what the probes show, one sentence a kind, the most telling first.
+
+    `exact` and `actual` hold the outputs by name of a probe; only the first output is looked at.
+    """
+    pairs = {
+        name: (_first(exact[name]), _first(actual[name]))
+        for name in planned.inputs
+        if exact.get(name) and actual.get(name)
+    }
+    base = pairs.get(BASE)
+    if base is None or base[0].shape != base[1].shape or not all(_finite(a) for a in base):
+        return ()
+    answers = [
+        _Answer(change, *base, *pairs[change.name])
+        for change in planned.changes
+        if change.name in pairs and all(_finite(a) for a in pairs[change.name])
+    ]
+    with np.errstate(all="ignore"):
+        found = [item for look in _LOOKS for item in look(answers)]
+    return tuple(
+        Evidence(kind="probe", code=code, text=text, workload=workload) for code, text in found
+    )
+
+
+def _first(outputs: Sequence[Array]) -> Array:
+    return np.asarray(outputs[0], np.float64)
+
+
+def _finite(array: Array) -> bool:
+    return bool(np.isfinite(array).all())
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Reference and submission, before and after a change."""
+
+    change: Change
+    exact_base: Array
+    actual_base: Array
+    exact: Array
+    actual: Array
+
+    @property
+    def same_shape(self) -> bool:
+        return self.exact.shape == self.actual.shape == self.exact_base.shape
+
+    @property
+    def said(self) -> str:
+        """The change in words."""
+        if self.change.kind == "bump":
+            return f"raising input {self.change.input} at {list(self.change.index)}"
+        what = "doubling" if self.change.kind == "double" else "adding a constant to"
+        return f"{what} input {self.change.input}"
+
+    def moved(self, before: Array, after: Array) -> Array:
+        """Return where an answer to the change differs from the answer before it."""
+        size = float(np.sqrt(np.mean(np.square(before)))) or 1.0
+        return np.asarray(np.abs(after - before) > NOISE * (size + np.abs(before)))
+
+    @property
+    def wanted(self) -> Array:
+        return self.moved(self.exact_base, self.exact)
+
+    @property
+    def seen(self) -> Array:
+        return self.moved(self.actual_base, self.actual)
+
+
+Found = tuple[str, str]
+
+
+def _of(answers: Sequence[_Answer], kind: str) -> list[_Answer]:
+    return [a for a in answers if a.change.kind == kind and a.same_shape]
+
+
+def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:
+    bumps = _of(answers, "bump")
+    without = [a for a in bumps if a.wanted.any() and not a.seen.any()]
+    if without:
+        first = without[0]
+        text = (
+            f"{first.said} changes {int(first.wanted.sum())} values of the reference's result "
+            f"and none of this one ({len(without)} of {len(bumps)} places that were tried)"
+        )
+        yield "probe-ignored", text
+
+
+def _displaced(answers: Sequence[_Answer]) -> Iterator[Found]:
+    for answer in _of(answers, "bump"):
+        wanted, seen = answer.wanted, answer.seen
+        if seen.any() and int((wanted & seen).sum()) < 0.9 * int((wanted | seen).sum()):
+            text = f"{answer.said} changes {_where(seen)}, in the reference {_where(wanted)}"
+            yield "probe-moved", text
+            return
+
+
+def _where(mask: Array) -> str:
+    places = np.argwhere(mask)
+    if not len(places):
+        return "nothing"
+    first = [int(i) for i in places[0]]
+    if len(places) == 1:
+        return f"the result at {first}"
+    return f"{len(places)} values of it, the first at {first}"
+
+
+def _degree(answers: Sequence[_Answer]) -> Iterator[Found]:
+    for answer in _of(answers, "double"):
+        wanted = _ratio(answer.exact_base, answer.exact)
+        seen = _ratio(answer.actual_base, answer.actual)
+        if wanted is not None and seen is not None and abs(seen - wanted) > 0.03 * abs(wanted):
+            text = f"{answer.said} makes the result {seen:.3g} times as large, the reference's {wanted:.3g} times"
+            yield "probe-degree", text
+            return
+
+
+def _ratio(before: Array, after: Array) -> float | None:
+    """Return the factor between two results where one holds for nearly all values."""
+    size = float(np.sqrt(np.mean(np.square(before))))
+    usable = np.abs(before) > 0.05 * size
+    if not size or not usable.any():
+        return None
+    ratios = after[usable] / before[usable]
+    low, middle, high = (float(np.quantile(ratios, q)) for q in (0.05, 0.5, 0.95))
+    return middle if high - low <= 0.02 * abs(middle) else None
+
+
+def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
+    for answer in _of(answers, "shift"):
+        wanted, seen = bool(answer.wanted.any()), bool(answer.seen.any())
+        if seen and not wanted:
+            text = f"{answer.said} changes the result at {int(answer.seen.sum())} places, and nothing in the reference's"
+            yield "probe-shift", text
+        elif wanted and not seen:
+            yield "probe-no-shift", f"{answer.said} changes nothing, but the reference's result"
+
+
+def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
+    """Say how much a raised value counts where it reaches the right places."""
+    for answer in _of(answers, "bump"):
+        wanted, seen = answer.wanted, answer.seen
+        if not wanted.any() or (wanted != seen).any():
+            continue
+        by = (answer.actual - answer.actual_base)[wanted] / (answer.exact - answer.exact_base)[
+            wanted
+        ]
+        factor = float(np.median(by))
+        if abs(factor - 1) > 0.02:
+            text = f"{answer.said} changes the result at the right places, by {factor:.4g} times as much as it should"
+            yield "probe-weight", text
+            return
+
+
+_LOOKS = (_ignored, _displaced, _degree, _shift, _weight)
