@@ -215,11 +215,23 @@ def _regular(sizes: Sequence[_Size], small: Sequence[_Size]) -> list[_Size]:
     """Return the sizes that may stand for the full one, the best first."""
     cheap = [size for size in small if size.kind in REGULAR]
     if cheap:
-        return sorted(cheap, key=_preference)
+        return sorted([*cheap, *_pairs(sizes, cheap)], key=_preference)
     large = [size for size in sizes if size.kind in REGULAR and size.within(MOST)]
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = (size for size in large if size.cost <= most)
     return sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
+
+
+def _pairs(sizes: Sequence[_Size], cheap: Sequence[_Size]) -> list[_Size]:
+    """Return batches of two where one of one is the most that is cheap with channels kept.
+
+    In a batch of one a wrong step from image to image does not show.
+    """
+    spatial = [size for size in cheap if size.kind == "spatial"]
+    if not spatial or any(size.batch > 1 for size in spatial):
+        return []
+    kept = (size for size in sizes if size.kind == "spatial" and size.batch == 2)
+    return [size for size in kept if size.cost <= NEAR]
 
 
 def _reaches(fact: Facts, full: Facts, others: Sequence[Facts]) -> bool:

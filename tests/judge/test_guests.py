@@ -236,3 +236,13 @@ def test_what_decides_stays_in_the_range_that_the_problem_draws(form):
         if workload.role == "stress":
             assert np.abs(values).max() < 8
     assert any("heavy tails" in w.name for w in task.workloads if w.role == "general")
+
+
+def test_more_than_one_in_a_batch_where_that_costs_little_more(form):
+    text = problem_of(
+        "return torch.nn.functional.conv_transpose3d(given[0], given[1])",
+        "torch.rand(batch_size, 48, depth, depth, depth), torch.rand(48, 48, 3, 3, 3)",
+        "batch_size = 8\ndepth = 64",
+    )
+    nominal = described(text, form).workloads[0].inputs[0]
+    assert nominal.shape == (2, 48, 4, 4, 4)
