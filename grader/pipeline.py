@@ -17,7 +17,7 @@ from grader.devices import Device, choose_device
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.second_look import second_look, without_kernels
 from grader.devices.timing import Timed
-from grader.diagnose import Program, deepen, gather, mends
+from grader.diagnose import Program, deepen, gather, headline, mends
 from grader.diagnose.claims import check_claims
 from grader.errors import GraderError
 from grader.ingest import extract
@@ -566,7 +566,9 @@ def _assemble(
     submission = extraction.submission
     findings = gather(states) if states else ()
     task = choice.task
-    summary = _summary(workshop, evaluation.verdict, findings) if states else ""
+    told = headline(evaluation.verdict, findings)
+    evaluation = evaluation.model_copy(update={"verdict": told})
+    summary = _summary(workshop, told, findings) if states else ""
     return Review(
         sample=sample.id,
         origin=sample.origin,

@@ -1,6 +1,7 @@
 """Findings and evidence to root causes; mends to see further."""
 
 from grader.diagnose.deepen import deepen, gather, mends, try_fixes
+from grader.diagnose.headline import headline
 from grader.diagnose.program import Evaluate, Examine, Program, wrong_share
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Program",
     "deepen",
     "gather",
+    "headline",
     "mends",
     "try_fixes",
     "wrong_share",
