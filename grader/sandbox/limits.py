@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 MIB = 1 << 20
@@ -31,3 +32,16 @@ class Limits:
     log: int = 2 * MIB
     """Bytes kept of what it prints: head and tail."""
     open_files: int = 1024
+
+
+PATIENCE = 4.0
+"""How many times longer a crowded machine may take at most."""
+
+
+def crowding() -> float:
+    """Return how many times longer things take now than on an idle machine, 1 to `PATIENCE`.
+
+    From the load of the last minute: a submission is not charged with what else this machine does.
+    """
+    load, _, _ = os.getloadavg()
+    return min(PATIENCE, max(1.0, load / (os.cpu_count() or 1)))

@@ -22,7 +22,7 @@ from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateE
 from grader.sandbox.files import read_folder, write_file
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.nursery import forget, shared
 from grader.sandbox.trial import holds_warm
 
@@ -97,8 +97,9 @@ class Conversation:
         self._then = then
         self._guest = guest
         self._limits = limits
-        self._end = started + limits.wall
-        self._start_end = started + min(limits.start, limits.wall)
+        self._longer = crowding()
+        self._end = started + limits.wall * self._longer
+        self._start_end = started + min(limits.start, limits.wall) * self._longer
         self._hostile = False
         self._so_far: dict[str, Any] = {}
         self._results: list[GuestResult] = []
@@ -195,7 +196,7 @@ class Conversation:
         self.channel.send(Frame("workload", header, json.dumps(values).encode()), *tensors)
         self.channel.flush(self._end)
         started = time.monotonic()
-        deadline = min(self._end, started + (workload.deadline or float("inf")))
+        deadline = min(self._end, started + (workload.deadline or float("inf")) * self._longer)
         try:
             frame = self._after_stages("result", deadline=deadline)
             seconds = time.monotonic() - started
@@ -236,7 +237,7 @@ class Conversation:
             write_file(folder, self.channel.receive(self._end, "file"))
 
     def _late(self) -> GuestReply:
-        return self.reply("timeout", f"not done within {self._limits.wall:.0f} s")
+        return self.reply("timeout", f"not done within {self._limits.wall * self._longer:.0f} s")
 
     def _died(self) -> GuestReply:
         """Tell how the process ended, from its exit status."""
