@@ -50,7 +50,7 @@ def _tools(toolchain: Toolchain) -> Iterator[Item]:
 
 
 _STANDS_IN = (
-    "Programs that call cuBLAS, cuSPARSE or cuSOLVER themselves can't be judged. "
+    "Programs that call cuSPARSE, cuSOLVER or cuBLAS's rarer routines themselves can't be judged. "
     "Install a CUDA build of torch, or pip's nvidia-cublas, nvidia-cusparse and nvidia-cusolver."
 )
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime_host import Host
+
+from grader.build.toolchain import STAND_INS, discover
 
 NOT_INITIALISED, INVALID, FAILED = 1, 7, 13
 N, T = 0, 1
@@ -146,6 +151,18 @@ def test_rows_scaled_by_a_diagonal_and_norms(blas: Blas) -> None:
     result = ctypes.c_float()
     assert blas.call("cublasSnrm2_v2", 5, blas.up(x), 1, ctypes.byref(result)) == 0
     assert result.value == pytest.approx(float(np.linalg.norm(x)), rel=1e-6)
+
+
+def test_the_stand_in_header_declares_only_what_there_is(blas: Blas, tmp_path: Path) -> None:
+    tools = discover()
+    source = tmp_path / "all.cpp"
+    source.write_text("#include <cublas_v2.h>\n")
+    folders = [STAND_INS, *tools.cuda_includes]
+    command = [str(tools.gxx), "-E", "-P", *(f"-I{path}" for path in folders), str(source)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    declared = set(re.findall(r"\b(cublas\w+)\s*\(", text))
+    assert {"cublasSgemm_v2", "cublasGemmEx", "cublasHgemmBatched"} <= declared
+    assert not [name for name in sorted(declared) if not hasattr(blas.lib, name)]
 
 
 def gemm(blas: Blas, lda: int, a: object, handle: object = None) -> int:

@@ -1,6 +1,6 @@
 // Stand-ins for the headers of cuBLAS, cuSPARSE and cuSOLVER on a machine that lacks them: the types
-// that torch's own CUDA headers name, and no function. A program that calls these libraries itself
-// isn't judged there (see lacking.py).
+// that torch's own CUDA headers name, and of cuBLAS what the simulator runs. A program that calls more
+// than that isn't judged there (see lacking.py).
 #pragma once
 
 #include <cuda_runtime_api.h>
