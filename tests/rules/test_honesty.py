@@ -248,3 +248,26 @@ def test_correct_kernels_are_not_accused(path: Path) -> None:
     source = parse(as_submission(path.read_text(encoding="utf-8")))
     findings = review_text(source, Context(), select=families)
     assert not [f"{one.rule} {one.message}" for one in findings if one.severity != "note"]
+
+
+@pytest.mark.parametrize(
+    ("line", "whose"),
+    [
+        ("return torch::mm(a, a);", "PyTorch"),
+        ("cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, p, n, p, n, &zero, q, n);", "cublasSgemm"),
+    ],
+)  # fmt: skip
+def test_an_extension_without_a_kernel_says_whose_work_it_is(line: str, whose: str) -> None:
+    text = f'''import torch
+from torch.utils.cpp_extension import load_inline
+ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor a);", functions=["run"],
+    cuda_sources="""
+#include <torch/extension.h>
+torch::Tensor run(torch::Tensor a) {{ {line} return a; }}
+""")
+class ModelNew(torch.nn.Module):
+    def forward(self, a):
+        return ext.run(a)
+'''
+    found = [f.message for f in review_text(parse(text), Context()) if f.rule == "EXT002"]
+    assert [f"C++ that calls {whose}, without" in message for message in found] == [True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from grader.rules.python_code import PythonCode, python_code
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
                   "thunderkittens", "helion", "warp")  # fmt: skip
+_LIBRARY = re.compile(r"\b((?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*)\s*\(")
 BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", "RawModule")
 
 
@@ -43,10 +45,17 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     elif source.extensions and _no_kernel(source):
         yield RULE.finding(
             source.place(source.extensions[0].node),
-            "the extension has no __global__ function: it is C++ that calls PyTorch, without a "
-            "CUDA kernel of its own",
+            f"the extension has no __global__ function: it is C++ that calls {_called(source)}, "
+            "without a CUDA kernel of its own",
             data={"missing": "kernel"},
         )
+
+
+def _called(source: Source) -> str:
+    """Return whose work it is: a library's, where the text calls one."""
+    texts = [unit.text for extension in source.extensions for unit in extension.units]
+    found = (match for text in texts if (match := _LIBRARY.search(text)))
+    return next((match[1] for match in found), "PyTorch")
 
 
 def _no_model(source: Source, code: PythonCode) -> Finding:
