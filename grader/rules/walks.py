@@ -108,7 +108,7 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
             if number is not None:
                 numbers[parameter.name] = number
     integers = [p for p in function.parameters if type_letter(p.type) in "iul" and not p.pointer]
-    complete = bool(shapes) and all(p.name in numbers for p in integers)
+    known = None not in tensors and all(p.name in numbers for p in integers)
     label = f"{base.name} {function.name}" + (f" {sorted(shapes.items())}" if shapes else "")
     return Sizes(
         label,
@@ -118,7 +118,7 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
         base.number,
         bool(shapes),
         function.name,
-        complete,
+        bool(shapes) and known,
     )
 
 

@@ -116,6 +116,7 @@ void Runner::release(u32 id, bool everyone) {
         w.together = false;
         w.running |= lanes;
         w.released |= lanes;
+        w.clock = std::max(w.clock, x.latest);
         const u16 mode = code_.insns[insn].mode;
         w.barrier_result = mode == 2 ? x.count : mode == 3 ? x.all : x.any;
     }

@@ -87,6 +87,8 @@ struct BasicBlock {
     End end = End::fall;
     Start start = Start::plain;
     u32 function = 0;
+    u32 cycles = 0;           // that a warp takes for it, about; what decides whose turn is next
+    bool far = false;         // it reads global memory, which takes one warp longer than another
 };
 
 struct Formal {
@@ -155,6 +157,7 @@ struct Frame {
 
 struct Warp {
     u32 index = 0;
+    u64 clock = 0;     // cycles that it has run or waited
     u32 exists = 0;    // lanes that the block has
     u32 live = 0;      // not exited
     u32 running = 0;   // neither waiting nor gone
@@ -190,6 +193,7 @@ struct Barrier {
     u32 waiting = 0, arrived = 0;  // arrived: without waiting (bar.arrive)
     u32 first_insn = none;
     bool mixed = false;            // threads wait at different instructions
+    u64 latest = 0;                // clock of the last warp that came
     u32 expected = 0;   // 0: all threads of the block
     bool in_use = false;
     u32 count = 0, all = 1, any = 0;  // of a barrier that reduces a predicate

@@ -311,6 +311,29 @@ void FunctionLinker::close_block(End end, const RawInsn* raw, u32 label) {
     open_ = false;
 }
 
+// A store to shared memory after a load: another warp has its turn between them, as on a GPU.
+bool FunctionLinker::stores_late(const RawInsn& raw) const {
+    const Opcode& op = kernel_.opcodes[raw.opcode];
+    const auto base = op.base();
+    if (!open_ || !op.has("shared") || (base != "st" && base != "atom" && base != "red")) return false;
+    return std::any_of(code_.insns.begin() + code_.blocks.back().first, code_.insns.end(),
+                       [](const Insn& i) { return i.klass == Class::load_shared || i.klass == Class::load_global; });
+}
+
+// About how long a warp is busy with a block: latencies of Ampere, loads of one block overlapping.
+void FunctionLinker::weigh(BasicBlock& b) const {
+    u32 loads = 0;
+    for (u32 k = b.first; k < b.last; ++k) {
+        switch (code_.insns[k].klass) {
+            case Class::load_global: b.far = true; loads = std::max(loads, 400u); break;
+            case Class::atomic: loads = std::max(loads, code_.insns[k].space == Space::shared ? 60u : 400u); break;
+            case Class::load_shared: case Class::load_local: case Class::shuffle: loads = std::max(loads, 25u); break;
+            default: break;
+        }
+    }
+    b.cycles = loads + 4 * (b.last - b.first + 1);
+}
+
 void FunctionLinker::link() {
     function_.first_slot = next_slot_ = code_.slots;
     lay_frame();
@@ -326,10 +349,12 @@ void FunctionLinker::link() {
             label_block_[i.opcode] = u32(code_.blocks.size()) - 1;
             continue;
         }
+        if (stores_late(i)) open_block(Start::plain);
         instruction(i, at);
         release(at);
     }
     close_block(End::ret, nullptr, none);
+    for (u32 b = first_block; b < code_.blocks.size(); ++b) weigh(code_.blocks[b]);
     for (u32 b = first_block; b < code_.blocks.size(); ++b) {
         BasicBlock& x = code_.blocks[b];
         if (x.end != End::jump && x.end != End::branch) continue;

@@ -48,6 +48,8 @@ public:
     void link();
 
 private:
+    bool stores_late(const RawInsn& raw) const;
+    void weigh(BasicBlock& block) const;
     friend class Binder;
     void lay_frame();
     void find_lifetimes();

@@ -8,7 +8,8 @@
 namespace kgsim {
 namespace {
 
-constexpr u32 quantum = 20000;      // blocks of code that a warp runs before the next gets its turn
+constexpr u32 quantum = 20000;      // blocks of code for each warp between two looks at budget and progress
+constexpr u64 spread = 400;         // cycles by which reads of global memory differ at most
 constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
 constexpr u32 last_epoch = (1u << 20) - 2;
 
@@ -56,6 +57,7 @@ void Runner::prepare(u64 number) {
         Warp& w = b.warps[k];
         const u32 lanes = std::min(warp_lanes, b.threads - k * warp_lanes);
         w.index = k;
+        w.clock = 0;
         w.exists = w.live = w.running = lanes == 32 ? ~0u : (1u << lanes) - 1;
         w.warp_waiting = w.barrier_waiting = w.released = 0;
         w.steps_alone = 0;
@@ -113,19 +115,45 @@ void Runner::enter(Warp& w) {
 void Runner::run() {
     Block& b = block_;
     while (worker_.stop.status == Status::ok) {
-        bool any = false, alive = false;
-        for (Warp& w : b.warps) {
-            if (!w.running) { alive |= w.live != 0; continue; }
+        u64 turns = u64(quantum) * b.warps.size();
+        bool any = false;
+        while (turns) {
+            u64 until;
+            Warp* w = earliest(until);
+            if (!w) break;
             any = true;
-            run_warp(w, quantum);
-            alive |= w.live != 0;
+            turns -= run_warp(*w, until, turns);
             if (worker_.stop.status != Status::ok) return;
+            if (!w->running) complete_barriers();
         }
         if (complete_barriers()) continue;
+        const bool alive = std::any_of(b.warps.begin(), b.warps.end(), [](const Warp& w) { return w.live != 0; });
         if (!alive) return;
         if (!any) return deadlock();
         if (!within_budget() || repeats()) return;
     }
+}
+
+// The warp that is behind all others that can run, and the clock of the next one.
+Warp* Runner::earliest(u64& until) {
+    Warp* first = nullptr;
+    until = ~0ull;
+    for (Warp& w : block_.warps) {
+        if (!w.running) continue;
+        if (!first) first = &w;
+        else if (w.clock < first->clock) { until = first->clock; first = &w; }
+        else until = std::min(until, w.clock);
+    }
+    return first;
+}
+
+// As on a GPU, where no warp gets far ahead: reads of global memory take long and not all the same, the rest a
+// few cycles. What races is then about as often right or wrong as there; whether it races is told from its accesses.
+void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
+    w.clock += b.cycles;
+    if (!b.far) return;
+    const u64 drawn = (block_.number * 64 + w.index + 1) * 0x9e3779b97f4a7c15ull ^ (w.clock + pc) * 0xbf58476d1ce4e5b9ull;
+    w.clock += (drawn >> 40) % spread;
 }
 
 // The lanes that run next: those with the lowest (or, for fairness, the highest) block.
@@ -152,18 +180,23 @@ u32 Runner::choose(Warp& w, u32& pc) {
     return group;
 }
 
-void Runner::run_warp(Warp& w, u32 steps) {
+// Runs a warp until it waits, is gone, has passed the next one's clock or used up its turns; returns these.
+u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
     enter(w);
-    while (w.running && steps-- && worker_.stop.status == Status::ok) {
+    u64 turns = 0;
+    while (w.running && w.clock <= until && turns < most && worker_.stop.status == Status::ok) {
+        ++turns;
         u32 pc, group = choose(w, pc);
         const BasicBlock* b = &code_.blocks[pc];
         if (b->start == Start::warp_sync) group = meet(w, pc, group);
         else if (b->start == Start::barrier) group = arrive(w, pc, group);
         if (!group) continue;
         execute(w, *b, group);
+        pass(w, *b, pc);
         finish(w, *b, pc, group);
-        if (worker_.unflushed > 1u << 24) if (!within_budget()) return;
+        if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
     }
+    return turns;
 }
 
 // Lanes at a warp-wide instruction run it once all living lanes of their mask are there.
@@ -211,6 +244,7 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
         x.mixed |= x.first_insn != none && x.first_insn != insn.id;
         x.first_insn = insn.id;
         x.in_use = true;
+        x.latest = std::max(x.latest, w.clock);
         for (u32 l = 0; l < warp_lanes; ++l) {
             w.barrier[l] = c_.m[l] ? u16(ids[0] & 15) : w.barrier[l];
             w.wait_insn[l] = c_.m[l] ? insn.id : w.wait_insn[l];
@@ -229,6 +263,7 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
         x.mixed |= x.first_insn != none && x.first_insn != insn.id;
         x.first_insn = insn.id;
         x.in_use = true;
+        x.latest = std::max(x.latest, w.clock);
         if (counts) x.expected = counts[l];
         if (insn.c != none) {
             x.count += truth >> l & 1;

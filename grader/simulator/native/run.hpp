@@ -1,4 +1,4 @@
-// Running one block: warps in turn, lanes of a warp by the lowest block first.
+// Running one block: the warp that is furthest behind first, lanes of a warp by the lowest block first.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,9 @@ public:
 private:
     void prepare(u64 number);
     void enter(Warp& w);
-    void run_warp(Warp& w, u32 steps);
+    Warp* earliest(u64& until);
+    void pass(Warp& w, const BasicBlock& b, u32 pc);
+    u64 run_warp(Warp& w, u64 until, u64 most);
     u32 choose(Warp& w, u32& pc);
     u32 meet(Warp& w, u32 pc, u32 group);
     u32 arrive(Warp& w, u32 pc, u32 group);

@@ -47,10 +47,11 @@ def test_right(name: str, modules: dict[Path, Module]) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name: str, modules: dict[Path, Module]) -> None:
     case = CASES[name]
-    outcome, _ = run(case, modules[case.file])
+    outcome, arrays = run(case, modules[case.file])
     assert outcome.status == case.options.get("status", "ok"), outcome.reason
     assert outcome.kinds() >= case.expected
     assert outcome.kinds() <= case.expected | case.allowed
+    assert case.failed_check(arrays) == "", arrays[-1][:8]
 
 
 def test_enough_kernels() -> None:

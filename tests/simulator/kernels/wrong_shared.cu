@@ -47,8 +47,8 @@ extern "C" __global__ void volatile_warp(const float* x, float* y) {
 //! launch broadcast_race grid=1 block=64 in:f4:64 out:f4:64
 extern "C" __global__ void broadcast_race(const float* x, float* y) {
     __shared__ float m;
-    if (threadIdx.x == 0) m = x[0];  // may: race
-    y[threadIdx.x] = x[threadIdx.x] + m;  // expect: race
+    if (threadIdx.x == 0) m = x[0];  // expect: race
+    y[threadIdx.x] = x[threadIdx.x] + m;  // may: race
 }
 
 //! launch write_write grid=1 block=64 in:f4:64 out:f4:1
@@ -72,8 +72,8 @@ extern "C" __global__ void plain_sum(const float* x, float* y) {
 //! launch plain_then_atomic grid=1 block=64 out:i4:1
 extern "C" __global__ void plain_then_atomic(int* y) {
     __shared__ int n;
-    if (threadIdx.x == 0) n = 0;
-    atomicAdd(&n, 1);  // expect: race
+    if (threadIdx.x == 0) n = 0;  // may: race
+    atomicAdd(&n, 1);  // expect: race // may: uninit-shared-read
     __syncthreads();
     if (threadIdx.x == 0) y[0] = n;
 }
@@ -176,4 +176,37 @@ extern "C" __global__ void async_without_wait(const float* x, float* y) {
     asm volatile("cp.async.commit_group;" ::: "memory");
     __syncthreads();
     y[threadIdx.x] = s[63 - threadIdx.x];  // expect: uninit-shared-read
+}
+
+// A race that does no harm on a GPU: every warp has read m[0] long before warp 0 has its next sum.
+//! launch overwritten_after_all_read grid=1 block=256 in:f4:512 out:f4:256
+//! check np.allclose(a1, a0.max() + (a0[:256] + a0[256:] - 2 * a0.max()).sum() / 512, rtol=1e-4)
+extern "C" __global__ void overwritten_after_all_read(const float* x, float* y) {
+    __shared__ float m[256];
+    const int t = threadIdx.x;
+    m[t] = fmaxf(x[t], x[t + 256]);
+    __syncthreads();
+    for (int s = 128; s > 0; s /= 2) {
+        if (t < s) m[t] = fmaxf(m[t], m[t + s]);
+        __syncthreads();
+    }
+    const float most = m[0];  // may: race
+    float sum = 0;
+    for (int i = t; i < 512; i += 256) sum += x[i] - most;
+    m[t] = sum;  // expect: race
+    __syncthreads();
+    for (int s = 128; s > 0; s /= 2) {
+        if (t < s) m[t] += m[t + s];
+        __syncthreads();
+    }
+    y[t] = most + m[0] / 512;
+}
+
+// One that does: some warp has its element of global memory before another has.
+//! launch read_before_all_wrote grid=1 block=256 in:f4:256 out:f4:256
+//! check not np.array_equal(a1, a0[::-1])
+extern "C" __global__ void read_before_all_wrote(const float* x, float* y) {
+    __shared__ float m[256];
+    m[threadIdx.x] = x[threadIdx.x];  // may: race
+    y[threadIdx.x] = m[255 - threadIdx.x];  // expect: race // may: uninit-shared-read
 }
