@@ -17,7 +17,7 @@ from grader.config import Options
 from grader.devices.base import RunResult
 from grader.devices.gpu import GpuFacts, Watch, taken
 from grader.devices.guests import GuestDevice
-from grader.devices.outcome import cut, unreached
+from grader.devices.outcome import brief, cut, unreached
 from grader.devices.timing import Timed
 from grader.devices.timing_stand import Stand
 from grader.errors import GraderError
@@ -236,7 +236,7 @@ class CudaDevice(GuestDevice):
             workload=workload.name,
             device="cuda",
             status=status,
-            reason=reason,
+            reason=brief(reason),
             evidence=_evidence(workload, result, source),
             operators=_operators(result.report),
             seconds=result.seconds,

@@ -13,6 +13,7 @@ _LIBRARIES = re.compile(
     r"undefined symbol: ((?:cublas|cudnn|cusparse|cusolver|cufft|curand|nvrtc|nccl|cu[A-Z]|cuda)\w*"
     r"|_ZN\w*(?:at4cuda|c104cuda|cudnn)\w*)"
 )
+_VALUES = re.compile(r"tensor\([^()]*\)")
 _TRITON = re.compile(r"[/\\]triton[/\\]|active drivers|No module named 'triton'")
 
 
@@ -24,7 +25,7 @@ def run_of(
     simulator: JsonValue = seen.get("simulator")
     outcome = reports.outcome(simulator)
     status, reason = _status(result, reply, outcome, seconds)
-    reason = reports.with_own_lines(reason, source)
+    reason = brief(reports.with_own_lines(reason, source))
     evidence, counts, launches = reports.to_evidence(simulator, source, workload.name)
     return Run(
         workload=workload.name,
@@ -85,6 +86,13 @@ def _lacks(reason: str, traceback: str) -> str:
     if _TRITON.search(traceback) or _TRITON.search(reason):
         return "Triton kernels"
     return ""
+
+
+def brief(reason: str) -> str:
+    """Return an exception's text; pybind11's of a wrong call on one line and without the values."""
+    if "Invoked with:" not in reason:
+        return reason
+    return " ".join(_VALUES.sub("tensor", reason).replace("Parameter containing:", "").split())
 
 
 def cut(log: str) -> str:

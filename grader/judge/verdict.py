@@ -21,6 +21,8 @@ from grader.records import (
 )
 
 DECIDING = frozenset({"nominal", "stress"})
+SENTENCE = 500
+"""Characters of a submission's own words that a sentence repeats."""
 _FATAL: Mapping[RunStatus, Status] = {
     "grader_error": "grader_error",
     "raised": "crashed",
@@ -317,7 +319,9 @@ def _ended(run: Run) -> str:
         "hung": "never ends",
         "grader_error": "could not be run",
     }
-    return f"{words.get(run.status, run.status)}{f': {run.reason}' if run.reason else ''}"
+    said = " ".join(run.reason.split())
+    said = said if len(said) <= SENTENCE else f"{said[:SENTENCE].rstrip()}..."
+    return f"{words.get(run.status, run.status)}{f': {said}' if said else ''}"
 
 
 def _fatal_text(run: Run, seen: _Seen) -> str:

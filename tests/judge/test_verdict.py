@@ -265,3 +265,12 @@ def test_wrong_only_with_the_weights_that_it_draws(equal, only_weights):
     found = verdict(task=task, build=BUILT, runs=runs, comparisons=comparisons, probes=probes)
     assert found.status == ("correct" if all(equal[:2]) else "incorrect")
     assert ("with the reference's weights it is right" in found.sentence) == only_weights
+
+
+def test_a_sentence_is_one_line_however_much_a_submission_says():
+    runs, comparisons = seen(ended={"n1": "raised"})
+    runs = tuple(run.model_copy(update={"reason": "Error: a\n b " + "c" * 9000}) for run in runs)
+    found = verdict(task=TASK, build=BUILT, runs=runs, comparisons=comparisons)
+    assert found.status == "crashed"
+    assert "\n" not in found.sentence
+    assert len(found.sentence) < 700

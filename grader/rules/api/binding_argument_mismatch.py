@@ -10,7 +10,7 @@ from grader.records import Edit, Evidence, Finding, Fix
 from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.python_code import PythonCode, python_code
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Context, Example, Rule
 from grader.source import dotted
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def _call(
         return
     for parameter, argument in zip(parameters, call.args, strict=True):
         wrong = _mismatch(code, parameter, argument)
+        if not wrong and evidence and _takes_tensor(parameter) and _absent(code, argument):
+            wrong = f"{dotted(argument)}, which is None"
         if wrong:
             yield _finding(
                 source, argument,
@@ -148,6 +150,29 @@ def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str
     if number and setting and owner is not None and _layer(code, owner):
         return "a tuple (torch's layers keep it for each dimension)"
     return ""
+
+
+def _takes_tensor(parameter: Parameter) -> bool:
+    return "Tensor" in parameter.type and "optional" not in parameter.type
+
+
+def _absent(code: PythonCode, node: ast.expr) -> bool:
+    """Whether the constructor may leave an attribute of self without a tensor: a bias, mostly."""
+    spelled = dotted(node)
+    if not isinstance(node, ast.Attribute) or not spelled:
+        return False
+    registered = any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"register_parameter", "register_buffer"}
+        and [one.value for one in call.args if isinstance(one, ast.Constant)] == [node.attr, None]
+        for call in code.of(ast.Call)
+    )
+    return registered or any(
+        isinstance(assign.value, ast.Constant)
+        and assign.value.value is None
+        and any(dotted(target) == spelled for target in assign.targets)
+        for assign in code.of(ast.Assign)
+    )
 
 
 def _layer(code: PythonCode, node: ast.AST) -> bool:
@@ -212,6 +237,19 @@ def _example(other: str, arguments: str) -> str:
     return HEAD + EXT.replace("OTHER", other) + MODEL.replace("ARGS", arguments)
 
 
+_NO_BIAS = _example("torch::Tensor b", "x, self.bias").replace(
+    "super().__init__()", "super().__init__(); self.register_parameter('bias', None)"
+)
+_RAISED = Context(
+    evidence=(
+        Evidence(
+            kind="python",
+            code="raised",
+            text="TypeError: run(): incompatible function arguments. Invoked with: tensor, None",
+        ),
+    )
+)
+
 RULE = Rule(
     code="API004",
     name="binding-argument-mismatch",
@@ -225,8 +263,10 @@ RULE = Rule(
         _example("int stride", "x, self.conv.stride"),
         _example("double eps = 1e-5", "x"),
         _example("double eps", "x, eps=1e-5"),
+        Example(_NO_BIAS, _RAISED),
     ),
     good=(
+        _NO_BIAS,
         _example("c10::optional<torch::Tensor> b", "x, None"),
         _example("int stride", "x, self.conv.stride[0]"),
         _example("double eps", "x, 1"),

@@ -1,0 +1,26 @@
+"""What is said of how a run ended."""
+
+from __future__ import annotations
+
+from grader.devices.outcome import brief
+
+WRONG_CALL = """TypeError: f(): incompatible function arguments. The following argument types are supported:
+    1. (arg0: torch.Tensor, arg1: torch.Tensor, arg2: int) -> torch.Tensor
+
+Invoked with: tensor([[0.1, 0.2],
+        [0.3, 0.4]],
+       device='cuda:0'), Parameter containing:
+tensor([1., 2.], device='cuda:0',
+       requires_grad=True), None, 3"""
+
+
+def test_a_wrong_call_is_told_without_the_values_of_its_tensors():
+    assert brief(WRONG_CALL) == (
+        "TypeError: f(): incompatible function arguments. The following argument types are "
+        "supported: 1. (arg0: torch.Tensor, arg1: torch.Tensor, arg2: int) -> torch.Tensor "
+        "Invoked with: tensor, tensor, None, 3"
+    )
+
+
+def test_any_other_text_stays_as_it_is():
+    assert brief("RuntimeError: a\n b tensor(1)") == "RuntimeError: a\n b tensor(1)"
