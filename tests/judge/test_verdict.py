@@ -268,9 +268,10 @@ def test_wrong_only_with_the_weights_that_it_draws(equal, only_weights):
 
 
 def test_a_sentence_is_one_line_however_much_a_submission_says():
-    runs, comparisons = seen(ended={"n1": "raised"})
-    runs = tuple(run.model_copy(update={"reason": "Error: a\n b " + "c" * 9000}) for run in runs)
-    found = verdict(task=TASK, build=BUILT, runs=runs, comparisons=comparisons)
+    told = seen(ended={"n1": "raised"})
+    long = "Error: a\n b " + "c" * 9000
+    runs = tuple(run.model_copy(update={"reason": long}) for run in told["runs"])
+    found = given(runs=runs, comparisons=told["comparisons"])
     assert found.status == "crashed"
     assert "\n" not in found.sentence
     assert len(found.sentence) < 700
