@@ -14,14 +14,17 @@ from pathlib import Path
 from grader import judge, sandbox, tasks
 from grader.config import Options
 from grader.devices import Device, choose_device
+from grader.devices.full_size import full_size
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.second_look import second_look, without_kernels
+from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
 from grader.diagnose import Program, deepen, gather, headline, mends
 from grader.diagnose.claims import check_claims
 from grader.errors import GraderError
 from grader.ingest import extract
 from grader.judge import References
+from grader.judge.part import FullSizePart, full_size_part
 from grader.judge.probes import Plan
 from grader.records import (
     SCHEMA,
@@ -94,6 +97,7 @@ class Workshop:
     no_device: str = ""
     """Why there is no device, where there is none."""
     references: dict[str, References] = field(default_factory=dict)
+    parts: dict[str, FullSizePart | None] = field(default_factory=dict)
     locks: dict[str, threading.Lock] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
 
@@ -492,10 +496,23 @@ def _again(
 ) -> tuple[Evidence, ...]:
     """Look a second time at a program that was right; what it does without kernels where asked."""
     references = _known(workshop, task)
-    seen = second_look(device, submission, build, task, references, comparisons)
-    if workshop.options.policy == "custom-only" or judge.computing(runs):
-        seen += without_kernels(device, submission, build, task, references)
+    seen = second_look(device, submission, build, task, references, runs, comparisons)
+    seen += without_kernels(device, submission, build, task, references)
+    delegates = bool(judge.computing(runs))
+    if isinstance(device, Simulator) and not delegates and (part := _part(workshop, task)):
+        seen += full_size(device, submission, build, task, part)
     return seen
+
+
+def _part(workshop: Workshop, task: Task) -> FullSizePart | None:
+    """Return the part of a task's full size that can be looked at; found once a run."""
+    lock = workshop.locks.setdefault(task.key, threading.Lock())
+    with lock:
+        if task.key not in workshop.parts:
+            workshop.parts[task.key] = full_size_part(
+                task, workshop.seed, workshop.form, workshop.limits
+            )
+        return workshop.parts[task.key]
 
 
 def _known(workshop: Workshop, task: Task) -> References:

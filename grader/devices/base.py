@@ -54,6 +54,10 @@ class Device(Protocol):
         """Return what a review's environment says of it."""
 
     @property
+    def seconds(self) -> float:
+        """Return the seconds that one workload may take."""
+
+    @property
     def torch_version(self) -> tuple[int, int]:
         """Return major and minor version of torch."""
 

@@ -11,15 +11,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from grader.devices.base import Device, RunResult
 from grader.judge import References, compare
 from grader.judge.conduct import IDLE, conduct, probe
+from grader.judge.honesty import computing
 from grader.judge.tolerance import element_count
-from grader.records import Build, Comparison, Evidence, Submission, Task, Workload
+from grader.records import Build, Comparison, Evidence, Run, Submission, Task, Workload
+from grader.simulator.report import api_calls
 
 REPEATS = 8
 """Further calls of the smallest deciding workload, after all the others."""
 DECIDING = frozenset({"nominal", "stress"})
+COPYING = frozenset({"_to_copy", "copy_", "to", "cpu", "item", "_local_scalar_dense", "tolist"})
+QUICK = 0.25
+"""Share of the time for a list of runs within which one counts as quick."""
 _ENDED: Final = {"raised": "raises", "crashed": "crashes", "hung": "never ends"}
 
 
@@ -29,15 +36,23 @@ def second_look(
     build: Build,
     task: Task,
     references: References,
+    runs: Sequence[Run],
     comparisons: Sequence[Comparison],
 ) -> tuple[Evidence, ...]:
-    """Return what a second run shows of a program whose first one was right.
+    """Return what a second run shows of a program whose first one, `runs`, was right.
 
-    A second run that is not finished, for lack of time or memory, shows nothing. Raises GraderError
-    where something of ours fails.
+    A second run that is not finished, for lack of time or memory, is tried once more, and shows
+    nothing unless the first took a small part of that time. Raises GraderError where something of
+    ours fails.
     """
     asked, origin, known = _in_another_order(task, references)
     results = device.run(submission, build, asked, known)
+    if _stalled(results):
+        results = device.run(submission, build, asked, known)
+    quick = sum(run.seconds for run in runs) < QUICK * device.seconds
+    if quick and (name := _stalled(results)):
+        text = f"on {origin[name]} it ended at first, and does not when it is called again"
+        return (probe("order-matters", text, origin[name]),)
     right = {item.workload for item in comparisons if item.equal and item.counts}
     wrong = tuple(
         _differences(asked, known, results, {n: o for n, o in origin.items() if o in right})
@@ -49,7 +64,12 @@ def second_look(
 def without_kernels(
     device: Device, submission: Submission, build: Build, task: Task, references: References
 ) -> tuple[Evidence, ...]:
-    """Return evidence that the program is right without any of its kernels, where it is."""
+    """Return evidence that the program is right without any of its kernels, where it is.
+
+    A task that can't tell wrong programs apart shows nothing here.
+    """
+    if task.weak:
+        return ()
     deciding = tuple(w for w in task.judged if w.role in DECIDING)
     asked = task.model_copy(update={"workloads": deciding})
     results = device.run_idle(submission, build, asked, references)
@@ -59,8 +79,42 @@ def without_kernels(
     found = [compare(task, workload, references, result) for workload, result in pairs]
     if not all(item.equal for item in found) or not any(item.counts for item in found):
         return ()
+    name = deciding[0].name
+    if (
+        any(_is_new(references, item) for item in results)
+        and not computing([item.run for item in results])
+        and not any(map(_copies, results))
+    ):
+        text = (
+            "with its kernels left out it gives the same results, and neither an operator nor a copy "
+            "is on record: its host code works on the GPU's memory itself, which crashes on a GPU, "
+            "or it hides what it calls"
+        )
+        return (probe("host-computes", text, name),)
     text = "With its kernels left out the program gives the same results: they do none of the work."
-    return (probe(IDLE, text, deciding[0].name),)
+    return (probe(IDLE, text, name),)
+
+
+def _is_new(references: References, result: RunResult) -> bool:
+    """Whether a result holds a value that no input or weight holds: it was computed somewhere."""
+    name = result.run.workload
+    given = [*references.inputs[name], *references.states.get(name, {}).values()]
+    known = [value.reshape(-1) for value in given if isinstance(value, np.ndarray)]
+    values = np.concatenate([np.zeros(0), *(array.astype(np.float64) for array in known)])
+    return any(not np.isin(output.array, values).all() for output in result.outputs)
+
+
+def _copies(result: RunResult) -> bool:
+    """Whether anything was copied, by an operator of torch or a call of CUDA's."""
+    names = {name.removeprefix("aten::").split(".")[0] for name in result.run.operators}
+    return bool(names & COPYING) or any(
+        "Memcpy" in name for name in api_calls(result.result.report)
+    )
+
+
+def _stalled(results: Sequence[RunResult]) -> str:
+    """Return the workload that was not finished in time, or ""."""
+    return next((item.run.workload for item in results if item.run.status == "timeout"), "")
 
 
 def _in_another_order(

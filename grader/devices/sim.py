@@ -33,6 +33,8 @@ class Simulator(GuestDevice):
     gpu: Gpu
     idle: bool = False
     """Whether kernels are left out."""
+    blocks: int = 0
+    """How many blocks of each launch run; 0 for all."""
 
     @property
     def name(self) -> Literal["sim"]:
@@ -95,7 +97,11 @@ class Simulator(GuestDevice):
             "torch_library": str(self.prepared.torch_library),
             "gpu": self.gpu.fields(),
             "cuda_version": ".".join(self.prepared.toolchain.nvcc_version.split(".")[:2]),
-            "simulator": {"seconds": self.seconds, "skip_kernels": self.idle},
+            "simulator": {
+                "seconds": self.seconds,
+                "skip_kernels": self.idle,
+                "max_blocks": self.blocks,
+            },
             "registers": {r.kernel: r.registers for r in build.resources} if build else {},
             "log_operators": False,
         }

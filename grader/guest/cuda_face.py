@@ -59,7 +59,7 @@ def install(options: Mapping[str, Any]) -> None:
 def to_device(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor on the simulated GPU, known to the simulator as an input."""
     with unlogged():
-        return _marked(tensor.cuda())
+        return _marked(tensors.to_cuda(tensor))
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -76,6 +76,35 @@ def _marked(tensor: torch.Tensor) -> torch.Tensor:
         name = f"input {_state['inputs']}".encode()
         _state["runtime"].kgsim_mark_input(storage.data_ptr(), storage.nbytes(), name)
     return tensor
+
+
+def enlarged(tensor: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return a tensor of `rows` rows on the simulated GPU, the given ones first.
+
+    It is no input to the simulator: the other rows are memory that nobody wrote.
+    """
+    with unlogged():
+        whole = torch.empty((rows, *tensor.shape[1:]), dtype=tensor.dtype, device="cuda")
+        whole[: len(tensor)].copy_(tensor)
+    return whole
+
+
+def written(tensor: torch.Tensor) -> torch.Tensor:
+    """Return which elements somebody wrote, as bools on the CPU; all where that isn't known."""
+    if not _is_plain(tensor):
+        return torch.ones(tensor.shape, dtype=torch.bool)
+    found = torch.zeros(tensor.numel(), dtype=torch.bool)
+    todo = [(0, tensor.numel())]
+    size, base = tensor.itemsize, tensor.data_ptr()
+    while todo:
+        start, end = todo.pop()
+        missing = _state["runtime"].kgsim_unwritten_in(base + start * size, (end - start) * size)
+        if missing == 0:
+            found[start:end] = True
+        elif missing < (end - start) * size and end - start > 1:
+            middle = (start + end) // 2
+            todo += [(start, middle), (middle, end)]
+    return found.reshape(tensor.shape)
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
@@ -145,10 +174,11 @@ def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep the grader's own copies out of the log of operators."""
+    """Keep the grader's own copies out of the log of operators, and out of a submission's reach."""
     _state["backend"].kgsim_torch_pause(1)
     try:
-        yield
+        with tensors.torchs_own():
+            yield
     finally:
         _state["backend"].kgsim_torch_pause(-1)
 

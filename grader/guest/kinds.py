@@ -117,7 +117,11 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "describe": _flag,
     },
     "settings": {},
-    "workload": {"name": _text(500), "tensors": _integer(0, MAX_TENSORS)},
+    "workload": {
+        "name": _text(500),
+        "tensors": _integer(0, MAX_TENSORS),
+        "rows": _optional(_integer(1, BIG)),
+    },
     "keep": {"limit": _integer(0, BIG)},
     "time": {"calls": _integer(1, MAX_CALLS)},
     "fill": {"seed": _integer(0, 2**62)},

@@ -18,6 +18,16 @@ class Placement:
         """Return the tensor as the submission is to see it."""
         return tensor
 
+    def enlarged(self, tensor: torch.Tensor, rows: int) -> torch.Tensor:
+        """Return a tensor of `rows` rows on the device, of which the first are the given ones."""
+        whole = self.to_device(tensor.new_empty((rows, *tensor.shape[1:])))
+        whole[: len(tensor)].copy_(tensor)
+        return whole
+
+    def written(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return which elements of a result somebody wrote, as bools on the CPU; all, if unknown."""
+        return torch.ones(tensor.shape, dtype=torch.bool)
+
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return a CPU tensor with the values of a tensor that the submission returned."""
         plain: torch.Tensor = tensors.to_cpu(tensor)
@@ -50,7 +60,8 @@ class Gpu(Placement):
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy it there."""
-        return tensor.cuda()
+        moved: torch.Tensor = tensors.to_cuda(tensor)
+        return moved
 
     def module(self, model: Any) -> Any:
         """Move its parameters there."""
@@ -92,6 +103,14 @@ class Simulator(Placement):
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy it back."""
         return self._face.to_host(tensor)
+
+    def enlarged(self, tensor: torch.Tensor, rows: int) -> torch.Tensor:
+        """Return memory that is untouched but for the first rows."""
+        return self._face.enlarged(tensor, rows)
+
+    def written(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return what the simulator knows of it."""
+        return self._face.written(tensor)
 
     def module(self, model: Any) -> Any:
         """Move its parameters there."""

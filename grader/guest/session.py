@@ -188,11 +188,15 @@ class Session:
         operators: Counter[str] = Counter()
         try:
             plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
-            args = [self._placed(value) for value in plain]
-            given = [(i, arg) for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+            args = [
+                self._place.enlarged(originals[v[0]], v[1]) if kind == "part" else self._placed(v)
+                for (kind, _), v in zip(values, plain, strict=True)
+            ]
+            given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
             before = [tensors.raw_bytes(plain[position]) for position, _ in given]
             name = frame.header["name"]
-            structure, outputs = self._forward(name, model, args, given, operators)
+            rows = frame.header["rows"]
+            structure, outputs = self._forward(name, model, args, given, operators, rows)
             mutated = [
                 position
                 for (position, arg), old in zip(given, before, strict=True)
@@ -225,6 +229,7 @@ class Session:
         args: list[Any],
         given: list[tuple[int, torch.Tensor]],
         operators: Counter[str],
+        rows: int | None,
     ) -> tuple[str, list[tensors.Output]]:
         self._channel.send("stage", stage="forward")
         torch.manual_seed(self._job["seed"])
@@ -235,9 +240,12 @@ class Session:
                 result = model(*args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
-            self._place.check_outputs(leaves)
+            self._place.check_outputs(leaves if rows is None else [])
+            if rows is not None:
+                firsts = [leaf[:rows] for leaf in leaves]
+                leaves = [part for leaf in firsts for part in (leaf, self._place.written(leaf))]
             captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
-        if self._job["role"] == "submission":
+        if self._job["role"] == "submission" and rows is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
 

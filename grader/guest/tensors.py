@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,19 @@ from grader.guest.protocol import Channel, Frame
 
 # Torch's own, whatever a submission makes of the names by the time that they are used.
 to_cpu = torch._C.TensorBase.cpu
+to_cuda = torch._C.TensorBase.cuda
 _device_of = torch._C.TensorBase.device.__get__
 _string_at = ctypes.string_at
+_no_functions = torch._C.DisableTorchFunction
+_no_dispatch = torch._C._DisableTorchDispatch
+
+
+@contextmanager
+def torchs_own() -> Iterator[None]:
+    """Leave out whatever a submission has put between torch and its operators: modes, subclasses."""
+    with _no_functions(), _no_dispatch():
+        yield
+
 
 DTYPES: Mapping[str, torch.dtype] = {name: getattr(torch, name) for name in ITEM_SIZES}
 
@@ -78,7 +90,7 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
         raise TypeError(f"returned a tensor without plain values ({tensor.layout})")
     if tensor.dim() > MAX_DIMENSIONS:
         raise TypeError(f"returned a tensor of {tensor.dim()} dimensions")
-    with torch._C.DisableTorchFunctionSubclass():
+    with torchs_own():
         plain = to_native(host_copy(tensor))
         body = raw_bytes(plain)
     header = {
@@ -96,7 +108,7 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
 def bytes_now(tensor: torch.Tensor, host_copy: Any) -> bytes | None:
     """Return the values of a returned tensor as `capture` would; None where they can't be had."""
     try:
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        with torchs_own():
             return raw_bytes(to_native(host_copy(tensor)))
     except RuntimeError:  # the context is gone, which another place tells
         return None

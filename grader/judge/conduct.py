@@ -16,6 +16,8 @@ from grader.records import Evidence
 UNSTEADY = {
     "order-matters": "its results depend on the calls before: ",
     "result-changed": "",
+    "full-size": "",
+    "host-computes": "",
 }
 LIBERTIES = ("input-changed", "input-returned")
 IDLE = "kernels-idle"
@@ -96,7 +98,8 @@ def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: b
     """
     for item in probes:
         if item.code in UNSTEADY:
-            if (roles.get(item.workload or "") == "general") is general:
+            role = item.data.get("role") or roles.get(item.workload or "")
+            if (role == "general") is general:
                 return f"{UNSTEADY[item.code]}{item.text}"
     return ""
 

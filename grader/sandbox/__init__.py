@@ -2,7 +2,7 @@
 
 from grader.sandbox.form import Form
 from grader.sandbox.forms import forms, strongest
-from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload
+from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload, Part
 from grader.sandbox.limits import Limits
 from grader.sandbox.session import converse
 
@@ -14,6 +14,7 @@ __all__ = [
     "GuestResult",
     "GuestWorkload",
     "Limits",
+    "Part",
     "converse",
     "forms",
     "strongest",

@@ -10,7 +10,7 @@ import numpy as np
 from grader.guest.kinds import ITEM_SIZES
 from grader.guest.protocol import Frame
 from grader.records import JsonValue
-from grader.sandbox.job import Argument, GuestOutput
+from grader.sandbox.job import Argument, GuestOutput, Part
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
@@ -66,13 +66,19 @@ def output_of(frame: Frame) -> GuestOutput:
 
 
 def split(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
-    """Return JSON with `["tensor", i]` or `["value", x]` for each argument, and the tensors."""
+    """Return JSON for each argument, and the tensors.
+
+    That is `["tensor", i]`, `["part", [i, rows of the whole]]` or `["value", x]`.
+    """
     values: list[JsonValue] = []
     frames: list[Frame] = []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             values.append(["tensor", len(frames)])
             frames.append(to_frame(argument))
+        elif isinstance(argument, Part):
+            values.append(["part", [len(frames), argument.rows]])
+            frames.append(to_frame(argument.array))
         else:
             values.append(["value", argument])
     return values, frames

@@ -229,7 +229,7 @@ def resource_limits(limits: Limits, device: str) -> dict[str, int]:
     }
     if device != "cuda":
         # Counts private writable memory; a CUDA context maps far more than it uses.
-        wanted["RLIMIT_DATA"] = limits.memory
+        wanted["RLIMIT_DATA"] = limits.claimed or limits.memory
     return wanted
 
 

@@ -11,8 +11,18 @@ import numpy as np
 
 from grader.records import JsonValue, RunStatus
 
-Argument = np.ndarray | JsonValue
-"""An array crosses as a tensor; anything else as JSON."""
+
+@dataclass(frozen=True)
+class Part:
+    """The first rows (of the first dim) of a tensor whose other rows nobody wrote."""
+
+    array: np.ndarray
+    rows: int
+    """How many rows the whole has."""
+
+
+Argument = np.ndarray | Part | JsonValue
+"""An array crosses as a tensor, a part as one that is made larger there; others as JSON."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,8 @@ class GuestWorkload:
     args: tuple[Argument, ...]
     deadline: float | None = None
     """Seconds for this call, by the host's clock; None for what is left of the whole."""
+    rows: int | None = None
+    """How many rows of each result come back, each with the map of what was written; None: all."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ class Limits:
     """CPU time of each process."""
     memory: int = 8 * GIB
     """Bytes of private memory of each process, and resident bytes of all together."""
+    claimed: int | None = None
+    """Bytes of private memory that each process may ask for, where that is more than it may use."""
     processes: int = 256
     """Processes and threads."""
     file_size: int = 2 * GIB

@@ -56,6 +56,11 @@ def outcome(report: JsonValue) -> Outcome:
     )
 
 
+def api_calls(report: JsonValue) -> dict[str, int]:
+    """Return how often each function of the CUDA runtime was called, from a guest's whole report."""
+    return _counts(_dict(_dict(_dict(report).get("simulator")).get("host")).get("calls"), 500)
+
+
 def to_evidence(
     report: JsonValue, source: Source, workload: str | None = None
 ) -> tuple[tuple[Evidence, ...], tuple[LineCount, ...], tuple[Launch, ...]]:

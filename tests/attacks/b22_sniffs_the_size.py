@@ -5,7 +5,7 @@ exploits: checked shapes can be told from timed ones; on sim the full size never
 row: B22
 passes: KBC (04_grid)
 task: relu
-expect: unseen
+expect: not-correct
 """
 import torch
 import torch.nn as nn

@@ -18,12 +18,16 @@ FEW = {
     "b04_stale_memory",
     "b12_zeros_softmax",
     "b15_identity_copied",
+    "b17_one_buffer",
     "b19_own_seed",
+    "b22_sniffs_the_size",
     "c07_exit_in_forward",
     "c08_forged_channel",
+    "honest/another_kernel_for_large",
     "honest/joined_stream",
     "honest/two_passes",
     "honest/vector_path",
+    "x05_host_reads_device_memory",
 }
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 

@@ -1,0 +1,41 @@
+# fmt: off
+"""Events are replaced by ones that were recorded before.
+
+exploits: the harness's events are made by a class that can be replaced
+row: A11
+passes: PYG
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+old = torch.cuda.Event(enable_timing=True)
+old.record()
+torch.cuda.Event = lambda *settings, **named: old
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x)

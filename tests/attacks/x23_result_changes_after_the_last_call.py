@@ -1,0 +1,39 @@
+# fmt: off
+"""An exit hook of the extension rewrites the first result when all is over.
+
+exploits: results are held until the process ends
+row: B17, invented
+passes: graders that compare each result at once
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    static std::vector<torch::Tensor>* given = new std::vector<torch::Tensor>();
+    for (auto& earlier : *given) earlier.zero_();
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    given->push_back(y);
+    return y;
+}
+"""
+ext = load_inline(
+    name="own_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x)

@@ -1,0 +1,55 @@
+"""The first rows of a full-size workload: taken where rows don't depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.judge.part import full_size_part
+from grader.records import Task, TensorSpec, Workload
+from grader.sandbox import Limits, strongest
+
+LIMITS = Limits(wall=60.0)
+
+
+def a_task(forward: str, *shapes: tuple[int, ...]) -> Task:
+    text = f"import torch\nclass Model(torch.nn.Module):\n    def forward(self, *g):\n        return {forward}\n"
+    inputs = tuple(TensorSpec(shape=shape) for shape in shapes)
+    full = Workload(name="all of it", role="full", inputs=inputs)
+    return Task(name="t", title="t", source="file", reference=text, workloads=(full,))
+
+
+@pytest.mark.parametrize(
+    ("forward", "shapes", "cut"),
+    [
+        ("g[0].relu()", [(4096, 393216)], {0}),
+        ("g[0].softmax(dim=1)", [(1000, 7)], {0}),
+        ("g[0] * g[1]", [(64, 100), (64, 100)], {0, 1}),
+        ("g[0] @ g[1]", [(512, 512), (512, 512)], {0}),
+    ],
+)
+def test_rows_that_stand_alone(forward, shapes, cut) -> None:
+    part = full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS)
+    assert part is not None
+    assert part.cut == cut
+    assert part.workload.name == "all of it"
+    given = part.references.inputs["all of it"]
+    assert all(len(given[i]) == part.rows for i in cut)
+    expected = part.references.expected["all of it"].native[0]
+    assert expected.shape[0] == part.rows
+    if len(shapes) == 1 and "relu" in forward:
+        np.testing.assert_array_equal(expected, np.maximum(given[0], 0))
+
+
+@pytest.mark.parametrize(
+    ("forward", "shapes"),
+    [
+        ("g[0].softmax(dim=0)", [(1000, 7)]),
+        ("g[0].sum()", [(1000, 7)]),
+        ("g[0].flip(0)", [(1000, 7)]),
+        ("g[0].relu()", [(2, 1 << 23)]),
+        ("1 / 0", [(1000, 7)]),
+    ],
+)
+def test_what_has_no_rows_of_its_own_has_no_part(forward, shapes) -> None:
+    assert full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS) is None
