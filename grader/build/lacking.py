@@ -23,16 +23,19 @@ _PACKAGES = {
 _NOT_FOUND = re.compile(
     r"fatal error: (\S+?): No such file|cannot open source file \"(\S+?)\"|'(\S+?)' file not found"
 )
+_UNDEFINED = re.compile(r"undefined symbol: \w*?(?:3c104cuda|2at4cuda)")
 _INCLUDED = re.compile(r"#\s*include\s*[<\"]([^>\"\s]+)[>\"]")
 _STOOD_IN = ("cublas", "cusparse", "cusolver")
 
 
 def lacking(log: str, code: str, toolchain: Toolchain) -> str:
-    """Return a sentence on the toolkit's header that a failed build lacked here; empty if none.
+    """Return a sentence on what a failed build lacked on this machine; empty if nothing.
 
     `log` is what the compilers printed, `code` the submission. Every CUDA toolkit has these headers,
     but pip's compiler comes without, so that the failure says nothing about the submission.
     """
+    if not toolchain.torch_cuda and _UNDEFINED.search(log):
+        return "This machine's torch is a CPU build without CUDA's part: install a CUDA build."
     missed = ["".join(groups) for groups in _NOT_FOUND.findall(log)]
     if toolchain.stands_in:
         missed += [name for name in _INCLUDED.findall(code) if name.startswith(_STOOD_IN)]

@@ -36,6 +36,12 @@ def test_a_call_of_a_library_that_only_has_a_stand_in_is_the_machines_gap() -> N
     assert "nvidia-cublas" in lacking(line, code, replace(TOOLCHAIN, library_includes=(STAND_INS,)))
 
 
+def test_torchs_own_cuda_part_is_missing_from_a_cpu_build_alone() -> None:
+    log = "ImportError: one.so: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
+    assert "CPU build" in lacking(log, "", replace(TOOLCHAIN, torch_cuda=""))
+    assert not lacking(log, "", replace(TOOLCHAIN, torch_cuda="13.2"))
+
+
 def test_the_stand_ins_satisfy_torchs_own_headers(tmp_path: Path) -> None:
     """Without any folder of the real libraries, torch's CUDA context compiles."""
     tools = discover()

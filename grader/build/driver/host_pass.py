@@ -176,6 +176,9 @@ def cuda_mode() -> list[str]:
         "-nocudainc",
         "-nocudalib",
         "-Wno-unknown-cuda-version",
+        # Else clang looks for a toolkit in /usr/local/cuda, and without one launches the old way.
+        "-Xclang",
+        "-target-sdk-version=12.8",
         "-U__CUDA__",
         "-Xclang",
         "-fno-validate-pch",
