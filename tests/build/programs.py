@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(256, 2) k(const scalar_t* x, scalar_t* y, inde
     if (threadIdx.x < n) y[threadIdx.x] = s[N - 1 - threadIdx.x];
 }
 torch::Tensor run(torch::Tensor x) {
-    const at::cuda::OptionalCUDAGuard guard(x.device());
+    const at::cuda::OptionalCUDAGuard guard(device_of(x));
     auto stream = at::cuda::getCurrentCUDAStream();
     auto y = at::empty(x.sizes(), x.options().dtype(x.scalar_type()));
     AT_DISPATCH_ALL_TYPES_AND(at::ScalarType::Half, x.scalar_type(), "run", [&] {

@@ -409,6 +409,10 @@ KG_OPERATOR(+) KG_OPERATOR(-) KG_OPERATOR(*) KG_OPERATOR(/) KG_OPERATOR(%) KG_OP
 KG_OPERATOR(|) KG_OPERATOR(^) KG_OPERATOR(<) KG_OPERATOR(<=) KG_OPERATOR(>) KG_OPERATOR(>=)
 KG_OPERATOR(==) KG_OPERATOR(!=)
 #undef KG_OPERATOR
+// Where argument-dependent lookup finds it: `OptionalCUDAGuard guard(device_of(x))`.
+std::optional<Device> device_of(const Tensor &);
+std::optional<Device> device_of(const std::optional<Tensor> &);
+std::optional<Device> device_of(ArrayRef<Tensor>);
 struct NoGradGuard {
   NoGradGuard();
   ~NoGradGuard();
