@@ -200,8 +200,9 @@ def _chosen(sizes: Sequence[_Size], full: Facts | None) -> _Chosen | None:
     more = (size for size in regular if size.batch > max(first.batch, 8))
     second = next((size for size in more if size.fact["init"] == first.fact["init"]), None)
     nominal = [first.fact] if second is None else [first.fact, second.fact]
-    for size in small:
-        if size.kind == "long" and full is not None and _reaches(size.fact, full, nominal):
+    long = (size for size in small if size.kind == "long")
+    for size in sorted(long, key=lambda size: -size.batch):
+        if full is not None and _reaches(size.fact, full, nominal):
             nominal.append(size.fact)
     return _Chosen(
         nominal=tuple(nominal),

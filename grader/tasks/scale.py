@@ -23,7 +23,7 @@ SPATIAL = re.compile(
     r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
     re.IGNORECASE,
 )
-LONG_BATCH = 2
+LONG_BATCHES = (1, 2)
 LONG = 1024
 """A number above it may pass a limit of a launch: threads in a block, shared memory."""
 FACTORS = tuple(2**power for power in range(15, -1, -1))
@@ -76,25 +76,29 @@ def chains(text: str) -> tuple[Chain, ...]:
         for kind in ("spatial", "all")
         for batch in batches
     ]
-    made += [Chain("long", (variant,)) for variant in _long(text, numbers)]
+    made += [Chain("long", variants) for variants in _long(text, numbers)]
     return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH))))
 
 
-def _long(text: str, numbers: tuple[_Number, ...]) -> Iterator[Variant]:
-    """Yield for each large number a text with that number kept.
+def _long(text: str, numbers: tuple[_Number, ...]) -> Iterator[tuple[Variant, ...]]:
+    """Yield for each large number texts with that number kept, for each batch.
 
     A kernel that gives each element of a row a thread of its own is right on short rows only.
     """
     large = {n.value: n for n in numbers if n.value > LONG and not BATCH.search(n.name)}
     for kept in large.values():
-        kind = "spatial" if SPATIAL.search(kept.name) else "all"
+        yield tuple(_with_one_kept(text, numbers, kept, batch) for batch in LONG_BATCHES)
 
-        def change(number: _Number, kept: _Number = kept, kind: str = kind) -> int:
-            if number.value == kept.value and not BATCH.search(number.name):
-                return number.value
-            return _changed(number, kind, LONG_BATCH, FACTORS[0])
 
-        yield Variant(_edited(text, numbers, change), LONG_BATCH, FACTORS[0])
+def _with_one_kept(text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int) -> Variant:
+    kind = "spatial" if SPATIAL.search(kept.name) else "all"
+
+    def change(number: _Number) -> int:
+        if number.value == kept.value and not BATCH.search(number.name):
+            return number.value
+        return _changed(number, kind, batch, FACTORS[0])
+
+    return Variant(_edited(text, numbers, change), batch, FACTORS[0])
 
 
 def _chain(text: str, numbers: tuple[_Number, ...], kind: str, batch: int) -> Iterator[Variant]:

@@ -57,7 +57,8 @@ def test_spatial_variants_keep_features():
 def test_a_long_variant_keeps_one_number_and_makes_the_others_small():
     long = [chain.variants for chain in chains(TEXT) if chain.kind == "long"]
     assert len(long) == 1
-    (variant,) = long[0]
+    alone, variant = long[0]
+    assert constants(alone.text)["batch_size"] == 1
     assert "dim1, 4, 4096" not in variant.text
     assert "features, dim1, 32, 4096" in variant.text
     assert constants(variant.text)["dim1"] == 4
