@@ -17,10 +17,9 @@ def clean(text: str, limit: int = MAX_SHOWN) -> str:
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if not text.replace("\n", "").replace("\t", "").isprintable():
         text = "".join(character if _harmless(character) else "\ufffd" for character in text)
-    if len(text) <= limit:
-        return text
     half = limit // 2
-    return f"{text[:half]} [... {len(text) - 2 * half} characters left out ...] {text[-half:]}"
+    cut = f"{text[:half]} [... {len(text) - 2 * half} characters left out ...] {text[-half:]}"
+    return cut if len(text) > max(limit, len(cut)) else text
 
 
 def _harmless(character: str) -> bool:

@@ -56,3 +56,8 @@ def test_long_text_is_cut_in_the_middle_and_says_so() -> None:
 
 def test_names_with_underscores_stay_readable() -> None:
     assert escape.inline("l2_norm_kernel") == "l2_norm_kernel"
+
+
+def test_a_cut_never_makes_a_text_longer() -> None:
+    assert escape.clean("x" * 302, 300) == "x" * 302
+    assert len(escape.clean("x" * 400, 300)) < 400
