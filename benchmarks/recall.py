@@ -3,7 +3,8 @@
     python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N] [part of a name ...]
 
 Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
-severity `error`, of a rule that names the defect, at a line where it may be named. Prints what was missed, the
+severity `error` (or `warning`, where the seed doesn't show at the task's own sizes and the verdict is `correct`),
+of a rule that names the defect, at a line where it may be named. Prints what was missed, the
 table by kind of mutation and the table by rule; exits with 1 under 95% recall or with any error on a correct
 original. `--text` reads only (no build, no run, no verdict). `--keep` stores each evaluation, so that a second run only reads and judges again (for work on rules).
 """
@@ -45,14 +46,21 @@ class Outcome:
         return [finding for finding in self.review.findings if finding.severity == "error"]
 
     @property
+    def claims(self) -> list[Finding]:
+        """What counts as found: errors, and warnings where the result is right at the task's sizes."""
+        right = self.review.verdict.status == "correct"
+        severities = {"error", "warning"} if right else {"error"}
+        return [finding for finding in self.review.findings if finding.severity in severities]
+
+    @property
     def right_rule(self) -> bool:
-        return any(_codes(finding) & set(self.label.rules) for finding in self.errors)
+        return any(_codes(finding) & set(self.label.rules) for finding in self.claims)
 
     @property
     def found(self) -> bool:
         return any(
             _codes(finding) & set(self.label.rules) and _lines(finding) & self.label.lines
-            for finding in self.errors
+            for finding in self.claims
         )
 
     @property

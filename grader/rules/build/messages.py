@@ -276,11 +276,13 @@ def said(item: Evidence) -> str:
 
 
 def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
-    """Return the evidence of these kinds that stopped a build; warnings did not."""
+    """Return the evidence of these kinds that stopped a build; warnings and later calls did not."""
     return tuple(
         item
         for item in context.seen(*kinds)
-        if item.data.get("severity") != "warning" and "warning" not in item.code
+        if item.data.get("severity") != "warning"
+        and "warning" not in item.code
+        and item.code != "raised"
     )
 
 

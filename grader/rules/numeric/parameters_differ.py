@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if reference is None or model is None:
         return
     wanted = _layers(reference.tree)
+    yield from _drawn_anew(source, model, reference, wrong_results(context))
     if not wanted or set(wanted) <= set(_layers(model)):
         return
     own = {name for name, _ in _parameters(model)}
@@ -74,6 +76,28 @@ def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...])
         confidence="proven",
         evidence=evidence,
     )
+
+
+def _drawn_anew(
+    source: Source, model: ast.ClassDef, reference: Reference, wrong: tuple[Evidence, ...]
+) -> Iterator[Finding]:
+    """Report a layer's weights that are drawn again where the reference leaves them."""
+    for node in ast.walk(model):
+        if isinstance(node, ast.Call) and DRAWS.fullmatch(ast.unparse(node.func)):
+            if "init." not in reference.text:
+                yield RULE.finding(
+                    source.place(node),
+                    f"`{ast.unparse(node)[:80]}` draws weights anew, which the reference leaves as "
+                    "its layer makes them: the same seed gives other numbers",
+                    severity="error" if wrong else "warning",
+                    evidence=wrong[:1],
+                )
+                return
+
+
+DRAWS = re.compile(
+    r"(torch\.)?nn\.init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
+)
 
 
 def _layers(tree: ast.AST) -> dict[str, str]:
@@ -144,7 +168,16 @@ RULE = Rule(
     "the reference's state by name. Either way the weights must be made by the same layers under "
     "the "
     "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
-    bad=(Example(_BAD, _CONTEXT), Example(_BAD, _PROOF)),
+    bad=(
+        Example(_BAD, _CONTEXT),
+        Example(_BAD, _PROOF),
+        Example(
+            _GOOD.replace(
+                "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
+            ),
+            _CONTEXT,
+        ),
+    ),
     good=Example(_GOOD, _CONTEXT),
     detects=("text", "evidence"),
     guards="Needs the reference's text, and only counts random draws; a warning until a result "

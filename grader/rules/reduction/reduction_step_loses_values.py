@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the loops of reductions, and at what they leave in what is stored."""
     found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    odd = tuple(_suspected(source, context))
     for case in cases(source, context):
         unfilled = any(case.events("uninit-shared-read"))
         for halving in halving_loops(case.flow.program):
@@ -50,13 +51,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             for loss in losses(case.walk):
                 if (
                     loss.kind == "some"
+                    and not odd
                     and reduces(case, loss)
                     and not any(f for (_, f) in found.values())
                     and not _odd_block(case)
                 ):
                     found[case.kernel, 0] = (case.kernel, _lost(case, loss))
     if not found:
-        yield from _suspected(source, context)
+        yield from odd
     yield from settled(found.values(), result_evidence(context))
 
 

@@ -150,6 +150,8 @@ def _is_sum(function: Function, loop: Loop, part: Assign, start: Declare) -> boo
         for p in walk(loop.body)
         if isinstance(p, Name) and p.id == start.name and p is not part.target
     ]
+    if any(isinstance(p, Name) and p.id == start.name for p in walk(part.value)):
+        return False
     data = any(isinstance(p, Subscript) for p in walk(part.value)) or any(
         isinstance(p, Binary) and p.op == "*" for p in walk(part.value)
     )

@@ -33,12 +33,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _where(event: Event) -> Node:
-    """Return the call in the kernel, when the branch stands there and the shuffle in a helper."""
+    """Return the shuffle, or what stands at the branch where that is in a caller.
+
+    That is the call in the kernel, or the branch itself where it is in a helper in between.
+    """
     if event.call is None or event.other is None:
         return event.node
     helper = _function(event.node)
     same = helper is not None and helper.start_byte <= event.other.start_byte < helper.end_byte
-    return event.node if same else event.call
+    if same:
+        return event.node
+    between = _function(event.other) != _function(event.call)
+    return event.other if between else event.call
 
 
 def _function(node: Node) -> Node | None:
