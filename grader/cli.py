@@ -243,12 +243,41 @@ def rules() -> int:
 
 
 @app.command
-def tasks() -> int:
-    """List the built-in tasks."""
+def tasks(*, coverage: Path | None = None) -> int:
+    """List the built-in tasks.
+
+    Parameters
+    ----------
+    coverage
+        List the problem files below this folder instead, with the families of the kernels that their
+        reference-fixed program consists of, or why there is none.
+
+    """
+    if coverage is not None:
+        return _coverage(coverage)
     from grader.tasks import builtin_tasks
 
     for name, task in sorted(builtin_tasks().items()):
         out.print(f"{name:24} {escape_markup(task.title)}", highlight=False)
+    return GRADED
+
+
+def _coverage(folder: Path) -> int:
+    from grader import judge, sandbox
+    from grader.repair.coverage import coverage
+
+    form, limits = sandbox.strongest(), sandbox.Limits()
+    rows = []
+    for row in coverage(folder, lambda reference: judge.trace(reference, form, limits)):
+        rows.append(row)
+        words = " + ".join(row.families) if row.families else f"not covered: {row.reason}"
+        out.print(
+            f"{escape_markup(row.path.stem):72} {escape_markup(words)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    covered = sum(1 for row in rows if row.families)
+    out.print(f"{covered} of {len(rows)} problems covered", highlight=False)
     return GRADED
 
 

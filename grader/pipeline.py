@@ -34,6 +34,7 @@ from grader.records import (
     Evidence,
     Extraction,
     Finding,
+    JsonValue,
     Mismatch,
     Repair,
     Review,
@@ -300,7 +301,11 @@ def _repairs(
             mended, said = model_repair(task, states[-1], judged, model)
             note = f"{note} {said}".strip()
         found += [mended] if mended else []
-    fixed = reference_fixed(task, states[0].submission, judged)
+
+    def traced(reference: str) -> JsonValue:
+        return judge.trace(reference, workshop.form, sandbox.Limits())
+
+    fixed = reference_fixed(task, states[0].submission, judged, traced)
     found += [fixed] if fixed else []
     return tuple(found), note
 

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.guest.trace import trace
+
 VALUES_LIMIT = 1 << 18
 """Elements of the inputs whose values are looked at."""
 TEXT = 300
@@ -76,6 +78,8 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
     each until one costs more than `options["most"]` allows. The answer has `full`, `chains` (facts
     on each variant that was reached) and `values` (for each input, what its values are like).
     """
+    if options.get("trace"):
+        return trace(module, On("meta"))
     torch.manual_seed(0)
     model = vars(module).get("Model")
     end = time.process_time() + float(options["seconds"])

@@ -10,6 +10,7 @@ from grader.judge.inputs import make_inputs
 from grader.judge.own_weights import own_weights
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
+from grader.judge.trace import trace
 from grader.judge.verdict import verdict
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "reference",
     "suspicions",
     "tolerance",
+    "trace",
     "verdict",
     "weaknesses",
 ]

@@ -1,13 +1,16 @@
 """Mends, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
 
+from grader.repair.compose import UncoveredError
 from grader.repair.model import Model, ModelError, model_repair, summarise
-from grader.repair.reference import reference_code, reference_fixed
+from grader.repair.reference import composed, reference_code, reference_fixed
 from grader.repair.search import mend, needs_mend
 from grader.repair.variants import screening
 
 __all__ = [
     "Model",
     "ModelError",
+    "UncoveredError",
+    "composed",
     "mend",
     "model_repair",
     "needs_mend",

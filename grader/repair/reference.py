@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Callable
 
 from grader.diagnose import Evaluate
-from grader.records import Repair, Submission, Task
+from grader.records import JsonValue, Repair, Submission, Task
+from grader.repair.compose import UncoveredError, compose, read_graph
+from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.source import parse
 
+Trace = Callable[[str], JsonValue]
+"""Gives the graph of a reference's text, as a guest tells it."""
 
-def reference_fixed(task: Task, submission: Submission, evaluate: Evaluate) -> Repair | None:
+
+def reference_fixed(
+    task: Task, submission: Submission, evaluate: Evaluate, trace: Trace
+) -> Repair | None:
     """Write the task's kernel, put it through the same evaluation, and return it if it passed."""
-    code = reference_code(task, submission)
+    code = reference_code(task, submission) or _composed_code(task, trace)
     if code is None:
         return None
     program = Submission(
@@ -34,8 +42,26 @@ def reference_code(task: Task, submission: Submission | None = None) -> str | No
     return family.write(task, _names(task, submission)) if family else None
 
 
+def _composed_code(task: Task, trace: Trace) -> str | None:
+    try:
+        return composed(task, trace).code
+    except UncoveredError:
+        return None
+
+
+def composed(task: Task, trace: Trace) -> Composed:
+    """Return the program that is written from the traced reference.
+
+    Raises UncoveredError, with the reason, where no family covers an operation of it.
+    """
+    extension = f"{_names(task, None).extension}"
+    title = f"{task.title}: reference-fixed kernel"
+    return compose(task.reference, read_graph(trace(task.reference)), title, extension)
+
+
 def _names(task: Task, submission: Submission | None) -> Names:
     plain = re.sub(r"\W+", "_", task.name).strip("_") or "kernel"
+    plain = f"problem_{plain}" if plain[0].isdigit() else plain
     names = Names(extension=f"{plain}_extension", function=f"{plain}_forward")
     if submission is None:
         return names

@@ -16,6 +16,8 @@ Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 HARMLESS = ("STY", "PRF")
 """Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
+REVERTED = 4
+"""Stretches of a mend that are taken back on trial at most."""
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
@@ -71,8 +73,24 @@ def mend(
         if better is None:
             return None, _how_far(best, budget)
         best = better
+    best = _generalised(best, evaluate, examine, budget, screen)
     final = _smallest(states[0], best, evaluate, examine, budget)
     return _repair(states[0].submission, final), ""
+
+
+def _generalised(
+    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget, screen: Screen | None
+) -> Program:
+    """Return a mended program made right at the other sizes as well, where a small change does that."""
+    if program.evaluation.verdict.general is not False or screen is None or not program.mends:
+        return program
+    for fix in guess(program, screen).fixes[:GUESSED]:
+        if not budget.take():
+            break
+        tried = try_fixes(program, ((_cause(program), fix),), evaluate, examine)
+        if tried is not None and tried.status == "correct" and tried.evaluation.verdict.general:
+            return tried
+    return program
 
 
 def _fixable(program: Program) -> bool:
@@ -170,12 +188,14 @@ def _smallest(
     current = right
     if len(right.mends) < 2:
         return current
-    for stretch in reversed(_changes(first.submission.code, right.submission.code)):
+    stretches = _changes(first.submission.code, right.submission.code)
+    for stretch in reversed(stretches[-REVERTED:]):
         if not budget.take():
             break
         reverted = _without(first.submission, current.submission, stretch)
         evaluation = evaluate(reverted)
-        if evaluation.verdict.status == "correct":
+        verdict = right.evaluation.verdict
+        if evaluation.verdict.status == "correct" and evaluation.verdict.general == verdict.general:
             without = Program(reverted, evaluation, examine(reverted, evaluation), current.mends)
             current = current if needs_mend(without) else without
     return current

@@ -83,11 +83,16 @@ def _environment() -> Environment:
     return environment
 
 
+def render(template: str, function: str, values: Mapping[str, Any]) -> str:
+    """Return the CUDA text of a template."""
+    return _environment().get_template(template).render(function=function, **values)
+
+
 def module(
     template: str, names: Names, *, title: str, idea: str, body: str, values: Mapping[str, Any]
 ) -> str:
     """Return the Python file around the CUDA text of a template."""
-    cuda = _environment().get_template(template).render(function=names.function, **values)
+    cuda = render(template, names.function, values)
     head = cuda[: cuda.index("{", cuda.rindex(f" {names.function}(torch::Tensor"))]
     declaration = " ".join(head[head.rindex("torch::Tensor " + names.function) :].split())
     return (

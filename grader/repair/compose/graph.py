@@ -1,0 +1,166 @@
+"""A traced module's graph, as the guest told it: names, numbers and shapes, all of them checked."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST = 2000
+_NAME = re.compile(r"[A-Za-z_]\w{0,80}", re.ASCII)
+_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
+KINDS = {"placeholder", "call_function", "call_method", "call_module", "get_attr", "output"}
+
+
+class UncoveredError(ValueError):
+    """No family covers a graph; the message says which operation, and why."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """The value of another node."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation."""
+
+    name: str
+    op: str
+    """`relu` for `nn.ReLU`, `F.relu`, `torch.relu`, `x.relu()` and `relu_` alike; `placeholder`, `output`."""
+    args: tuple[Any, ...] = ()
+    """Positional arguments; `Ref` where another node's value goes in."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    path: str = ""
+    """Where a module or attribute lies in the model: `layers.0.conv`."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    module: str = ""
+    """The class of the module that is called."""
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+    def argument(self, index: int, name: str, default: Any = None) -> Any:
+        """Return an argument that may be given by position, by name, or as a module's attribute."""
+        if len(self.args) > index:
+            return self.args[index]
+        return self.kwargs.get(name, self.attributes.get(name, default))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the nodes that go in."""
+        return tuple(dict.fromkeys(ref.name for ref in refs((*self.args, *self.kwargs.values()))))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The operations in order."""
+
+    nodes: tuple[Node, ...]
+
+    def node(self, name: str) -> Node:
+        """Return a node by name."""
+        return next(node for node in self.nodes if node.name == name)
+
+    def users(self, name: str) -> tuple[Node, ...]:
+        """Return the nodes that a value goes into."""
+        return tuple(node for node in self.nodes if name in node.inputs)
+
+
+def refs(value: Any) -> Iterable[Ref]:
+    """Yield the references in an argument."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from refs(item)
+    elif isinstance(value, slice):
+        yield from refs([value.start, value.stop, value.step])
+
+
+def read_graph(told: Any) -> Graph:
+    """Return the graph of a guest's answer.
+
+    Raises UncoveredError where the module could not be traced or the answer makes no sense.
+    """
+    if not isinstance(told, dict) or "nodes" not in told:
+        why = told.get("error", "no answer") if isinstance(told, dict) else "no answer"
+        raise UncoveredError(f"it can't be traced: {str(why)[:200]}")
+    if not isinstance(told["nodes"], list) or len(told["nodes"]) > MOST:
+        raise UncoveredError("the graph is too large")
+    try:
+        nodes = tuple(_node(item) for item in told["nodes"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UncoveredError("the graph makes no sense") from error
+    known = {node.name for node in nodes}
+    if any(name not in known for node in nodes for name in node.inputs):
+        raise UncoveredError("the graph makes no sense")
+    return Graph(nodes)
+
+
+def _node(item: dict[str, Any]) -> Node:
+    name, kind, target = item["name"], item["kind"], item["target"]
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name) or kind not in KINDS:
+        raise KeyError(name)
+    path = target if kind in {"call_module", "get_attr"} else ""
+    if path and not _PATH.fullmatch(path):
+        raise KeyError(path)
+    plain = {"placeholder": "placeholder", "output": "output", "get_attr": "get_attr"}.get(kind)
+    shape = item.get("shape")
+    return Node(
+        name=name,
+        op=plain or operation(item.get("module") or target),
+        args=tuple(_value(value) for value in item["args"]),
+        kwargs={str(key): _value(value) for key, value in item["kwargs"].items()},
+        path=path,
+        attributes={str(key): _value(value) for key, value in item.get("attributes", {}).items()},
+        module=str(item.get("module") or ""),
+        shape=tuple(int(size) for size in shape) if isinstance(shape, list) else None,
+        dtype=item.get("dtype"),
+    )
+
+
+def operation(target: str) -> str:
+    """Return the plain name of an operation: `conv_transpose2d` for `ConvTranspose2d`, `add` for `iadd`."""
+    words = target.strip("_")
+    if re.match(r"[A-Z]", words):
+        words = re.sub(
+            r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("LogSoftmax", "Log_Softmax", words)
+        ).lower()
+    return ALIASES.get(words, words)
+
+
+ALIASES = {
+    "iadd": "add", "radd": "add", "isub": "sub", "subtract": "sub", "imul": "mul", "multiply": "mul", "rmul": "mul",
+    "itruediv": "truediv", "div": "truediv", "divide": "truediv", "true_divide": "truediv", "matmul": "matmul",
+    "mm": "matmul", "bmm": "matmul", "re_lu": "relu", "re_lu6": "relu6", "leaky_re_lu": "leaky_relu", "gelu": "gelu",
+    "si_lu": "silu", "swish": "silu", "elu": "elu", "selu": "selu", "celu": "celu", "hardswish": "hardswish",
+    "clip": "clamp", "absolute": "abs", "sum": "sum", "amax": "amax", "amin": "amin", "group_norm": "group_norm",
+    "batch_norm1d": "batch_norm", "batch_norm2d": "batch_norm", "batch_norm3d": "batch_norm",
+    "instance_norm1d": "instance_norm", "instance_norm2d": "instance_norm", "instance_norm3d": "instance_norm",
+    "max_pool1d": "max_pool", "max_pool2d": "max_pool", "max_pool3d": "max_pool", "avg_pool1d": "avg_pool",
+    "avg_pool2d": "avg_pool", "avg_pool3d": "avg_pool", "conv1d": "conv", "conv2d": "conv", "conv3d": "conv",
+    "conv_transpose1d": "conv_transpose", "conv_transpose2d": "conv_transpose", "conv_transpose3d": "conv_transpose",
+    "adaptive_avg_pool1d": "adaptive_avg_pool", "adaptive_avg_pool2d": "adaptive_avg_pool",
+    "adaptive_avg_pool3d": "adaptive_avg_pool", "log_softmax": "log_softmax", "pow": "pow", "rpow": "pow",
+    "mse_loss": "mse_loss", "msel_oss": "mse_loss", "gel_u": "gelu", "mseloss": "mse_loss", "negative": "neg",
+    "hinge_embedding_loss": "hinge_embedding_loss", "crossentropyloss": "cross_entropy", "max_pool1d_with_indices": "",
+    "cross_entropy_loss": "cross_entropy", "huber_loss": "huber_loss", "smooth_l1loss": "smooth_l1_loss",
+    "cosine_similarity": "cosine_similarity", "triplet_margin_loss": "triplet_margin_loss", "kldiv_loss": "kl_div",
+    "sigmoid": "sigmoid", "dropout2d": "dropout", "dropout3d": "dropout", "dropout1d": "dropout", "boolean_dispatch": "",
+}  # fmt: skip
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "node" in value:
+            return Ref(str(value["node"]))
+        if "slice" in value:
+            return slice(*(_value(part) for part in value["slice"]))
+        raise UncoveredError(
+            f"an argument is of a kind that isn't known: {str(value.get('text'))[:60]}"
+        )
+    return [_value(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,281 @@
+"""Operations that need a kernel of their own: which template serves each, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.families.family import Operation
+from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
+
+LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A kernel family's template with its values; equal ones are written once."""
+
+    family: str
+    """What the coverage table calls it."""
+    template: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One step of `forward`: `KERNEL` in the text stands for the stage's function."""
+
+    stage: Stage
+    text: str
+
+
+@dataclass
+class Writer:
+    """What a stage needs to write its call: the names of values in Python."""
+
+    graph: Graph
+    names: dict[str, str] = field(default_factory=dict)
+
+    def value(self, value: Any) -> str:
+        """Return an argument as Python text."""
+        if isinstance(value, Ref):
+            return self.names[value.name]
+        if isinstance(value, list | tuple):
+            return "[" + ", ".join(self.value(item) for item in value) + "]"
+        if isinstance(value, slice):
+            return f"slice({self.value(value.start)}, {self.value(value.stop)}, {self.value(value.step)})"
+        return repr(value)
+
+    def node(self, value: Any) -> Node:
+        """Return the node behind an argument."""
+        if not isinstance(value, Ref):
+            raise UncoveredError("a tensor was expected")
+        return self.graph.node(value.name)
+
+    def rank(self, value: Any) -> int:
+        """Return how many dims a value has."""
+        shape = self.node(value).shape
+        if shape is None:
+            raise UncoveredError(f"the shape of {self.node(value).op} isn't known")
+        return len(shape)
+
+
+def _numbers(value: Any, count: int) -> str:
+    items = list(value) if isinstance(value, list | tuple) else [value] * count
+    if len(items) == 1:
+        items = items * count
+    if len(items) != count or not all(isinstance(item, int) for item in items):
+        raise UncoveredError("sizes that are no numbers")
+    return repr(items)
+
+
+def _x(node: Node) -> Any:
+    return node.argument(0, "input", node.kwargs.get("self"))
+
+
+def matmul(node: Node, to: Writer) -> Call:
+    """Multiply matrices, batched or not."""
+    a, b = node.argument(0, "input"), node.argument(1, "other", node.kwargs.get("mat2"))
+    left, right = to.value(a), to.value(b)
+    ranks = to.rank(a), to.rank(b)
+    triangle = node.kwargs.get("triangle", 0)
+    stage = Stage("matmul", "matmul.cu.jinja", (("triangle", bool(triangle)),))
+    if ranks[1] == 1 and ranks[0] >= 2:
+        return Call(stage, f"KERNEL({left}, {right}.unsqueeze(-1)).squeeze(-1)")
+    if ranks[0] < 2 or (ranks[1] > 2 and ranks[0] != ranks[1]):
+        raise UncoveredError(f"matmul of ranks {ranks[0]} and {ranks[1]}")
+    shapes = to.node(a).shape or (), to.node(b).shape or ()
+    if ranks[1] > 2 and shapes[0][:-2] != shapes[1][:-2]:
+        raise UncoveredError("matmul with broadcast batches")
+    return Call(stage, f"KERNEL({left}, {right}{f', {triangle}' if triangle else ''})")
+
+
+def conv(node: Node, to: Writer) -> Call:
+    """Convolutions, plain and transposed."""
+    dims = to.rank(_x(node)) - 2
+    transposed = node.op == "conv_transpose"
+    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed),))
+    if node.attributes.get("padding_mode", "zeros") != "zeros":
+        raise UncoveredError("convolution with padding that isn't zeros")
+    if node.path:
+        weight, bias = f"self.{node.path}.weight", f"self.{node.path}.bias"
+    else:
+        weight = to.value(node.argument(1, "weight"))
+        bias = to.value(node.argument(2, "bias"))
+    shift = 2 if node.path else 0
+    given = (
+        ("stride", "padding", "output_padding", "groups", "dilation")
+        if transposed
+        else ("stride", "padding", "dilation", "groups")
+    )
+    values = {
+        name: node.attributes.get(name, node.argument(3 + k, name))
+        if shift == 0
+        else node.attributes.get(name)
+        for k, name in enumerate(given)
+    }
+    sizes = [
+        values.get("stride") or 1,
+        values.get("padding") or 0,
+        values.get("dilation") or 1,
+        values.get("output_padding") or 0,
+    ]
+    words = ", ".join(_numbers(size, dims) for size in sizes)
+    return Call(
+        stage,
+        f"KERNEL({to.value(_x(node))}, {weight}, {bias}, {words}, {values.get('groups') or 1})",
+    )
+
+
+def pool(node: Node, to: Writer) -> Call:
+    """Maximum and average over windows."""
+    dims = to.rank(_x(node)) - 2
+    kernel = node.argument(1, "kernel_size")
+    stride = node.argument(2, "stride") or kernel
+    if node.path:
+        kernel, stride = (
+            node.attributes.get("kernel_size"),
+            node.attributes.get("stride") or node.attributes.get("kernel_size"),
+        )
+    padding = node.argument(3, "padding", 0)
+    if node.attributes.get("return_indices") or node.argument(6, "return_indices", False) is True:
+        raise UncoveredError("pooling that returns indices")
+    average = node.op == "avg_pool"
+    if average and (
+        node.argument(5, "count_include_pad", True) is False
+        or node.argument(6, "divisor_override") is not None
+    ):
+        raise UncoveredError("average pooling that leaves padding out")
+    dilation = 1 if average else node.argument(4, "dilation", 1)
+    ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
+    words = ", ".join(_numbers(v, dims) for v in (kernel, stride, padding, dilation))
+    stage = Stage("pool", "pool.cu.jinja", (("op", "avg" if average else "max"),))
+    return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")
+
+
+def norm(node: Node, to: Writer) -> Call:
+    """Layer, group and instance norm as modules."""
+    x, own = to.value(_x(node)), f"self.{node.path}"
+    if not node.path:
+        raise UncoveredError(f"{node.op} as a function")
+    stage = Stage("norm", "normalise.cu.jinja")
+    if node.op == "layer_norm":
+        per = node.attributes.get("normalized_shape")
+        count = 1
+        for size in per if isinstance(per, list | tuple) else [per]:
+            count *= int(size or 1)
+        return Call(
+            stage, f"KERNEL({x}, {own}.weight, {own}.bias, {x}.numel() // {count}, 1, {own}.eps)"
+        )
+    if node.op == "instance_norm" and node.attributes.get("track_running_stats"):
+        raise UncoveredError("instance norm with running statistics")
+    groups = f"{own}.num_groups" if node.op == "group_norm" else f"{x}.size(1)"
+    inner = f"{x}[0, 0].numel()"
+    weights = f"{own}.weight, {own}.bias"
+    return Call(stage, f"KERNEL({x}, {weights}, {x}.size(0) * {groups}, {inner}, {own}.eps)")
+
+
+def batch_norm(node: Node, to: Writer) -> Call:
+    """Batch norm as a module, with its running statistics."""
+    own = f"self.{node.path}"
+    if not node.path or not node.attributes.get("track_running_stats", True):
+        raise UncoveredError("batch norm without running statistics")
+    if node.attributes.get("momentum") is None:
+        raise UncoveredError("batch norm with a cumulative average")
+    words = f"{own}.weight, {own}.bias, {own}.running_mean, {own}.running_var, {own}.training, {own}.momentum, {own}.eps"
+    return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
+
+
+NAMED = {"amax": "max", "amin": "min"}
+ALONG: dict[str, Operation] = {
+    **{
+        name: REDUCTIONS[name] for name in ("sum", "mean", "prod", "argmax", "argmin", "max", "min")
+    },
+    "logsumexp": LOG_SUM_EXP,
+}
+
+
+def reduction(node: Node, to: Writer) -> Call:
+    """Reductions along some dims, or all of them; several dims go one after the other."""
+    operation = ALONG[NAMED.get(node.op, node.op)]
+    stage = Stage("reduction", "reduce.cu.jinja", (("op", operation),))
+    x, dim = to.value(_x(node)), node.argument(1, "dim", node.kwargs.get("axis"))
+    keep = bool(node.argument(2, "keepdim", False))
+    if dim is None:
+        return Call(stage, f"KERNEL({x}.reshape(-1), 0, False)")
+    rank = to.rank(_x(node))
+    dims = sorted(
+        {d % rank for d in (dim if isinstance(dim, list | tuple) else [dim])}, reverse=True
+    )
+    if len(dims) > 1 and node.op not in {"sum", "mean", "prod", "amax", "amin", "logsumexp"}:
+        raise UncoveredError(f"{node.op} over several dims")
+    words = x
+    if len(dims) > 1 and dims == list(range(dims[0], dims[0] - len(dims), -1)):
+        low = dims[-1]
+        words = f"KERNEL({x}.flatten({low}, {dims[0]}), {low}, {keep})"
+        for _ in dims[1:] if keep else ():
+            words += f".unsqueeze({low})"
+        return Call(stage, words)
+    for each in dims:
+        words = f"KERNEL({words}, {each}, {keep})"
+    return Call(stage, words)
+
+
+def softmax(node: Node, to: Writer) -> Call:
+    """Softmax and its logarithm."""
+    operation = LOG_SOFTMAX if node.op == "log_softmax" else SOFTMAX
+    dim = node.argument(1, "dim")
+    dim = node.attributes.get("dim") if node.path else dim
+    if not isinstance(dim, int):
+        raise UncoveredError("softmax without a dim")
+    return Call(
+        Stage("softmax", "reduce.cu.jinja", (("op", operation),)),
+        f"KERNEL({to.value(_x(node))}, {dim})",
+    )
+
+
+def scan(node: Node, to: Writer) -> Call:
+    """Sum or multiply up along a dim."""
+    dim = node.argument(1, "dim")
+    sign, start = ("*", "1.0f") if node.op == "cumprod" else ("+", "0.0f")
+    stage = Stage("scan", "scan.cu.jinja", (("op", sign), ("start", start)))
+    return Call(stage, f"KERNEL({to.value(_x(node))}, None, {to.value(dim)}, False, False)")
+
+
+def attention(node: Node, to: Writer) -> Call:
+    """Scaled dot product attention, plain or causal."""
+    mask, dropout = node.argument(3, "attn_mask"), node.argument(4, "dropout_p", 0.0)
+    if mask is not None or dropout or node.kwargs.get("scale") is not None:
+        raise UncoveredError("attention with a mask, dropout or a scale of its own")
+    causal = bool(node.argument(5, "is_causal", False))
+    given = ", ".join(
+        to.value(node.argument(k, name)) for k, name in enumerate(("query", "key", "value"))
+    )
+    return Call(
+        Stage("attention", "attention.cu.jinja", (("causal", causal),)),
+        f"KERNEL({given}{', True' if causal else ''})",
+    )
+
+
+STAGES: dict[str, Callable[[Node, Writer], Call]] = {
+    "matmul": matmul,
+    "conv": conv,
+    "conv_transpose": conv,
+    "max_pool": pool,
+    "avg_pool": pool,
+    "layer_norm": norm,
+    "group_norm": norm,
+    "instance_norm": norm,
+    "batch_norm": batch_norm,
+    **dict.fromkeys(
+        ("sum", "mean", "prod", "argmax", "argmin", "amax", "amin", "max", "min", "logsumexp"),
+        reduction,
+    ),
+    "softmax": softmax,
+    "log_softmax": softmax,
+    "cumsum": scan,
+    "cumprod": scan,
+    "scaled_dot_product_attention": attention,
+}

@@ -1,0 +1,251 @@
+"""The whole program: the reference's own constructor, and a forward that calls one kernel a stage."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field, replace
+
+from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.lower import IDENTITY, lower
+from grader.repair.compose.pointwise import Fused, is_pointwise
+from grader.repair.compose.stages import STAGES, Stage, Writer
+from grader.repair.families.family import render
+from grader.repair.families.losses import CROSS_ENTROPY
+
+LAYOUT = {
+    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip",
+    "size", "dim", "numel", "chunk", "split", "narrow", "select", "movedim", "swapaxes", "repeat", "type_as",
+    "to", "float", "view_as", "unflatten",
+}  # fmt: skip
+"""Methods that move or rename data and compute nothing: they stay as torch's own."""
+FUNCTIONS = {
+    "cat": "torch.cat",
+    "stack": "torch.stack",
+    "zeros_like": "torch.zeros_like",
+    "flatten": "torch.flatten",
+}
+NUMBERS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"}
+IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
+LOSS = Stage("loss", "row_loss.cu.jinja", tuple(CROSS_ENTROPY.items()))
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A written program."""
+
+    code: str
+    families: tuple[str, ...]
+    """Families of its stages, in the order of their first use."""
+
+
+def compose(reference: str, traced: Graph, title: str, extension: str) -> Composed:
+    """Return `ModelNew` for a reference whose graph is known.
+
+    Raises UncoveredError, with the reason, where an operation of it is of no family.
+    """
+    body = _Body(lower(traced))
+    lines = body.written()
+    if not body.stages:
+        raise UncoveredError("nothing in it needs a kernel")
+    families = tuple(dict.fromkeys(stage.family for stage in body.stages))
+    cuda, declarations = _sources(body.stages)
+    code = _program(reference, title, extension, cuda, declarations, lines)
+    return Composed(code, families)
+
+
+@dataclass
+class _Body:
+    """The statements of `forward`."""
+
+    graph: Graph
+    stages: dict[Stage, str] = field(default_factory=dict)
+    """Each stage and the name of its function."""
+    to: Writer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.to = Writer(self.graph)
+
+    def written(self) -> list[str]:
+        lines: list[str] = []
+        for node in self.graph.nodes:
+            words = self._expression(node)
+            if node.op == "output":
+                lines.append(f"return {words}")
+            elif words is not None:
+                self.to.names[node.name] = node.name
+                lines.append(f"{node.name} = {words}")
+        return lines
+
+    def _expression(self, node: Node) -> str | None:
+        """Return a node's value as Python text; None where it needs no statement of its own."""
+        if node.op == "placeholder":
+            self.to.names[node.name] = node.name
+            return None
+        if node.op == "get_attr":
+            self.to.names[node.name] = f"self.{node.path}"
+            return None
+        if node.op == "output":
+            return self.to.value(node.args[0])
+        if node.op in IDENTITY:
+            self.to.names[node.name] = self.to.value(node.argument(0, "input"))
+            return None
+        if node.shape is None and node.op in NUMBERS:
+            a, b = (self.to.value(value) for value in node.args[:2])
+            return f"{a} {NUMBERS[node.op]} {b}"
+        if is_pointwise(node):
+            return None if self._inlined(node) else self._fused(node)
+        if node.op in {"max", "min"} and node.shape is None:
+            return None
+        if node.op in STAGES and (node.op not in {"max", "min"} or node.argument(1, "dim") is None):
+            call = STAGES[node.op](node, self.to)
+            return call.text.replace("KERNEL", self._function(call.stage))
+        return self._moved(node)
+
+    def _moved(self, node: Node) -> str:
+        """Return what only moves data, and the special cases."""
+        if node.op == "row_loss":
+            return f"{self._function(LOSS)}({', '.join(self.to.value(a) for a in node.args)})"
+        if node.op == "getitem":
+            return self._item(node)
+        if node.op == "getattr":
+            if node.args[1] not in {"shape", "T", "mT", "ndim", "device", "dtype"}:
+                raise UncoveredError(f"the attribute {str(node.args[1])[:40]}")
+            return f"{self.to.value(node.args[0])}.{node.args[1]}"
+        if node.module == "Flatten":
+            start, end = node.attributes["start_dim"], node.attributes["end_dim"]
+            return f"{self.to.value(node.args[0])}.flatten({start}, {end})"
+        given = [self.to.value(value) for value in node.args]
+        named = [f"{key}={self.to.value(value)}" for key, value in node.kwargs.items()]
+        if node.op in FUNCTIONS and not node.path:
+            return f"{FUNCTIONS[node.op]}({', '.join((*given, *named))})"
+        if node.op in LAYOUT and given and not node.path:
+            return f"{given[0]}.{node.op}({', '.join((*given[1:], *named))})"
+        raise UncoveredError(f"no family for {node.module or node.op}")
+
+    def _item(self, node: Node) -> str:
+        source = self.to.node(node.args[0]) if isinstance(node.args[0], Ref) else None
+        if source is not None and source.op in {"max", "min"} and source.shape is None:
+            op = source.op if node.args[1] == 0 else f"arg{source.op}"
+            call = STAGES[op](replace(source, op=op), self.to)
+            return call.text.replace("KERNEL", self._function(call.stage))
+        index = node.args[1]
+        items = index if isinstance(index, list | tuple) else [index]
+        return f"{self.to.value(node.args[0])}[{', '.join(self.to.value(item) for item in items)}]"
+
+    def _inlined(self, node: Node) -> bool:
+        users = self.graph.users(node.name)
+        return len(users) == 1 and is_pointwise(users[0])
+
+    def _fused(self, node: Node) -> str:
+        kernel = Fused(self.graph, self._inlined)
+        result = kernel.add(node)
+        if not kernel.operands:
+            raise UncoveredError("an elementwise operation without a tensor")
+        values = (
+            ("operands", len(kernel.operands)),
+            ("lines", tuple(kernel.lines)),
+            ("result", result),
+        )
+        function = self._function(Stage("elementwise", "pointwise.cu.jinja", values))
+        given = [
+            self.to.value(ref)
+            + ("" if self.to.node(ref).dtype in {"float32", None} else ".float()")
+            for ref in kernel.operands
+        ]
+        return f"{function}({', '.join(given)})"
+
+    def _function(self, stage: Stage) -> str:
+        """Return how `forward` names a stage's function."""
+        if stage not in self.stages:
+            same = sum(1 for other in self.stages if other.family == stage.family)
+            self.stages[stage] = f"{stage.family}_{same + 1}"
+        return f"EXTENSION.{self.stages[stage]}"
+
+
+def _sources(stages: dict[Stage, str]) -> tuple[str, list[str]]:
+    """Return the CUDA text of all stages, and the declarations of their functions."""
+    includes: dict[str, None] = {}
+    parts, declarations = [], []
+    for number, (stage, name) in enumerate(stages.items(), start=1):
+        text = render(stage.template, name, dict(stage.values))
+        declaration = _declaration(text, name)
+        declarations.append(f"{declaration};")
+        for line in re.findall(r"^#include.*$", text, re.MULTILINE):
+            includes.setdefault(line)
+        text = re.sub(r"^#include.*\n", "", text, flags=re.MULTILINE).strip()
+        if len(stages) > 1:
+            given = ", ".join(part.split()[-1] for part in _parameters(declaration))
+            space = f"stage_{number}"
+            text = (
+                f"namespace {space} {{\n\n{text}\n\n}}  // namespace {space}\n\n"
+                f"{declaration} {{ return {space}::{name}({given}); }}"
+            )
+        parts.append(text)
+    return "\n".join(includes) + "\n\n" + "\n\n".join(parts), declarations
+
+
+def _declaration(text: str, name: str) -> str:
+    head = text[: text.index("{", text.rindex(f" {name}(torch::Tensor"))]
+    return " ".join(head[head.rindex(f"torch::Tensor {name}") :].split())
+
+
+def _parameters(declaration: str) -> list[str]:
+    return declaration[declaration.index("(") + 1 : declaration.rindex(")")].split(",")
+
+
+def _program(
+    reference: str, title: str, extension: str, cuda: str, declarations: list[str], lines: list[str]
+) -> str:
+    tree = ast.parse(reference)
+    source = reference.splitlines()
+    imports, rest = [], []
+    for node in tree.body:
+        text = "\n".join(source[_first(node) - 1 : node.end_lineno])
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(text)
+        elif isinstance(node, ast.ClassDef) and node.name == "Model":
+            rest.append(
+                _class(node, source, [line.replace("EXTENSION", extension) for line in lines])
+            )
+        elif not (
+            isinstance(node, ast.FunctionDef) and node.name in {"get_inputs", "get_init_inputs"}
+        ):
+            rest.append(text)
+    functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
+    joined = "\n".join(declarations)
+    head = "\n".join(
+        dict.fromkeys(
+            (*imports, "import torch", "from torch.utils.cpp_extension import load_inline")
+        )
+    )
+    return (
+        f'"""{title}.\n\n{IDEA}\n"""\n\n{head}\n\nCUDA = r"""\n{cuda}\n"""\n\nCPP = """\n{joined}\n"""\n\n'
+        f"{extension} = load_inline(\n"
+        f'    name="{extension}",\n    cpp_sources=CPP,\n    cuda_sources=CUDA,\n    functions={functions!r},\n'
+        f'    extra_cuda_cflags=["-O3"],\n)\n\n\n' + "\n\n\n".join(rest) + "\n"
+    )
+
+
+def _first(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min(node.lineno, *(int(item.lineno) for item in decorators), node.lineno)
+
+
+def _class(node: ast.ClassDef, source: list[str], lines: list[str]) -> str:
+    forward = next(
+        (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None
+    )
+    if forward is None:
+        raise UncoveredError("it has no forward of its own")
+    indent = " " * forward.col_offset
+    new = [
+        f"{indent}def forward({ast.unparse(forward.args)}):",
+        *(f"{indent}    {line}" for line in lines),
+    ]
+    kept = [
+        *source[node.lineno - 1 : _first(forward) - 1],
+        *new,
+        *source[forward.end_lineno : node.end_lineno],
+    ]
+    return re.sub(r"\bModel\b", "ModelNew", "\n".join(kept))
