@@ -243,20 +243,32 @@ def rules() -> int:
 
 
 @app.command
-def tasks(*, coverage: Path | None = None) -> int:
-    """List the built-in tasks.
+def tasks(
+    *,
+    audit: Path | None = None,
+    coverage: Path | None = None,
+    unsafe_no_sandbox: bool = False,
+) -> int:
+    """List the built-in tasks, or say something of each problem below a folder.
 
     Parameters
     ----------
+    audit
+        A problem file, or a folder of them: a table of what zeros, a constant, the input, a skipped
+        part, a half-precision copy and the answer to other inputs would get.
     coverage
         List the problem files below this folder instead, with the families of the kernels that their
         reference-fixed program consists of, or why there is none.
+    unsafe_no_sandbox
+        Run the problems' own text without isolation where no form of it holds (with audit).
 
     """
     if coverage is not None:
         return _coverage(coverage)
     from grader.tasks import builtin_tasks
 
+    if audit is not None:
+        return _audit(audit, unsafe=unsafe_no_sandbox)
     for name, task in sorted(builtin_tasks().items()):
         out.print(f"{name:24} {escape_markup(task.title)}", highlight=False)
     return GRADED
@@ -278,6 +290,21 @@ def _coverage(folder: Path) -> int:
         )
     covered = sum(1 for row in rows if row.families)
     out.print(f"{covered} of {len(rows)} problems covered", highlight=False)
+    return GRADED
+
+
+def _audit(folder: Path, *, unsafe: bool) -> int:
+    from grader.judge.survey import PROGRAMS, survey
+    from grader.sandbox import Limits, strongest
+
+    sys.stdout.write(
+        f"| problem | {' | '.join(PROGRAMS)} | weak |\n|{'---|' * (len(PROGRAMS) + 2)}\n"
+    )
+    for item in survey(folder, strongest(unsafe=unsafe), Limits()):
+        said = [item.cell(program) for program in PROGRAMS]
+        cells = [item.name, *said, item.note or "; ".join(item.weak)]
+        sys.stdout.write(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n")
+        sys.stdout.flush()
     return GRADED
 
 

@@ -31,6 +31,12 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or Path(platformdirs.user_cache_dir("kernel-grader"))
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Reviews name samples and seeds, and a guest that is kept in by a user id alone passes
+        # folders that it must reach something in. What is prepared for guests stays open.
+        with contextlib.suppress(OSError):
+            self.builds.mkdir(exist_ok=True)
+            for folder in (self.builds, *self.root.glob("*-by-content")):
+                folder.chmod(0o700)
 
     def read(self, kind: str, key: str) -> bytes | None:
         """Return what was stored under the key, or None if it's absent or was damaged."""
@@ -54,7 +60,7 @@ class Store:
         """
         path = self._file(kind, key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._shelf(path)
             write_whole(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         except OSError as error:
             raise GraderError(
@@ -73,7 +79,7 @@ class Store:
     def new_folder(self, kind: str, key: str) -> Iterator[Path]:
         """Yield an empty folder that becomes the stored one when the block ends without an error."""
         target = self._file(kind, key)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        self._shelf(target)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=target.parent))
         try:
             yield draft
@@ -155,6 +161,11 @@ class Store:
                     )
         if self.builds.is_dir():
             yield from (("builds", path) for path in sorted(self.builds.iterdir()))
+
+    def _shelf(self, path: Path) -> None:
+        """Make the folder that an entry is in, for nobody else to read."""
+        path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(exist_ok=True, mode=0o700)
 
     def _file(self, kind: str, key: str) -> Path:
         if not (key.isalnum() and kind.isalpha()):

@@ -94,3 +94,15 @@ def test_trim_takes_builds_and_drafts_but_nothing_in_use(tmp_path: Path) -> None
     assert store.trim(0) == 2000
     assert list(store.builds.iterdir()) == [fresh]
     assert store.trim(0, idle=-1) == 1000
+
+
+def test_nobody_else_reads_what_is_kept(tmp_path: Path) -> None:
+    old = tmp_path / "evaluation-by-content"
+    old.mkdir(mode=0o755)
+    store = Store(tmp_path)
+    store.write("review", digest("a"), b"body")
+    with store.new_folder("folder", digest("a")) as draft:
+        (draft / "file").write_bytes(b"x")
+    kinds = ("review", "folder", "evaluation")
+    for folder in (store.builds, *(tmp_path / f"{kind}-by-content" for kind in kinds)):
+        assert folder.stat().st_mode & 0o077 == 0, folder

@@ -19,12 +19,15 @@ from grader.judge.conduct import IDLE, conduct, probe
 from grader.judge.honesty import computing
 from grader.judge.tolerance import element_count
 from grader.records import Build, Comparison, Evidence, Run, Submission, Task, Workload
+from grader.rules.cuda_code import cuda_code, units
 from grader.simulator.report import api_calls
+from grader.source import parse
 
 REPEATS = 8
 """Further calls of the smallest deciding workload, after all the others."""
 DECIDING = frozenset({"nominal", "stress"})
 COPYING = frozenset({"_to_copy", "copy_", "to", "cpu", "item", "_local_scalar_dense", "tolist"})
+LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand")
 QUICK = 0.25
 """Share of the time for a list of runs within which one counts as quick."""
 _ENDED: Final = {"raised": "raises", "crashed": "crashes", "hung": "never ends"}
@@ -84,6 +87,7 @@ def without_kernels(
         any(_is_new(references, item) for item in results)
         and not computing([item.run for item in results])
         and not any(map(_copies, results))
+        and not _calls_a_library(submission)
     ):
         text = (
             "with its kernels left out it gives the same results, and neither an operator nor a copy "
@@ -102,6 +106,12 @@ def _is_new(references: References, result: RunResult) -> bool:
     known = [value.reshape(-1) for value in given if isinstance(value, np.ndarray)]
     values = np.concatenate([np.zeros(0), *(array.astype(np.float64) for array in known)])
     return any(not np.isin(output.array, values).all() for output in result.outputs)
+
+
+def _calls_a_library(submission: Submission) -> bool:
+    """Whether the text names a library of NVIDIA's, whose calls no log has."""
+    texts = units(parse(submission.code))
+    return any(name.startswith(LIBRARIES) for unit in texts for name in cuda_code(unit).names)
 
 
 def _copies(result: RunResult) -> bool:

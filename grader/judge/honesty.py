@@ -91,7 +91,11 @@ def suspicions(
     delegated: tuple[str, ...] = ()
     if evaluation.verdict.status == "correct" and policy == "custom-only":
         said = idle(evaluation.probes)
-        delegated = (*_delegated(evaluation.runs, launched=launched), *([said] if said else ()))
+        delegated = (
+            *_delegated(evaluation.runs, launched=launched),
+            *([said] if said else ()),
+            *(f.message for f in findings if f.data.get("delegates")),
+        )
     return tuple(finding.message for finding in cheats), delegated
 
 

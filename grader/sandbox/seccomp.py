@@ -45,7 +45,7 @@ def available() -> str:
     try:
         import pyseccomp  # noqa: F401
     except (ImportError, OSError, RuntimeError) as error:
-        return f"no system-call filter: {error}"
+        return f"a system-call filter: libseccomp can't be used ({error})"
     return ""
 
 

@@ -143,16 +143,18 @@ def unreachable(read_only: tuple[Path, ...]) -> str:
     return ""
 
 
+def _lacks(*own: str) -> tuple[str, ...]:
+    """Return what a form lacks, a system-call filter among it where libseccomp is missing."""
+    return tuple(filter(None, (*own, "a kernel of its own", seccomp.available())))
+
+
 def landlock_form(*, root: bool) -> Warded:
     """Return the form that goes by Landlock."""
     kept = "signals: none to processes outside" if scoped() or root else "signals: none at all"
     return Warded(
         name="landlock",
         covers=("file system: read-only but for its scratch folder, no home", kept, *_COMMON),
-        lacks=(
-            "namespaces: the names of other processes can be seen",
-            "a kernel of its own",
-        ),
+        lacks=_lacks("namespaces: the names of other processes can be seen"),
         kind="landlock",
         own_identity=root,
     )
@@ -167,11 +169,10 @@ def identity_form() -> Warded:
             "signals: none to processes outside",
             *_COMMON,
         ),
-        lacks=(
+        lacks=_lacks(
             "a view of its own: files that every user may read can be read",
             "/tmp and the like can be written (and are swept after it)",  # noqa: S108
             "namespaces: the names of other processes can be seen",
-            "a kernel of its own",
         ),
         kind="identity",
         own_identity=True,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
 NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
+UNLOGGED = ("at::redispatch::", "at::native::", "at::cpu::", "at::cuda::blas::")
+"""torch's operators below the place where calls are logged."""
 SWITCHES = (
     "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",
     "torch.backends.opt_einsum",
@@ -64,6 +66,8 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
             library = NAMESPACES.get(space, space) if "::" in call.name else ""
             if LIBRARY.match(call.last):
                 library = re.split(r"[A-Z]", call.last)[0]
+            elif call.name.startswith(UNLOGGED):
+                library = "torch"
             elif space not in NAMESPACES:
                 continue
             if call.last.endswith(("Create", "Destroy", "SetStream", "SetMathMode")):
@@ -75,7 +79,7 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
                     f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made "
                     f"library ({library})" + (", which the prompt rules out" if forbidden else ""),
                     severity="warning" if forbidden else "note",
-                    data={"library": library},
+                    data={"library": library, "delegates": library != "CUTLASS"},
                 )
 
 

@@ -1,0 +1,54 @@
+"""A folder of problems, and what wrong programs would get on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.judge.audit import AuditRow
+from grader.judge.survey import PROGRAMS, Surveyed, survey
+from grader.sandbox import Limits, strongest
+
+PROBLEM = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return {result}
+
+batch_size, dim = 16, 1024
+
+def get_inputs():
+    return [torch.rand(batch_size, dim)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_a_weak_problem_is_told_from_a_sound_one(tmp_path: Path) -> None:
+    (tmp_path / "1_sound.py").write_text(
+        PROBLEM.format(result="x * 3 - x.mean(dim=1, keepdim=True)")
+    )
+    (tmp_path / "2_weak.py").write_text(PROBLEM.format(result="x * 0"))
+    (tmp_path / "notes.py").write_text("x = 1\n")
+    sound, weak = survey(tmp_path, strongest(), Limits(wall=120.0))
+    assert (sound.name, sound.weak) == ("1_sound.py", ())
+    assert {sound.cell(program) for program in PROGRAMS} <= {"caught", "-"}
+    assert weak.cell("zeros") == "passes"
+    assert weak.cell("the answer to other inputs") == "passes"
+    assert any("zeros" in reason for reason in weak.weak)
+
+
+def test_a_folder_without_problems_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no problem files"):
+        list(survey(tmp_path, strongest(), Limits()))
+
+
+def test_what_kernelbench_would_let_pass_is_said() -> None:
+    row = AuditRow("zeros", passes=(), fails=("n",), kernelbench=True)
+    assert Surveyed("p", (row,)).cell("zeros") == "caught, passes KernelBench's"
+    assert Surveyed("p", (row,)).cell("the input") == "-"
