@@ -74,19 +74,24 @@ MOVING_OPERATORS = frozenset(
 """Operators of torch that make, move or name memory; any other one computes."""
 
 
+TO_THE_HOST = frozenset({"_to_copy", "_local_scalar_dense", "item"})
+"""Operators that may take values to the host, where anything can compute."""
+
+
 def suspicions(
     evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return why a program is to be rejected, and why it is dishonest; nothing for an honest one.
 
     A rule that says that a kernel is never used yields to a run in which one was launched and torch
-    computed nothing. `custom-only` also asks that torch's operators do not do the work, and that
-    the result is another one when the kernels are left out.
+    computed nothing (nor, for `custom-only`, took values to the host). `custom-only` also asks that
+    no library does the work, and that the result is another one when the kernels are left out.
     """
     cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
     if evaluation.verdict.status == "correct" and launched and not computing(evaluation.runs):
-        if all(finding.rule in LAUNCH_RULES for finding in cheats):
+        by_the_host = policy == "custom-only" and names_of(evaluation.runs) & TO_THE_HOST
+        if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
             cheats = []
     delegated: tuple[str, ...] = ()
     if evaluation.verdict.status == "correct" and policy == "custom-only":
@@ -101,8 +106,13 @@ def suspicions(
 
 def computing(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the operators of torch that computed something inside forward."""
-    names = {name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators}
-    return tuple(sorted(names - MOVING_OPERATORS))
+    return tuple(sorted(names_of(runs) - MOVING_OPERATORS))
+
+
+def names_of(runs: Sequence[Run]) -> frozenset[str]:
+    """Return the operators of torch that ran inside forward, by their bare names."""
+    found = (name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators)
+    return frozenset(found)
 
 
 def _delegated(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
