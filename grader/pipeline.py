@@ -51,6 +51,7 @@ from grader.records import (
 from grader.repair import (
     Model,
     ModelError,
+    located,
     mend,
     model_repair,
     needs_mend,
@@ -587,6 +588,8 @@ def _assemble(
 ) -> Review:
     submission = extraction.submission
     findings = gather(states) if states else ()
+    if submission is not None:
+        findings = located(findings, submission, repairs)
     task = choice.task
     told = headline(evaluation.verdict, findings)
     evaluation = evaluation.model_copy(update={"verdict": told})

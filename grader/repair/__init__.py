@@ -1,6 +1,7 @@
 """Mends, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
 
 from grader.repair.compose import UncoveredError
+from grader.repair.locate import located
 from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import composed, reference_code, reference_fixed
 from grader.repair.search import mend, needs_mend
@@ -11,6 +12,7 @@ __all__ = [
     "ModelError",
     "UncoveredError",
     "composed",
+    "located",
     "mend",
     "model_repair",
     "needs_mend",
