@@ -26,11 +26,39 @@ def cuda_language() -> Language:
     return Language(tree_sitter_cuda.language())
 
 
+NESTING = (b"(", b"{", b"[", b"?", b"+", b"*", b"-", b"<", b"for", b"if", b"do", b"while")
+"""What nests, or chains into a deep tree."""
+FEW = 600
+"""With fewer of them a tree is not worth measuring."""
+MAX_DEPTH = 300
+
+
 def parse_cuda(data: bytes) -> Tree:
-    """Return the tree of a CUDA or C++ text; an empty tree where it takes too long to read."""
+    """Return the tree of a CUDA or C++ text; an empty tree where it takes too long to read.
+
+    A text that nests deeper than any that is meant to be read counts as such: to go up from a node
+    takes time with its depth.
+    """
     if len(data) > SMALL and not _readable_in_time(data):
         data = b""
-    return Parser(cuda_language()).parse(data)
+    tree = Parser(cuda_language()).parse(data)
+    if sum(map(data.count, NESTING)) > FEW and _is_deep(tree.root_node):
+        tree = Parser(cuda_language()).parse(b"")
+    return tree
+
+
+def _is_deep(node: Node) -> bool:
+    cursor = node.walk()
+    while True:
+        if cursor.depth > MAX_DEPTH:
+            return True
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return False
 
 
 def _readable_in_time(data: bytes) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.source import Source, parse
+from grader.source.cuda_tree import MAX_DEPTH, parse_cuda
 
 ROOT = Path(__file__).parents[2]
 N = 30_000
@@ -125,3 +126,18 @@ def test_any_kernel_text_is_read(text: str) -> None:
     read_everything(source)
     (unit,) = source.cuda
     assert unit.text.startswith("__global__ void k")
+
+
+@pytest.mark.parametrize("opening", ["for (;;) ", "{", "(", "if (n) ", "a + ", "n ? 1 : "])
+def test_no_tree_nests_beyond_reading(opening: str) -> None:
+    closing = {"{": "}", "(": ")"}.get(opening, "")
+    text = f"void f(int n) {{ {opening * 3000}1{closing * 3000}; }}"
+    cursor, deepest = parse_cuda(text.encode()).walk(), 0
+    while cursor.goto_first_child() or cursor.goto_next_sibling():
+        deepest = max(deepest, cursor.depth)
+    assert deepest <= MAX_DEPTH
+
+
+def test_a_long_sum_is_read() -> None:
+    text = b"void f(int n) { int a = " + b"1 + " * 100 + b"1; }"
+    assert parse_cuda(text).root_node.named_children
