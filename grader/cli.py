@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,14 +20,12 @@ from grader.errors import GraderError, UsageError
 from grader.store import Store
 
 if TYPE_CHECKING:
-    from grader.records import Review
     from grader.report.folder import RunFolder
-    from grader.schedule import Outcome
+    from grader.report.summary import Summary
+    from grader.schedule import Outcome, Workers
 
 GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 STDIN = "/dev/stdin"
-MOST_SHOWN = 200
-"""Lines of the table on a terminal; the folder's README.md has all."""
 
 HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
 
@@ -127,12 +125,15 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     from grader.report.folder import RunFolder
+    from grader.report.summary import summarise
 
     folder = RunFolder(options.out)
     with folder.claimed():
         outcome = _run(folder, paths, options, quiet=shown == "none")
-        folder.settle(outcome.samples, () if options.only else paths)
-        reviews = [r for r in folder.write_index() if r.sample in outcome.samples]
+        changed = folder.settle(outcome.samples, () if options.only else paths)
+        if outcome.graded or changed or not folder.indexed():
+            folder.write_index()
+    summary = summarise(folder.rows.lines(outcome.samples))
     if shown == "json":
         for line in folder.rows.lines(outcome.samples):
             sys.stdout.write(f"{line}\n")
@@ -141,26 +142,27 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
 
         sys.stdout.write(github.render(list(folder.reviews(outcome.samples))))
     elif shown == "table":
-        _summary(reviews, outcome.resumed, options.out)
-    return _exit_code(reviews, options)
+        _summary(summary, outcome.resumed, options.out)
+    return _exit_code(summary, options)
 
 
 def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bool) -> Outcome:
     import fnmatch
 
-    from grader import pipeline, schedule
+    from grader import schedule
     from grader.ingest import read_samples
     from grader.progress import Progress
 
     seed = folder.seed(options.seed, secrets.randbits(62))
     with Progress(errors, quiet=quiet) as progress:
-        workshop = pipeline.open_workshop(options, Store(options.cache), seed, progress.preparing)
+        workers = _workers(options, seed, progress.preparing)
         samples = (
             sample
             for sample in read_samples(paths, sys.stdin.buffer)
             if options.only is None or fnmatch.fnmatchcase(sample.id, options.only)
         )
-        outcome = schedule.run(progress.counted(samples), workshop, folder, progress.watcher())
+        counted, watcher = progress.counted(samples), progress.watcher()
+        outcome = schedule.run(counted, workers, folder, watcher, fresh=options.fresh)
     if not outcome.samples:
         raise UsageError(
             f"no samples in {', '.join(paths)}", "expected .txt, .md, .py or .jsonl files"
@@ -168,44 +170,48 @@ def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bo
     return outcome
 
 
-def _exit_code(reviews: Sequence[Review], options: Options) -> int:
-    if options.fail_on == "incorrect" and any(
-        review.verdict.status != "correct" for review in reviews
-    ):
+def _workers(options: Options, seed: int, preparing: Callable[[str], None]) -> Workers:
+    if options.ray:
+        from grader.cluster import connect
+
+        preparing("joining the cluster")
+        try:
+            return connect(options, seed)
+        finally:
+            preparing("")
+    from grader import pipeline, schedule
+
+    return schedule.Local(pipeline.open_workshop(options, Store(options.cache), seed, preparing))
+
+
+def _exit_code(summary: Summary, options: Options) -> int:
+    if options.fail_on == "incorrect" and set(summary.counts) - {"correct"}:
         return GATE
-    if options.fail_on == "error" and any(
-        finding.severity == "error" for review in reviews for finding in review.findings
-    ):
+    if options.fail_on == "error" and summary.erroneous:
         return GATE
-    if any(review.verdict.status == "grader_error" for review in reviews):
-        return FAILED
-    return GRADED
+    return FAILED if summary.counts["grader_error"] else GRADED
 
 
-def _summary(reviews: Sequence[Review], resumed: int, folder: Path) -> None:
-    from collections import Counter
-
+def _summary(summary: Summary, resumed: int, folder: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("sample", "verdict", "errors", "mend", "why"):
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
-    for review in reviews[:MOST_SHOWN]:
-        count = Counter(finding.severity for finding in review.findings)["error"]
-        mended = any(repair.kind != "reference" for repair in review.repairs)
+    for line in summary.lines:
         table.add_row(
-            escape_markup(review.sample),
-            review.verdict.status,
-            str(count or ""),
-            "passes" if mended else "",
-            escape_markup(review.verdict.sentence),
+            escape_markup(line.sample),
+            line.status,
+            str(line.errors or ""),
+            "passes" if line.mended else "",
+            escape_markup(line.sentence),
         )
     out.print(table)
-    if len(reviews) > MOST_SHOWN:
-        out.print(f"... and {len(reviews) - MOST_SHOWN} more")
-    counts = Counter(review.verdict.status for review in reviews)
+    total = summary.counts.total()
+    if total > len(summary.lines):
+        out.print(f"... and {total - len(summary.lines)} more")
     again = f", {resumed} of them already done" if resumed else ""
     out.print(
-        f"{len(reviews)} samples{again}: "
-        + " · ".join(f"{count} {status}" for status, count in counts.most_common())
+        f"{total} samples{again}: "
+        + " · ".join(f"{count} {status}" for status, count in summary.counts.most_common())
     )
     out.print(escape_markup(str(folder / "README.md")))
 

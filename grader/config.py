@@ -68,6 +68,8 @@ class Options(Record):
     """Folder of the store; the user's cache folder when not given."""
     fresh: bool = False
     """Grade again what has been graded."""
+    ray: str | None = None
+    """Ray cluster to grade on: an address, `auto`, or `local`; this process alone when not given."""
     timing: bool = True
     """Measure time where there is a GPU."""
 

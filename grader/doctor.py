@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader import sandbox
 from grader.build import Toolchain, discover
 from grader.config import Options
-from grader.devices import cuda_gpus
+from grader.devices import cuda_gpus, trouble
 from grader.errors import GraderError
 
 
@@ -60,7 +60,7 @@ def _gpu() -> Item:
     if gpus:
         return Item("GPU", ok=True, found=", ".join(gpus))
     advice = "Kernels run on the CPU simulator; no times are measured."
-    return Item("GPU", ok=False, found="", advice=advice)
+    return Item("GPU", ok=False, found=trouble(), advice=advice)
 
 
 def _sandbox(options: Options) -> Item:

@@ -64,7 +64,7 @@ from grader.source import parse
 from grader.store import Store, grader_version
 
 Stage = Callable[[str], None]
-NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks"}
+NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 
 
@@ -183,6 +183,24 @@ def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Eval
         return _weighed(workshop, chosen, evaluation, findings)
     except Exception as error:  # noqa: BLE001 - as in _review
         return _bare(workshop, extraction, _our_failure(error))
+
+
+def build_ahead(workshop: Workshop, sample: Sample) -> str:
+    """Build a sample's submission; return the build's address, empty where there is nothing to build.
+
+    Never raises for what a sample is: `review` will say what came of it.
+    """
+    device = workshop.device
+    try:
+        extraction = extract(sample)
+        submission = extraction.submission
+        if device is None or submission is None:
+            return ""
+        task = _choose_task(workshop, sample, extraction).task
+        device.build(submission, _init(task))
+        return device.build_key(submission)
+    except Exception:  # noqa: BLE001 - a build ahead is no more than a start
+        return ""
 
 
 def _our_failure(error: Exception) -> Verdict:

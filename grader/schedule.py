@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from grader.pipeline import Workshop, review, review_key
 from grader.records import Review, Sample
@@ -26,6 +26,47 @@ class Watcher:
     finished: Callable[[Review], None] = lambda _review: None
 
 
+class Workers(Protocol):
+    """Who grades: this process, or the nodes of a cluster."""
+
+    @property
+    def jobs(self) -> int:
+        """Return how many samples are graded at once."""
+
+    def key(self, sample: Sample) -> str:
+        """Return the content address of all that the sample's review depends on."""
+
+    def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
+        """Grade one sample; whatever fails on our side is `grader_error`."""
+
+    def finish(self) -> None:
+        """Clear up after a run that came to its end."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """Threads of this process, which wait for guests on this machine."""
+
+    workshop: Workshop
+
+    @property
+    def jobs(self) -> int:
+        """Return the option's value; else one for each core."""
+        return self.workshop.options.jobs or os.cpu_count() or 1
+
+    def key(self, sample: Sample) -> str:
+        """Return the review's own address."""
+        return review_key(self.workshop, sample)
+
+    def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
+        """Grade one sample here."""
+        return review(self.workshop, sample, stage)
+
+    def finish(self) -> None:
+        """Keep the store from growing without end."""
+        self.workshop.store.trim_sometimes()
+
+
 @dataclass
 class Outcome:
     """What a run did."""
@@ -36,48 +77,53 @@ class Outcome:
 
 
 def run(
-    samples: Iterable[Sample], workshop: Workshop, folder: RunFolder, watcher: Watcher
+    samples: Iterable[Sample],
+    workers: Workers,
+    folder: RunFolder,
+    watcher: Watcher,
+    *,
+    fresh: bool = False,
 ) -> Outcome:
     """Grade all samples that aren't in the folder already; at most two a worker are held in memory.
+
+    `fresh` grades those in the folder as well.
 
     Raises GraderError when the folder can't be written, KeyboardInterrupt when interrupted: what was
     finished until then is on disk.
     """
     outcome = Outcome()
-    done = {} if workshop.options.fresh else folder.finished()
-    todo = _unfinished(samples, workshop, done, outcome)
-    workers = workshop.options.jobs or os.cpu_count() or 1
+    done = {} if fresh else folder.finished()
+    todo = _unfinished(samples, workers, done, outcome)
     stop = threading.Event()
 
     def work(sample: Sample) -> Review | None:
         if stop.is_set():
             return None
         watcher.started(sample)
-        result = review(workshop, sample, lambda stage: watcher.stage(sample, stage))
-        folder.add(result, review_key(workshop, sample))
+        result = workers.review(sample, lambda stage: watcher.stage(sample, stage))
+        folder.add(result, workers.key(sample))
         watcher.finished(result)
         return result
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="grader")
+    pool = ThreadPoolExecutor(workers.jobs, thread_name_prefix="grader")
     try:
-        for result in _bounded(pool, work, todo, 2 * workers):
+        for result in _bounded(pool, work, todo, 2 * workers.jobs):
             outcome.graded += result is not None
     except BaseException:
         stop.set()  # guests die with this process
         raise
     finally:
         pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
-    if outcome.graded:
-        workshop.store.trim_sometimes()
+    workers.finish()
     return outcome
 
 
 def _unfinished(
-    samples: Iterable[Sample], workshop: Workshop, done: dict[str, str], outcome: Outcome
+    samples: Iterable[Sample], workers: Workers, done: dict[str, str], outcome: Outcome
 ) -> Iterator[Sample]:
     for sample in samples:
         outcome.samples.add(sample.id)
-        if done.get(sample.id) == review_key(workshop, sample):
+        if done.get(sample.id) == workers.key(sample):
             outcome.resumed += 1
         else:
             yield sample

@@ -152,6 +152,22 @@ class Store:
         """Where builds are kept, a folder each, named by content."""
         return self.root / "builds"
 
+    @contextlib.contextmanager
+    def new_build(self, key: str) -> Iterator[Path | None]:
+        """Yield an empty folder that becomes the build's; None where the store has that build."""
+        target = self.builds / key
+        if target.is_dir():
+            yield None
+            return
+        self.builds.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix="building-", dir=self.builds))
+        try:
+            yield draft
+            with contextlib.suppress(OSError):  # another process may have been first
+                draft.rename(target)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
     def _entries(self) -> Iterator[tuple[str, Path]]:
         for kind in sorted(self.root.glob("*-by-content")):
             for shelf in sorted(kind.iterdir()):

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import TEXT_ONLY, command, environment, grade, outcome, write_samples
+
+from tests.whole import TEXT_ONLY, command, environment, grade, outcome, write_samples
 
 SAMPLES = 24
 KILLS = 5

@@ -13,13 +13,13 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import transcript
 
 from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
 from grader.records import Comparison, Evaluation, Status, Verdict
 from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded
+from tests.whole import transcript
 
 
 def evaluation(status: str, equal: tuple[bool, ...] = (), **verdict: object) -> Evaluation:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from grader.config import Options
 from grader.devices.base import Device, Readiness, RunResult
-from grader.devices.gpu import installed
+from grader.devices.gpu import installed, trouble
 from grader.errors import GraderError, UsageError
 from grader.sandbox import Form
 from grader.store import Store
 
-__all__ = ["Device", "Readiness", "RunResult", "choose_device", "cuda_gpus"]
+__all__ = ["Device", "Readiness", "RunResult", "choose_device", "cuda_gpus", "trouble"]
 
 
 def cuda_gpus() -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def choose_device(
         return None, "no device was asked for"
     gpus = installed() if options.device in {"auto", "cuda"} else ()
     if options.device == "cuda" and not gpus:
-        raise UsageError("nvidia-smi finds no GPU", "Use --device sim.")
+        raise UsageError(trouble() or "there is no nvidia-smi here", "use --device sim")
     try:
         if gpus:
             from grader.devices.cuda import open_cuda

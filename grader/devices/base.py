@@ -64,6 +64,9 @@ class Device(Protocol):
     def ready(self) -> Readiness:
         """Say whether it can build and run."""
 
+    def build_key(self, submission: Submission) -> str:
+        """Return the content address of the submission's build on this device."""
+
     def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
         """Compile a submission; `init` constructs it where it builds lazily.
 

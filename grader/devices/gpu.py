@@ -33,20 +33,32 @@ class GpuFacts:
 
 def installed() -> tuple[GpuFacts, ...]:
     """Return this machine's NVIDIA GPUs; none where there is no driver."""
+    return _asked()[0]
+
+
+def trouble() -> str:
+    """Return what the driver's own program says where it is there and finds no GPU; else nothing."""
+    return _asked()[1]
+
+
+def _asked() -> tuple[tuple[GpuFacts, ...], str]:
+    """Ask nvidia-smi; return the GPUs, and its words where it gave none."""
     program = shutil.which("nvidia-smi")
     if program is None:
-        return ()
+        return (), ""
     call = [program, f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return (), f"nvidia-smi: {error}"
     rows = [line.split(", ") for line in done.stdout.splitlines()] if done.returncode == 0 else []
-    return tuple(
+    gpus = tuple(
         GpuFacts(row[0], row[1], row[2], row[3], int(float(row[4])) << 20)
         for row in rows
         if len(row) == 5 and row[4].strip().replace(".", "").isdigit()
     )
+    said = " ".join((done.stdout + done.stderr).split())[:300]
+    return gpus, "" if gpus else f"nvidia-smi says: {said}"
 
 
 @contextlib.contextmanager

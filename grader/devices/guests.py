@@ -94,6 +94,11 @@ class GuestDevice(ABC):
         """Say whether it can build and run."""
         return Readiness(ok=True)
 
+    def build_key(self, submission: Submission) -> str:
+        """Return the content address of the submission's build here."""
+        mode = self.options.build
+        return building.build_key(submission, self.prepared, self.name, mode, self.arch)
+
     def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
         """Compile a submission; the artifact is kept beside the store's other files."""
         return building.build(

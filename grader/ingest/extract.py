@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, thought_end
@@ -17,6 +18,8 @@ REFERENCE = "Model"
 MAX_CODE = 2_000_000
 """Characters of a submission; no program that a model writes comes near it."""
 
+MOST_PROSE = 200_000
+"""Characters of prose that are read before and after a gap, where a transcript is longer."""
 MAX_BLOCKS = 24
 """Earlier blocks that are looked at for the reference or for parts of the answer."""
 
@@ -198,13 +201,23 @@ def _prose(
     for one in segments:
         if one.inside and _PROGRAM.search(text, one.start, one.end):
             continue
-        for start, end in _outside(one, spans):
+        for start, end in _ends(_outside(one, spans)):
             line += text.count("\n", at, start)
             at = start
             if text[start:end].strip():
                 before = line < code_line or code_line == 0
                 runs.append(Prose(line=line, text=text[start:end], before_code=before))
     return tuple(runs)
+
+
+def _ends(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans, of one that is longer than any prose only its beginning and its end."""
+    for start, end in spans:
+        if end - start > 2 * MOST_PROSE:
+            yield start, start + MOST_PROSE
+            yield end - MOST_PROSE, end
+        else:
+            yield start, end
 
 
 def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -14,12 +14,12 @@ from pydantic_core import PydanticSerializationError
 
 from grader.errors import GraderError, UsageError
 from grader.records import Review
-from grader.report import html, index, junit, markdown, names, rows, sarif
-from grader.report.light import light
+from grader.report import names
 from grader.report.row_file import RowFile, RowHead
 from grader.store import write_whole
 
 _PLACES = (names.markdown, names.page, names.data)
+_OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
 _REPAIRS = ("mend", "model", "reference")
 
 
@@ -78,10 +78,11 @@ class RunFolder:
         with self._telling():
             return self.rows.finished()
 
-    def settle(self, seen: set[str], paths: Sequence[str]) -> None:
+    def settle(self, seen: set[str], paths: Sequence[str]) -> bool:
         """Leave one row a sample, and drop samples of these paths that were not seen there again.
 
-        Samples of other paths stay: a folder may be graded in several runs.
+        Samples of other paths stay: a folder may be graded in several runs. Returns whether any
+        went.
         """
         here = Path.cwd()
         inside = tuple(prefix for path in paths for prefix in _beneath(here / path))
@@ -91,9 +92,18 @@ class RunFolder:
 
         with self._telling():
             kept = self.rows.keep(wanted)
-            for path in (self.root / "data").glob("*.json"):
-                if path.stem not in kept:
-                    self._forget(path.stem)
+            there = {path.stem for path in (self.root / "data").glob("*.json")}
+            for sample in there - kept:
+                self._forget(sample)
+        return bool(there - kept)
+
+    def indexed(self) -> bool:
+        """Whether what is said of all samples together is there, and no older than their rows."""
+        try:
+            rows = (self.root / names.ROWS).stat().st_mtime_ns
+            return all((self.root / name).stat().st_mtime_ns >= rows for name in _OF_ALL)
+        except OSError:
+            return False
 
     def _forget(self, sample: str) -> None:
         for place in _PLACES:
@@ -105,11 +115,15 @@ class RunFolder:
         """Write one review, its row last, so that a row means that all else is there."""
         self._write(self.root / names.data(review.sample), _data(review) + "\n")
         self.render(review)
+        from grader.report import rows
+
         with self._lock, self._telling():
             self.rows.append(rows.line(review, key))
 
     def render(self, review: Review) -> None:
         """Write a review's markdown, page and repaired programs, from the review alone."""
+        from grader.report import html, markdown
+
         self._write(self.root / names.markdown(review.sample), markdown.render(review))
         self._write(self.root / names.page(review.sample), html.page(review))
         codes = {repair.kind: repair.code for repair in review.repairs}
@@ -139,6 +153,9 @@ class RunFolder:
 
     def write_index(self) -> list[Review]:
         """Write what is said of all samples together; return their reviews without their bulk."""
+        from grader.report import html, index, junit, sarif
+        from grader.report.light import light
+
         found: list[Review] = []
 
         def each() -> Iterator[Review]:

@@ -49,9 +49,17 @@ class RowFile:
     def keep(self, wanted: Callable[[RowHead], bool]) -> set[str]:
         """Leave the last row of each sample that is wanted, in the order in which they came.
 
-        Returns the samples left. Raises OSError; the file is then as it was.
+        Returns the samples left; a file of nothing else is not written. Raises OSError; the file is
+        then as it was.
         """
-        last = {head.sample: offset for offset, head in self._heads() if wanted(head)}
+        count = 0
+        last: dict[str, int] = {}
+        for offset, head in self._heads():
+            count += 1
+            if wanted(head):
+                last[head.sample] = offset
+        if len(last) == count:
+            return set(last)
         descriptor, name = tempfile.mkstemp(prefix=".draft-", dir=self.path.parent)
         try:
             with os.fdopen(descriptor, "wb") as out:

@@ -16,7 +16,7 @@ from grader.sandbox.form import Form, Plan
 from grader.sandbox.limits import Limits
 from grader.sandbox.nursery import Nursery, shared
 
-LIMITS = Limits(wall=20, start=20)
+LIMITS = Limits(wall=60, start=60)
 
 
 @cache

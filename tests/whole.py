@@ -35,7 +35,7 @@ def grade(*arguments: str | Path, cache: Path, **options: Any) -> subprocess.Com
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=280,
         **options,
     )
 

@@ -1,0 +1,169 @@
+# ruff: noqa: E402 - the path comes before the imports
+"""Batches: rows per second and memory of the text-only review, a folder again, resume, workers.
+
+    python benchmarks/batch.py stream  [--lines 100000]   JSONL read line by line: memory
+    python benchmarks/batch.py text    [--samples 10000]  review of the text alone: rows a second, memory
+    python benchmarks/batch.py kills   [--kills 100]      kill -9 at random moments, then the same results
+    python benchmarks/batch.py again   [--folder FOLDER]  a folder cold, cached and unchanged
+    python benchmarks/batch.py workers [--folder FOLDER]  one worker against two, every build new
+    python benchmarks/batch.py reward                     answers a second through grader.reward
+
+Each prints its figures on one line, with the CPU seconds beside the wall time: on a machine that
+others use as well only the former mean something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]
+
+from tests.whole import TEXT_ONLY, command, environment, outcome, transcript, write_samples
+
+Timed = tuple[float, float, int]
+"""Wall seconds, CPU seconds of the process and its children, and the process's peak memory in MB."""
+
+
+def run(arguments: list[str], cache: Path) -> Timed:
+    """Run the program; raises CalledProcessError where it fails."""
+    begin = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(arguments, env=environment(cache), stdout=said, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        if status != 0:
+            said.seek(0)
+            raise subprocess.CalledProcessError(status, arguments, said.read())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+    return time.monotonic() - begin, cpu, usage.ru_maxrss // 1024
+
+
+def write_lines(path: Path, count: int) -> Path:
+    """Write a JSONL file of different completions."""
+    with path.open("w") as file:
+        for number in range(count):
+            record = {"id": f"answer_{number}", "completion": transcript(number)}
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+def stream(folder: Path, arguments: argparse.Namespace) -> None:
+    code = (
+        "import sys, resource; from grader.ingest import read_samples\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "for count, sample in enumerate(read_samples([sys.argv[1]]), 1):\n"
+        "    if count in (1, 1000, int(sys.argv[2])): print(count, 'lines', peak(), 'MB')\n"
+    )
+    path = write_lines(folder / "answers.jsonl", arguments.lines)
+    call = [sys.executable, "-c", code, str(path), str(arguments.lines)]
+    begin = time.monotonic()
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
+    print(f"stream: {'; '.join(done.stdout.splitlines())}; {time.monotonic() - begin:.1f} s")
+
+
+def text(folder: Path, arguments: argparse.Namespace) -> None:
+    for count in (arguments.samples // 10, arguments.samples):
+        path = write_lines(folder / f"{count}.jsonl", count)
+        call = command(path, *TEXT_ONLY, "--out", folder / f"run_{count}", "--quiet")
+        wall, cpu, memory = run(call, folder / f"cache_{count}")
+        print(
+            f"text: {count} transcripts in {wall:.1f} s ({count / wall:.0f} a second), "
+            f"{1000 * cpu / count:.1f} ms of CPU each, {memory} MB at most",
+            flush=True,
+        )
+
+
+def kills(folder: Path, arguments: argparse.Namespace) -> None:
+    samples = write_samples(folder / "samples", 3 * arguments.kills)
+    run(command(samples, *TEXT_ONLY, "--out", folder / "whole", "-q"), folder / "cache_1")
+    call = command(samples, *TEXT_ONLY, "--out", folder / "run", "-q")
+    chance, count = random.Random(1), 0
+    for _ in range(arguments.kills):
+        process = subprocess.Popen(call, env=environment(folder / "cache_2"))
+        try:
+            process.wait(chance.uniform(0.2, 3.0))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        count += process.wait() == -signal.SIGKILL
+    run(call, folder / "cache_2")
+    same = outcome(folder / "run") == outcome(folder / "whole")
+    print(f"kills: {count} of {arguments.kills} runs killed; the same results: {same}")
+    if not same:
+        raise SystemExit(1)
+
+
+def again(folder: Path, arguments: argparse.Namespace) -> None:
+    call = command(arguments.folder, "--no-repair", "--seed", "1", "-q", "--out", folder / "run")
+    cold = run(call, folder / "cache")
+    unchanged = [run(call, folder / "cache") for _ in range(3)]
+    other = command(arguments.folder, "--no-repair", "--seed", "1", "-q", "--out", folder / "other")
+    cached = run(other, folder / "cache")
+    for name, timed in (("cold", cold), ("cached", cached), ("unchanged", min(unchanged))):
+        print(
+            f"again: {name} {timed[0]:.2f} s, CPU {timed[1]:.2f} s, ratio {cold[0] / timed[0]:.0f}"
+        )
+
+
+def workers(folder: Path, arguments: argparse.Namespace) -> None:
+    found: dict[int, Timed] = {}
+    for jobs in (1, 2):
+        call = command(arguments.folder, "--no-repair", "--seed", str(jobs), "-q", "--fresh")
+        found[jobs] = run(
+            [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / f"cache_{jobs}"
+        )
+        print(f"workers: {jobs}: {found[jobs][0]:.1f} s, CPU {found[jobs][1]:.1f} s", flush=True)
+    print(f"workers: two are {found[1][0] / found[2][0]:.2f} times as fast as one")
+
+
+def reward(folder: Path, arguments: argparse.Namespace) -> None:
+    from grader.config import Options
+    from grader.reward import Answer, Grader
+
+    texts = list(itertools.islice(map(transcript, itertools.count(2)), arguments.answers))
+    source = (
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x * 3.0\n\n\ndef get_inputs():\n    return [torch.rand(64, 128)]\n\n\n"
+        "def get_init_inputs():\n    return []\n"
+    )
+    with Grader(Options(device="sim", cache=folder / "cache"), seed=1) as grader:
+        grader.grade(texts[0], source)
+        for name in ("new", "known"):
+            begin = time.monotonic()
+            rewards = grader.grade_batch([Answer(text=t, task=source) for t in texts[1:]])
+            rate = len(rewards) / (time.monotonic() - begin)
+            print(f"reward: {rate:.2f} {name} answers a second with {grader.jobs} at once")
+
+
+def main() -> None:
+    kinds: dict[str, Callable[[Path, argparse.Namespace], None]] = {
+        "stream": stream, "text": text, "kills": kills,
+        "again": again, "workers": workers, "reward": reward,
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=kinds)
+    parser.add_argument("--lines", type=int, default=100_000)
+    parser.add_argument("--samples", type=int, default=10_000)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--answers", type=int, default=20)
+    parser.add_argument("--folder", type=Path, default=ROOT / "samples")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kg-batch-") as name:
+        kinds[arguments.kind](Path(name), arguments)
+
+
+if __name__ == "__main__":
+    main()
