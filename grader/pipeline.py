@@ -175,7 +175,7 @@ def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Eval
         extraction = extract(sample)
         submission = extraction.submission
         if submission is None:
-            return _bare(workshop, extraction, _no_code(extraction))
+            return _bare(workshop, extraction, _no_code(sample, extraction))
         choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
         chosen = _choose_task(workshop, sample, extraction, choice).task
         evaluation = evaluate(workshop, submission, chosen)
@@ -211,7 +211,13 @@ def _our_failure(error: Exception) -> Verdict:
     )
 
 
-def _no_code(extraction: Extraction) -> Verdict:
+def _no_code(sample: Sample, extraction: Extraction) -> Verdict:
+    if sample.unreadable:
+        return Verdict(
+            status="grader_error",
+            sentence="Its file could not be read; this says nothing about the submission.",
+            reasons=(sample.unreadable,),
+        )
     return Verdict(status="no_code", sentence=f"There is no code to grade: {extraction.found}.")
 
 
@@ -220,7 +226,7 @@ def _reviewed(
 ) -> Review:
     submission = extraction.submission
     if submission is None:
-        bare = _bare(workshop, extraction, _no_code(extraction))
+        bare = _bare(workshop, extraction, _no_code(sample, extraction))
         return _assemble(workshop, sample, extraction, choice, bare, clock)
 
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:

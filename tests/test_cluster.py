@@ -54,7 +54,13 @@ def _workers() -> list[int]:
     return found
 
 
-PATIENT = {"RAY_TMPDIR": "/tmp", "RAY_raylet_start_wait_time_s": "200"}
+PATIENT = {
+    "RAY_TMPDIR": "/tmp",
+    "RAY_raylet_start_wait_time_s": "200",
+    "RAY_worker_niceness": "0",
+}
+"""On a machine that others use as well Ray's processes are slow to start."""
+COUNT = 10
 MARK = f"KG_TEST={os.getpid()}"
 
 
@@ -66,7 +72,7 @@ def _same(folder: Path) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
-    samples = write_samples(tmp_path / "samples", 24)
+    samples = write_samples(tmp_path / "samples", COUNT)
     alone = grade(samples, *TEXT_ONLY, "--out", tmp_path / "alone", cache=tmp_path / "cache")
     assert alone.returncode == 0, alone.stderr
     name, _, number = MARK.partition("=")
@@ -81,7 +87,7 @@ def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
     rows = tmp_path / "run" / "results.jsonl"
     while process.poll() is None:
         begun = rows.is_file() and rows.read_bytes().count(b"\n") >= 2 * killed + 1
-        if begun and killed < 3:
+        if begun and killed < 2:
             for worker in _workers()[:1]:
                 os.kill(worker, signal.SIGKILL)
                 killed += 1
@@ -89,5 +95,5 @@ def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
     said = process.communicate()[0]
     assert process.returncode == 0, said
     assert killed
-    assert len({json.loads(line)["sample"] for line in rows.open()}) == 24
+    assert len({json.loads(line)["sample"] for line in rows.open()}) == COUNT
     assert _same(tmp_path / "run") == _same(tmp_path / "alone")
