@@ -154,11 +154,12 @@ def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bo
     from grader.progress import Progress
 
     seed = folder.seed(options.seed, secrets.randbits(62))
+    found = read_samples(paths, sys.stdin.buffer)  # before anything is prepared: it may be nothing
     with Progress(errors, quiet=quiet) as progress:
         workers = _workers(options, seed, progress.preparing)
         samples = (
             sample
-            for sample in read_samples(paths, sys.stdin.buffer)
+            for sample in found
             if options.only is None or fnmatch.fnmatchcase(sample.id, options.only)
         )
         counted, watcher = progress.counted(samples), progress.watcher()

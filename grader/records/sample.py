@@ -41,8 +41,8 @@ class Sample(Record):
     @cached_property
     def key(self) -> str:
         """Content address of what is graded."""
-        said = (self.prompt or "", self.task_hint or "", str(self.kernelbench))
-        return digest("sample", self.text, *said)
+        asked = (self.prompt or "", self.task_hint or "", str(self.kernelbench))
+        return digest("sample", self.text, *asked, self.format, self.unreadable, *self.notes)
 
 
 class Submission(Record):
