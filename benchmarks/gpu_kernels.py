@@ -4,14 +4,16 @@
 
 Compiles every file of `tests/simulator/kernels`, launches each kernel on its inputs (twenty times, to see
 whether a race shows), then again under each tool of compute-sanitizer. Needs nvcc, a GPU and numpy; nothing
-of this package. FOLDER gets `results.json` (verdicts and reports), `outputs.npz` (memory after the first
-launch) and `logs.json` (what each tool printed, whole); all are written again every few seconds.
+of this package. FOLDER gets one file, `gpu_kernels.zip`: `results.json` (verdicts and reports), `outputs.npz`
+(memory after the first launch) and `logs.json` (what each tool printed, whole). It is written again every
+few seconds, so that a run that is cut short leaves what it has seen.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import re
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -174,14 +177,16 @@ class Laboratory:
                 self.write()
 
     def write(self) -> None:
-        """Everything so far, each file replaced in one step."""
+        """Everything so far, in a file that is replaced in one step."""
         self.out.mkdir(parents=True, exist_ok=True)
-        for name, data in (("results.json", self.results), ("logs.json", self.logs)):
-            partial = self.work / name
-            partial.write_text(json.dumps(data, indent=1))
-            shutil.copyfile(partial, self.out / name)
-        np.savez_compressed(self.work / "outputs.npz", **self.outputs)
-        shutil.copyfile(self.work / "outputs.npz", self.out / "outputs.npz")
+        arrays = io.BytesIO()
+        np.savez_compressed(arrays, **self.outputs)
+        partial = self.out / "gpu_kernels.part"
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("results.json", json.dumps(self.results, indent=1))
+            archive.writestr("logs.json", json.dumps(self.logs, indent=1))
+            archive.writestr("outputs.npz", arrays.getvalue())
+        partial.replace(self.out / "gpu_kernels.zip")
         self.written = time.monotonic()
 
 
@@ -285,11 +290,11 @@ def main() -> None:
         examine = lambda case, name=name, extra=extra: laboratory.examine(case, name, extra)  # noqa: E731
         jobs += [(case, name, examine) for case in chosen]
     in_parallel(given.workers, laboratory, jobs)
-    summary = {
-        name: case.get("run", {}).get("sync") or case.get("run")
-        for name, case in laboratory.results["cases"].items()
-    }
-    print(json.dumps(summary)[:6000])
+    for name, case in laboratory.results["cases"].items():
+        seen_of_it = {
+            k: case.get("run", {}).get(k) for k in ("launch", "sync", "hang", "check", "differ")
+        }
+        print(name, json.dumps({k: v for k, v in seen_of_it.items() if v is not None}), flush=True)
     print(f"{laboratory.left():.0f} s left; hung: {[case.name for case in slow]}", flush=True)
     shutil.rmtree(laboratory.work, ignore_errors=True)
 

@@ -440,7 +440,7 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
                 workshop, task, build, runs, comparisons, probes, dishonest=timed.dishonest
             )
             verdict, timings = _with_time(verdict, timed), timed.timings
-    return Evaluation(
+    evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
         sandbox=workshop.form.name,
@@ -452,6 +452,38 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         verdict=verdict,
         seconds=clock.seconds,
     )
+    if device is None or task is None or not runs:
+        return evaluation
+    return _sanitized(evaluation, device, submission, task, _known(workshop, task))
+
+
+def _sanitized(
+    evaluation: Evaluation,
+    device: Device,
+    submission: Submission,
+    task: Task,
+    references: References,
+) -> Evaluation:
+    """Add to the runs what the device's own tools find in a program that went wrong."""
+    if evaluation.build is None:
+        return evaluation
+    seen = device.sanitize(submission, evaluation.build, task, references, evaluation)
+    if not seen.evidence and not seen.notes:
+        return evaluation
+    runs = tuple(
+        run.model_copy(
+            update={
+                "evidence": (
+                    *run.evidence,
+                    *(item for item in seen.evidence if item.workload == run.workload),
+                )
+            }
+        )
+        for run in evaluation.runs
+    )
+    reasons = (*evaluation.verdict.reasons, *seen.notes)
+    verdict = evaluation.verdict.model_copy(update={"reasons": reasons})
+    return evaluation.model_copy(update={"runs": runs, "verdict": verdict})
 
 
 def _verdict(

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from grader.devices.timing import Timed
 from grader.judge import References
-from grader.records import Build, JsonValue, Run, Submission, Task
+from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
 
 
@@ -18,6 +18,14 @@ class Readiness:
 
     ok: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Sanitized:
+    """What a device's own tools found in a program, and why any of them did not run."""
+
+    evidence: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,21 @@ class Device(Protocol):
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:
         """Run it with every launch checked and no kernel executed; empty where that can't be done.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def sanitize(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        evaluation: Evaluation,
+    ) -> Sanitized:
+        """Look with the device's own tools at why a program went wrong.
 
         Raises:
             GraderError: something of ours failed.

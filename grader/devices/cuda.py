@@ -14,10 +14,11 @@ import numpy as np
 from grader import build as building
 from grader.build.prepare import cache_folder, prepare
 from grader.config import Options
-from grader.devices.base import RunResult
+from grader.devices.base import RunResult, Sanitized
 from grader.devices.gpu import GpuFacts, Watch, taken
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
+from grader.devices.sanitizer import sanitize
 from grader.devices.timing import Timed
 from grader.devices.timing_stand import Stand
 from grader.errors import GraderError
@@ -26,6 +27,7 @@ from grader.judge.inputs import draw_state
 from grader.judge.tolerance import element_count
 from grader.records import (
     Build,
+    Evaluation,
     Evidence,
     JsonValue,
     Run,
@@ -174,6 +176,18 @@ class CudaDevice(GuestDevice):
         )
         reply = self.converse(job, self.limits(self.options.run_seconds))
         return reply.status == "done" and all(r.status == "ran" for r in reply.results)
+
+    def sanitize(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        evaluation: Evaluation,
+    ) -> Sanitized:
+        """Look with compute-sanitizer at why a program went wrong; at any with `--sanitize`."""
+        always = self.options.sanitize
+        return sanitize(self, submission, build, task, references, evaluation, always=always)
 
     def time(
         self, submission: Submission, build: Build, task: Task, references: References

@@ -14,11 +14,11 @@ import numpy as np
 from grader import build as building
 from grader.build.prepare import Prepared
 from grader.config import Options
-from grader.devices.base import Readiness, RunResult
+from grader.devices.base import Readiness, RunResult, Sanitized
 from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
-from grader.records import Build, JsonValue, Run, Submission, Task, Workload
+from grader.records import Build, Evaluation, JsonValue, Run, Submission, Task, Workload
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
 from grader.source import Source, parse
 from grader.store import Store
@@ -123,6 +123,17 @@ class GuestDevice(ABC):
         for group in groups(task.judged):
             found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in task.judged]
+
+    def sanitize(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        references: References,  # noqa: ARG002
+        evaluation: Evaluation,  # noqa: ARG002
+    ) -> Sanitized:
+        """Return nothing: the simulator has said what it saw while the program ran."""
+        return Sanitized()
 
     def rehearse(
         self,

@@ -125,7 +125,7 @@ class Bubblewrap(Form):
         report, report_in = os.pipe2(os.O_CLOEXEC)
 
         def command(reader: int, writer: int) -> list[str]:
-            inside = interpreter.command(reader, writer)
+            inside = [*plan.under, *interpreter.command(reader, writer)]
             return [self.program, "--info-fd", str(report_in), *self._arguments(plan), *inside]
 
         try:

@@ -32,6 +32,8 @@ class Plan:
     """Files and folders beyond interpreter and system that the guest may read."""
     slot: str = "guest"
     """Names the scratch folder: the same path for the same slot, so that ninja rebuilds nothing."""
+    under: tuple[str, ...] = ()
+    """A program and its arguments that starts the interpreter and watches it."""
 
 
 @dataclass(frozen=True)

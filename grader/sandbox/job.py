@@ -70,6 +70,8 @@ class GuestJob:
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     """For the simulator, `describe`, and `log_operators`: count torch operators in forward."""
     threads: int = 1
+    under: tuple[str, ...] = ()
+    """A program and its arguments that starts the guest and watches it, e.g. compute-sanitizer."""
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,10 @@ def converse(
     the channel where the workloads end.
     """
     started = time.monotonic()
-    plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24])
+    plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
         outgoing = _job_frames(job)
-        guest = start(form, plan, warm=warm)
+        guest = start(form, plan, warm=warm and not job.under)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
     conversation = Conversation(job, guest, limits, started, then)

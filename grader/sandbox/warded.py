@@ -85,7 +85,8 @@ class Warded(Form):
             program = [sys.executable, "-I", "-S", "-B", warden.__file__, str(lifeline)]
 
             def command(reader: int, writer: int) -> list[str]:
-                return [*program, str(identity or 0), *interpreter.command(reader, writer)]
+                inside = interpreter.command(reader, writer)
+                return [*program, str(identity or 0), *plan.under, *inside]
 
             return spawn(command, environment, pass_fds=(lifeline,), **common)
         except GraderError:

@@ -1,0 +1,108 @@
+"""compute-sanitizer around a guest: why a program went wrong on a GPU, in a guest of its own.
+
+Not by torch's caching allocator, which hides the bounds of tensors: each tensor is an allocation of
+its own. A run under a tool takes many times as long; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from grader.devices.base import Sanitized
+from grader.devices.guests import GuestDevice
+from grader.devices.sanitizer_log import read, to_evidence
+from grader.judge import Group, References
+from grader.judge.tolerance import element_count
+from grader.records import Build, Evaluation, Evidence, Submission, Task, Workload
+from grader.sandbox import GuestReply
+from grader.source import parse
+
+ALL = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "crashed": ("memcheck",),
+    "hung": ("synccheck",),
+    "incorrect": ALL,
+}
+"""Which tools can tell why, by the verdict's status."""
+SECONDS = 60.0
+"""Wall time of a program under one tool."""
+NO_CACHING = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+
+
+def program() -> Path | None:
+    """Return the path of compute-sanitizer, or None where it isn't installed."""
+    named = shutil.which("compute-sanitizer")
+    home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    places = [Path(named)] if named else [home / "bin" / "compute-sanitizer"]
+    return next((place for place in places if place.exists()), None)
+
+
+def sanitize(
+    device: GuestDevice,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    evaluation: Evaluation,
+    *,
+    always: bool = False,
+) -> Sanitized:
+    """Run what went wrong once more under the tools that can tell why; `always`: under all.
+
+    Raises:
+        GraderError: the device can't be used any more.
+
+    """
+    tools = ALL if always else TOOLS.get(evaluation.verdict.status, ())
+    workload = _workload(task, evaluation)
+    if not tools or workload is None or not build.key:
+        return Sanitized()
+    sanitizer = program()
+    if sanitizer is None:
+        return Sanitized(notes=("compute-sanitizer is not installed: its checks were not run",))
+    source = parse(submission.code)
+    found: list[Evidence] = []
+    notes: list[str] = []
+    for tool in tools:
+        reply = _under(device, sanitizer, tool, submission, build, workload, references)
+        found += to_evidence(read(reply.log), source, workload.name)
+        notes += _note(tool, reply)
+    return Sanitized(tuple(found), tuple(notes))
+
+
+def _workload(task: Task, evaluation: Evaluation) -> Workload | None:
+    """Return the smallest workload that went wrong, or the smallest of all."""
+    bad = {run.workload for run in evaluation.runs if run.status != "ran"}
+    bad |= {item.workload for item in evaluation.comparisons if not item.equal}
+    chosen = [workload for workload in task.judged if workload.name in bad] or list(task.judged)
+    return min(chosen, key=element_count, default=None)
+
+
+def _under(
+    device: GuestDevice,
+    sanitizer: Path,
+    tool: str,
+    submission: Submission,
+    build: Build,
+    workload: Workload,
+    references: References,
+) -> GuestReply:
+    group = Group(workload.init, workload.weights, (workload,))
+    job = device.job(submission, build, group, (workload,), references)
+    calls = tuple(replace(call, deadline=SECONDS) for call in job.workloads)
+    under = (str(sanitizer), "--tool", tool, "--print-limit", "200", "--show-backtrace", "no")
+    return device.converse(
+        replace(job, workloads=calls, under=under, env={**job.env, **NO_CACHING}),
+        device.limits(SECONDS + device.limits(SECONDS).start),
+    )
+
+
+def _note(tool: str, reply: GuestReply) -> Iterator[str]:
+    """Say so where a tool gave no summary: it failed, or it was too slow."""
+    if "ERROR SUMMARY" not in reply.log and "RACECHECK SUMMARY" not in reply.log:
+        why = reply.reason or "it printed no summary"
+        yield f"compute-sanitizer's {tool} did not get through: {why[:200]}"
