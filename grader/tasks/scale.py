@@ -2,13 +2,14 @@
 
 KernelBench's problems name their sizes in constants of the module (`batch_size = 112`) or write
 them in `get_inputs` and `get_init_inputs`. Equal numbers are changed to equal numbers, so that what
-fits together still does; `Model` itself is left alone.
+fits together still does; `Model` itself is left alone, and so is what it reads of the module.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import symtable
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -66,9 +67,10 @@ def chains(text: str) -> tuple[Chain, ...]:
     """Return smaller and odd-sized variants of a text; none for one that is no Python."""
     try:
         tree = ast.parse(text)
+        own = _read_by_model(symtable.symtable(text, "problem", "exec"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    numbers = tuple(_numbers(tree))
+    numbers = tuple(number for number in _numbers(tree) if number.name not in own)
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
     made = [
@@ -139,6 +141,19 @@ def divided(value: int, factor: int, floor: int) -> int:
             max(smaller - smaller % 32, 32) if smaller > 32 else max(smaller - smaller % 4, floor)
         )
     return smaller | 1
+
+
+def _read_by_model(table: symtable.SymbolTable) -> frozenset[str]:
+    """Return the module's names that code outside `get_inputs` and `get_init_inputs` reads.
+
+    A model that reads `batch_size` itself only runs on that batch.
+    """
+    found: set[str] = set()
+    for inner in table.get_children():
+        if inner.get_name() not in _MAKERS:
+            found |= {s.get_name() for s in inner.get_symbols() if s.is_global()}
+            found |= _read_by_model(inner)
+    return frozenset(found)
 
 
 def _numbers(tree: ast.Module) -> Iterator[_Number]:

@@ -65,6 +65,36 @@ def test_a_long_variant_keeps_one_number_and_makes_the_others_small():
     assert constants(variant.text)["batch_size"] == 2
 
 
+READS = """
+batch_size = 112
+features = 4096
+
+class Model:
+    def __init__(self, features):
+        self.hidden = randn(batch_size, features)
+
+    def forward(self, x):
+        return x
+
+def get_inputs():
+    return [rand(batch_size, features)]
+
+def get_init_inputs():
+    return [features]
+"""
+
+
+def test_what_the_model_reads_of_the_module_stays():
+    for chain in chains(READS):
+        for variant in chain.variants:
+            assert constants(variant.text)["batch_size"] == 112
+    assert any(
+        constants(variant.text)["features"] < 4096
+        for chain in chains(READS)
+        for variant in chain.variants
+    )
+
+
 def test_the_kind_of_a_number_is_kept():
     for chain in chains(TEXT):
         for variant in chain.variants:
