@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Wor
 
 CHUNK = 2**22
 """Elements compared at a time."""
-NATIVE_SHARE = 32.0
-"""A submission may be this many times as far off as torch's own result is: one running sum against
-torch's blocked ones. Half precision is off by thousands of times as much."""
+NATIVE_SHARE: Final = {"float16": 4.0, "bfloat16": 4.0, "float32": 32.0, "float64": 32.0}
+"""A submission may be this many times as far off as torch's own result is. One running sum is off by
+many times what torch's blocked ones are; half precision, by thousands of times as much."""
 
 Kind = Literal["shape", "dtype", "device", "count", "type"]
 
@@ -273,7 +273,7 @@ def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
             share = np.abs(n64 - r64) / (bound.absolute * scale + bound.relative * np.abs(r64))
         share = share[np.isfinite(share)]
         ratio = max(ratio, float(share.max()) if share.size else 0.0)
-    return max(1.0, NATIVE_SHARE * ratio)
+    return max(1.0, NATIVE_SHARE.get(str(pair.native.dtype), 4.0) * ratio)
 
 
 def _chunks(array: Array) -> list[Array]:
