@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
-PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd")  # noqa: S108 -- looked for, not used
+PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd", "/dev/nvidia", "/proc/driver")  # noqa: S108 -- looked for, not used
+WAYS = ("/proc", "/dev/nvidia")
+"""The process's own files, and what tells a machine with a GPU from one without."""
 CPP = {
     "ptrace", "mprotect", "dlsym", "process_vm_readv", "process_vm_writev", "cuMemGetAddressRange",
     "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoad", "prctl", "seccomp", "dup2",
@@ -52,7 +54,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         yield RULE.finding(
                             source.place(node),
                             f"{path} is a way around the interfaces of the process",
-                            data={"target": path, "rejects": path.startswith("/proc")},
+                            data={"target": path, "rejects": path.startswith(WAYS)},
                         )
                         break
     yield from _native(source)
@@ -76,7 +78,7 @@ def _native(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(
                     unit.place(node),
                     f"{path} is a way around the interfaces of the process",
-                    data={"target": path, "rejects": path.startswith("/proc")},
+                    data={"target": path, "rejects": path.startswith(WAYS)},
                 )
         for node in code.of("attribute_specifier", "attribute_declaration"):
             if any(word in text(node) for word in CONSTRUCTOR):

@@ -1,0 +1,64 @@
+"""Whose work a right result is."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.judge import suspicions
+from grader.judge.conduct import IDLE, probe
+from grader.records import Evaluation, Finding, Launch, Run, Verdict
+
+UNUSED = Finding(
+    rule="CHT003",
+    name="kernel-never-launched",
+    severity="error",
+    confidence="likely",
+    message="the kernel plays no part",
+    data={"rejects": True},
+)
+LIBRARY = UNUSED.model_copy(
+    update={"rule": "CHT006", "severity": "note", "data": {"delegates": True}}
+)
+LAUNCH = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
+
+
+def evaluated(*operators: str, launched: bool = True, idle: bool = False) -> Evaluation:
+    run = Run(
+        workload="n",
+        device="sim",
+        status="ran",
+        launches=(LAUNCH,) if launched else (),
+        operators=dict.fromkeys(operators, 1),
+    )
+    return Evaluation(
+        submission="s",
+        device="sim",
+        sandbox="none",
+        runs=(run,),
+        probes=(probe(IDLE, "the same without kernels", "n"),) if idle else (),
+        verdict=Verdict(status="correct", sentence="Correct."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "findings", "policy", "rejected", "dishonest"),
+    [
+        (evaluated("aten::empty_like"), (), "custom-only", False, False),
+        (evaluated("aten::empty_like"), (UNUSED,), "custom-only", False, False),
+        (evaluated("aten::relu"), (), "any", False, False),
+        (evaluated("aten::relu"), (), "custom-only", False, True),
+        (evaluated("aten::relu"), (UNUSED,), "any", True, False),
+        (evaluated("aten::_to_copy"), (UNUSED,), "custom-only", True, False),
+        (evaluated("aten::_to_copy"), (), "custom-only", False, False),
+        (evaluated("aten::_to_copy"), (UNUSED,), "any", False, False),
+        (evaluated(launched=False), (), "custom-only", False, True),
+        (evaluated(idle=True), (), "custom-only", False, True),
+        (evaluated(idle=True), (), "any", False, False),
+        (evaluated(), (LIBRARY,), "custom-only", False, True),
+        (evaluated(), (LIBRARY,), "any", False, False),
+    ],
+)
+def test_work_is_told_from_its_show(evaluation, findings, policy, rejected, dishonest) -> None:
+    cheats, delegated = suspicions(evaluation, findings, policy)
+    assert bool(cheats) is rejected
+    assert bool(delegated) is dishonest
