@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
-PATHS = ("/proc/self", "/proc/1/", "/proc/%d", "/dev/mem", "/dev/shm", "/run/secret", "/etc/passwd", "/dev/nvidia", "/proc/driver")  # noqa: S108 -- looked for, not used
+PATHS = (
+    "/proc/self",
+    "/proc/1/",
+    "/proc/%d",
+    "/dev/mem",
+    "/dev/shm",
+    "/run/secret",
+    "/etc/passwd",
+    "/dev/nvidia",
+    "/proc/driver",
+)  # noqa: S108 -- looked for, not used
 WAYS = ("/proc", "/dev/nvidia")
 """The process's own files, and what tells a machine with a GPU from one without."""
 CPP = {
