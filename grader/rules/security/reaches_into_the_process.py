@@ -21,12 +21,12 @@ PATHS = (
     "/proc/1/",
     "/proc/%d",
     "/dev/mem",
-    "/dev/shm",
+    "/dev/shm",  # noqa: S108 - looked for, not used
     "/run/secret",
     "/etc/passwd",
     "/dev/nvidia",
     "/proc/driver",
-)  # noqa: S108 -- looked for, not used
+)
 WAYS = ("/proc", "/dev/nvidia")
 """The process's own files, and what tells a machine with a GPU from one without."""
 CPP = {
