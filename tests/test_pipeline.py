@@ -28,7 +28,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         kernelbench=KernelBenchId(level=1, problem=94, sample=0),
     )
     submission = Submission(sample="s", code=CODE, line_map=(), how="")
-    choice = pipeline._choose_task(workshop, sample, Extraction(submission=submission))
+    choice = pipeline.choose_task(workshop, sample, Extraction(submission=submission))
     assert choice.task is not None
     assert choice.task.name == "mse-loss"
     assert "94_MSELoss could not be used: it is too large" in choice.reason

@@ -302,7 +302,10 @@ def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[
             name: pool.submit(_precompile_one, config, name, defines, progress)
             for name, defines in _PRECOMPILED.items()
         }
-        return [name for name, job in jobs.items() if job.result()]
+        failed = {name for name, job in jobs.items() if not job.result()}
+    # Side by side they may have lacked memory; what fails here is slow for good.
+    failed -= {n for n in failed if _precompile_one(config, n, _PRECOMPILED[n], progress)}
+    return [name for name in _PRECOMPILED if name not in failed]
 
 
 def _precompile_one(config: Config, name: str, defines: list[str], progress: Progress) -> bool:

@@ -1,0 +1,107 @@
+"""The review of one sample, put together from what its stages found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader.diagnose import Program, gather, headline, mends
+from grader.diagnose.claims import check_claims
+from grader.pipeline.clock import Clock
+from grader.pipeline.workshop import (
+    Workshop,
+)
+from grader.records import (
+    Evaluation,
+    Extraction,
+    Finding,
+    Repair,
+    Review,
+    Sample,
+    TaskChoice,
+    TaskSummary,
+    Verdict,
+)
+from grader.repair import (
+    Model,
+    ModelError,
+    located,
+    summarise,
+)
+from grader.source import parse
+
+
+def assemble(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    choice: TaskChoice,
+    evaluation: Evaluation,
+    clock: Clock,
+    states: tuple[Program, ...] = (),
+    repairs: tuple[Repair, ...] = (),
+    note: str = "",
+) -> Review:
+    """Return the review; `states` are the submission and its mended forms, in order."""
+    submission = extraction.submission
+    findings = gather(states) if states else ()
+    if submission is not None:
+        findings = located(findings, submission, repairs)
+    task = choice.task
+    told = headline(evaluation.verdict, findings)
+    evaluation = evaluation.model_copy(update={"verdict": told})
+    summary = _summary(workshop, told, findings) if states else ""
+    return Review(
+        sample=sample.id,
+        origin=sample.origin,
+        format=sample.format,
+        text=sample.text,
+        code=submission.code if submission else None,
+        line_map=submission.line_map if submission else (),
+        how=submission.how if submission else extraction.found,
+        notes=(*sample.notes, *(submission.notes if submission else ())),
+        task=TaskSummary(
+            name=task.name if task else None,
+            source=choice.how,
+            reason=choice.reason,
+            confidence=choice.confidence,
+            title=task.title if task else "",
+            weak=task.weak if task else (),
+            reference=task.reference if task else "",
+        ),
+        evaluation=evaluation.model_copy(
+            update={"seconds": {**evaluation.seconds, **clock.seconds}}
+        ),
+        findings=findings,
+        mends=mends(states) if states else (),
+        repairs=repairs,
+        repair_note=note,
+        claims=check_claims(
+            extraction, parse(submission.code) if submission else None, evaluation, findings
+        ),
+        summary=summary,
+        environment=_environment(workshop),
+    )
+
+
+def _summary(workshop: Workshop, verdict: Verdict, findings: tuple[Finding, ...]) -> str:
+    if not workshop.options.llm or not findings:
+        return ""
+    try:
+        return summarise(verdict, findings, Model(workshop.options.llm))
+    except ModelError as error:
+        return f"(no summary: {error})"
+
+
+def _environment(workshop: Workshop) -> Mapping[str, str]:
+    facts = workshop.device.facts if workshop.device else {"device": workshop.no_device}
+    return {**facts, "seed of the inputs": str(workshop.seed)}
+
+
+def bare(workshop: Workshop, extraction: Extraction, verdict: Verdict) -> Evaluation:
+    """Return an evaluation of what was never built: a verdict and nothing else."""
+    return Evaluation(
+        submission=extraction.submission.key if extraction.submission else "",
+        device="none",
+        sandbox=workshop.form.name,
+        verdict=verdict,
+    )

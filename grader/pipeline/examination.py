@@ -1,0 +1,130 @@
+"""From what happened to a program to the findings about it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from grader import judge
+from grader.devices.numeric_probes import probe_wrong
+from grader.errors import GraderError
+from grader.judge import References
+from grader.judge.probes import Plan
+from grader.pipeline.workshop import (
+    Workshop,
+    known,
+)
+from grader.records import (
+    Evaluation,
+    Evidence,
+    Extraction,
+    Finding,
+    Mismatch,
+    Run,
+    Sample,
+    Submission,
+    Task,
+    digest,
+)
+from grader.rules import Context, review_text
+from grader.source import parse
+
+
+def examine(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    task: Task | None,
+    program: Submission,
+    evaluation: Evaluation,
+) -> tuple[Finding, ...]:
+    """Return the findings about a program, from its text and from what happened to it."""
+    build = evaluation.build
+    context = Context(
+        task=task,
+        torch_version=workshop.device.torch_version if workshop.device else (2, 6),
+        evidence=evidence_of(evaluation),
+        resources=build.resources if build else (),
+        counts=tuple(count for run in evaluation.runs for count in run.counts),
+        launches=tuple(launch for run in evaluation.runs for launch in run.launches),
+        extraction=extraction,
+        sample=sample,
+        device=evaluation.device,
+    )
+    options = workshop.options
+    found = review_text(parse(program.code), context, options.select, options.ignore)
+    return tuple(_placed(finding, program) for finding in found)
+
+
+def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
+    """Return everything that was observed while a program was evaluated."""
+    build = evaluation.build
+    patterns = (
+        pattern.model_copy(update={"workload": item.workload})
+        for item in evaluation.comparisons
+        if item.mismatch and item.counts
+        for pattern in item.mismatch.patterns or (_plain(item.mismatch),)
+    )
+    return (
+        *((*build.errors, *build.warnings) if build else ()),
+        *(item for run in evaluation.runs for item in run.evidence),
+        *_raised(evaluation.runs),
+        *patterns,
+        *evaluation.probes,
+    )
+
+
+def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
+    """Yield what Python raised while the program ran, each sentence once."""
+    for reason in dict.fromkeys(run.reason for run in runs if run.status == "raised"):
+        yield Evidence(kind="python", code="raised", text=reason)
+
+
+def _plain(mismatch: Mismatch) -> Evidence:
+    """Return a mismatch in which no pattern was seen as evidence by itself."""
+    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text)
+
+
+def _placed(finding: Finding, program: Submission) -> Finding:
+    place = finding.place
+    if place is None or place.sample_line:
+        return finding
+    return finding.model_copy(
+        update={"place": place.model_copy(update={"sample_line": program.sample_line(place.line)})}
+    )
+
+
+def probed(
+    workshop: Workshop, task: Task | None, submission: Submission, evaluation: Evaluation
+) -> Evaluation:
+    """Return the evaluation with what numeric probes show of its wrong results."""
+    if workshop.device is None or evaluation.build is None or task is None:
+        return evaluation
+
+    def asked(probing: Task, planned: Plan) -> References:
+        key = digest("probe", task.key, planned.of)
+        with workshop.locks.setdefault(key, threading.Lock()):
+            if key not in workshop.references:
+                workshop.references[key] = judge.reference(
+                    probing,
+                    probing.judged,
+                    workshop.seed,
+                    workshop.form,
+                    workshop.limits,
+                    inputs=planned.inputs,
+                )
+            return workshop.references[key]
+
+    try:
+        found = probe_wrong(
+            workshop.device,
+            submission,
+            evaluation.build,
+            task,
+            known(workshop, task),
+            evaluation.comparisons,
+            asked,
+        )
+    except GraderError:  # an explanation is missing then, the verdict stands
+        return evaluation
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})

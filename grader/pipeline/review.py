@@ -1,0 +1,205 @@
+"""One sample through all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader import judge, sandbox, tasks
+from grader.diagnose import Program, deepen
+from grader.ingest import extract
+from grader.pipeline.assembly import assemble, bare
+from grader.pipeline.clock import Clock, Stage
+from grader.pipeline.evaluation import evaluate, init_of, weighed
+from grader.pipeline.examination import examine, probed
+from grader.pipeline.workshop import (
+    Workshop,
+    known,
+    review_key,
+)
+from grader.records import (
+    Evaluation,
+    Extraction,
+    Finding,
+    JsonValue,
+    Repair,
+    Review,
+    Sample,
+    Submission,
+    Task,
+    TaskChoice,
+    Verdict,
+)
+from grader.repair import (
+    Model,
+    mend,
+    model_repair,
+    needs_mend,
+    reference_fixed,
+    screening,
+)
+from grader.rules import explained
+
+
+def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
+    """Grade and review one sample; whatever fails on our side becomes `grader_error`, never a verdict."""
+    key = review_key(workshop, sample)
+    stored = None if workshop.options.fresh else workshop.store.read("review", key)
+    if stored is not None:
+        known = Review.model_validate_json(stored)
+        return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
+    result = _review(workshop, sample, stage)
+    if result.verdict.status != "grader_error":
+        workshop.store.write("review", key, result.model_dump_json().encode())
+    return result
+
+
+def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
+    clock = Clock(stage)
+    extraction = Extraction(submission=None)
+    choice = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
+    try:
+        with clock.stage("read"):
+            extraction = extract(sample)
+        with clock.stage("task"):
+            choice = choose_task(workshop, sample, extraction)
+        return _reviewed(workshop, sample, extraction, choice, clock)
+    except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
+        evaluation = bare(workshop, extraction, _our_failure(error))
+        return assemble(workshop, sample, extraction, choice, evaluation, clock)
+
+
+def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Evaluation:
+    """Judge one answer as `review` does, without diagnosis, repair and reports.
+
+    `task` is what was asked; without it the sample's text says. Whatever fails on our side becomes
+    `grader_error`, never a verdict.
+    """
+    extraction = Extraction(submission=None)
+    try:
+        extraction = extract(sample)
+        submission = extraction.submission
+        if submission is None:
+            return bare(workshop, extraction, _no_code(sample, extraction))
+        choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
+        chosen = choose_task(workshop, sample, extraction, choice).task
+        evaluation = evaluate(workshop, submission, chosen)
+        findings = examine(workshop, sample, extraction, chosen, submission, evaluation)
+        return weighed(workshop, chosen, evaluation, findings)
+    except Exception as error:  # noqa: BLE001 - as in _review
+        return bare(workshop, extraction, _our_failure(error))
+
+
+def build_ahead(workshop: Workshop, sample: Sample) -> str:
+    """Build a sample's submission; return the build's address, empty where there is nothing to build.
+
+    Never raises for what a sample is: `review` will say what came of it.
+    """
+    device = workshop.device
+    try:
+        extraction = extract(sample)
+        submission = extraction.submission
+        if device is None or submission is None:
+            return ""
+        task = choose_task(workshop, sample, extraction).task
+        device.build(submission, init_of(task))
+        return device.build_key(submission)
+    except Exception:  # noqa: BLE001 - a build ahead is no more than a start
+        return ""
+
+
+def _our_failure(error: Exception) -> Verdict:
+    return Verdict(
+        status="grader_error",
+        sentence="The grader itself failed; this says nothing about the submission.",
+        reasons=(f"{type(error).__name__}: {error}",),
+    )
+
+
+def _no_code(sample: Sample, extraction: Extraction) -> Verdict:
+    if sample.unreadable:
+        return Verdict(
+            status="grader_error",
+            sentence="Its file could not be read; this says nothing about the submission.",
+            reasons=(sample.unreadable,),
+        )
+    return Verdict(status="no_code", sentence=f"There is no code to grade: {extraction.found}.")
+
+
+def _reviewed(
+    workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice, clock: Clock
+) -> Review:
+    submission = extraction.submission
+    if submission is None:
+        nothing = bare(workshop, extraction, _no_code(sample, extraction))
+        return assemble(workshop, sample, extraction, choice, nothing, clock)
+
+    def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
+        return examine(workshop, sample, extraction, choice.task, program, evaluation)
+
+    def judged(program: Submission) -> Evaluation:
+        evaluation = evaluate(workshop, program, choice.task)
+        return weighed(workshop, choice.task, evaluation, examined(program, evaluation))
+
+    with clock.stage("evaluate"):
+        evaluation = judged(submission)
+    with clock.stage("diagnose"):
+        findings = examined(submission, evaluation)
+        if evaluation.verdict.status == "incorrect" and not explained(findings):
+            evaluation = probed(workshop, choice.task, submission, evaluation)
+            findings = examined(submission, evaluation)
+        first = Program(submission, evaluation, findings)
+        states = deepen(first, judged, examined)
+    repairs: tuple[Repair, ...] = ()
+    note = ""
+    if workshop.options.repair and choice.task and workshop.device:
+        with clock.stage("repair"):
+            repairs, note = _repairs(workshop, choice.task, states, judged, examined)
+    return assemble(workshop, sample, extraction, choice, evaluation, clock, states, repairs, note)
+
+
+def _repairs(
+    workshop: Workshop,
+    task: Task,
+    states: tuple[Program, ...],
+    judged: Callable[[Submission], Evaluation],
+    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
+) -> tuple[tuple[Repair, ...], str]:
+    found: list[Repair] = []
+    note = ""
+    if needs_mend(states[0]):
+        screen = screening(workshop.device, task, known(workshop, task))
+        mended, note = mend(states, judged, examined, workshop.options.repair_tries, screen)
+        if mended is None and workshop.options.llm:
+            model = Model(workshop.options.llm)
+            mended, said = model_repair(task, states[-1], judged, model)
+            note = f"{note} {said}".strip()
+        found += [mended] if mended else []
+
+    def traced(reference: str) -> JsonValue:
+        return judge.trace(reference, workshop.form, sandbox.Limits())
+
+    fixed = reference_fixed(task, states[0].submission, judged, traced)
+    found += [fixed] if fixed else []
+    return tuple(found), note
+
+
+def choose_task(
+    workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice | None = None
+) -> TaskChoice:
+    """Return the choice that was made already, or the sample's own, with its workloads."""
+    options = workshop.options
+    asked = choice is not None
+    if choice is None:
+        choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
+    if choice.task is None or choice.task.workloads:
+        return choice
+    filled = judge.describe(choice.task, workshop.form, workshop.limits)
+    if filled.workloads or asked:
+        return choice.model_copy(update={"task": filled})
+    plain = tasks.choose(
+        sample, extraction, task=options.task, tasks_dir=options.tasks, drafts=False
+    )
+    if plain.task is None:
+        return choice.model_copy(update={"task": filled})
+    because = f"{plain.reason} ({choice.task.name} could not be used: {filled.notes[-1]})"
+    return plain.model_copy(update={"reason": because})

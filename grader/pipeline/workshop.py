@@ -1,0 +1,131 @@
+"""What the samples of one run share: options, store, device, and what is made once for each task."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from grader import judge, sandbox
+from grader.config import Options
+from grader.devices import Device, choose_device
+from grader.errors import GraderError
+from grader.judge import References
+from grader.judge.part import FullSizePart, full_size_part
+from grader.records import (
+    SCHEMA,
+    Sample,
+    Task,
+    digest,
+)
+from grader.store import Store, grader_version
+
+NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
+"""Options that can't change what is said of a sample (the task's text is keyed by itself)."""
+
+
+class Turns:
+    """A lock for each name while somebody has it: what is the same is done once at a time."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: weakref.WeakValueDictionary[str, threading.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Hold the name."""
+        with self._guard:
+            lock = self._locks.get(name) or threading.Lock()
+            self._locks[name] = lock
+        with lock:
+            yield
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What all samples of one run share."""
+
+    options: Options
+    store: Store
+    seed: int
+    form: sandbox.Form
+    device: Device | None
+    no_device: str = ""
+    """Why there is no device, where there is none."""
+    references: dict[str, References] = field(default_factory=dict)
+    parts: dict[str, FullSizePart | None] = field(default_factory=dict)
+    locks: dict[str, threading.Lock] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
+
+    @cached_property
+    def limits(self) -> sandbox.Limits:
+        """Limits of one list of runs."""
+        options = self.options
+        return sandbox.Limits(wall=options.run_seconds, memory=int(options.memory_gb * (1 << 30)))
+
+    @cached_property
+    def identity(self) -> str:
+        """Content address of everything but the sample that could change a review."""
+        kept = self.options.model_dump_json(exclude=NOT_KEYED)
+        device = self.device.identity if self.device else "none"
+        return digest("workshop", SCHEMA, grader_version(), kept, device, str(self.seed))
+
+
+def open_workshop(
+    options: Options, store: Store, seed: int, preparing: Callable[[str], None] = lambda _what: None
+) -> Workshop:
+    """Find the sandbox and the device, and prepare what is prepared once for this machine.
+
+    Raises GraderError when no sandbox holds, or when the device that was asked for isn't there.
+    """
+    form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
+    device, reason = choose_device(options, form, store, preparing)
+    preparing("")
+    return Workshop(options, store, seed, form, device, reason)
+
+
+def review_key(workshop: Workshop, sample: Sample) -> str:
+    """Return the content address of the sample's review."""
+    folder = workshop.options.tasks
+    return digest("review", workshop.identity, sample.key, _folder_key(folder) if folder else "")
+
+
+def _folder_key(folder: Path) -> str:
+    try:
+        files = sorted(folder.rglob("*.py"))
+        return digest(
+            *(f"{path}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files)
+        )
+    except OSError as error:
+        raise GraderError(f"can't read the tasks in {folder}: {error.strerror}") from error
+
+
+def known(workshop: Workshop, task: Task) -> References:
+    """Return inputs and reference outputs of all workloads but the full-size ones.
+
+    Made once a run for each task, by a guest of their own.
+    """
+    lock = workshop.locks.setdefault(task.key, threading.Lock())
+    with lock:
+        if task.key not in workshop.references:
+            workshop.references[task.key] = judge.reference(
+                task, task.judged, workshop.seed, workshop.form, workshop.limits
+            )
+        return workshop.references[task.key]
+
+
+def full_size_part_of(workshop: Workshop, task: Task) -> FullSizePart | None:
+    """Return the part of a task's full size that can be looked at; found once a run."""
+    lock = workshop.locks.setdefault(task.key, threading.Lock())
+    with lock:
+        if task.key not in workshop.parts:
+            workshop.parts[task.key] = full_size_part(
+                task, workshop.seed, workshop.form, workshop.limits
+            )
+        return workshop.parts[task.key]
