@@ -19,6 +19,7 @@ from grader.devices.sim import Simulator
 from grader.judge import Group, compare
 from grader.judge.conduct import probe
 from grader.judge.honesty import computing
+from grader.judge.inputs import Array
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestReply, Limits, Part
@@ -86,7 +87,8 @@ def _wrong_values(
         return (probe("full-size", text, part.full.name),)
     if launches != 1 or run.evidence or any(count.atomics for count in run.counts):
         return ()
-    seen = np.where(written.array.astype(bool), values.array, expected.astype(values.array.dtype))
+    looked_at = written.array.astype(bool) & ~_filled(values.array, written.array.astype(bool))
+    seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))
     shown = replace(result, outputs=(replace(values, array=seen),))
     found = compare(task, part.workload, part.references, RunResult(run, shown))
     if found.equal or not found.counts or found.mismatch is None:
@@ -94,8 +96,17 @@ def _wrong_values(
     worst = found.mismatch
     text = (
         f"at {part.full.name}, the task's full size, {run.launches[0].kernel} writes wrong values: "
-        f"of the {int(written.array.sum())} elements that were looked at, the worst at "
+        f"of the {int(looked_at.sum())} elements that were looked at, the worst at "
         f"{list(worst.worst_index)} is {worst.worst_value:.6g} where the reference has "
         f"{worst.worst_reference:.6g}"
     )
     return (probe("full-size", text, part.full.name),)
+
+
+def _filled(values: Array, written: Array) -> Array:
+    """Return a mask of what may be an initial fill (`torch::zeros`) that no block came to replace."""
+    found, counts = np.unique(values[written], return_counts=True)
+    mask = np.asarray(values == 0)
+    if found.size and counts.max() > written.sum() / 2:
+        mask |= np.asarray(values == found[counts.argmax()])
+    return mask
