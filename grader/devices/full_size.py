@@ -104,7 +104,12 @@ def _wrong_values(
 
 
 def _filled(values: Array, written: Array) -> Array:
-    """Return a mask of what may be an initial fill (`torch::zeros`) that no block came to replace."""
+    """Return a mask of what may be an initial fill (`torch::zeros`) that no block came to replace.
+
+    One block doesn't write everything: where something is unwritten, there was no fill.
+    """
+    if not written.all():
+        return np.zeros(values.shape, np.bool_)
     found, counts = np.unique(values[written], return_counts=True)
     mask = np.asarray(values == 0)
     if found.size and counts.max() > written.sum() / 2:

@@ -60,3 +60,8 @@ def test_an_initial_fill_says_nothing(fill: float, computed: int) -> None:
     mask = _filled(values, np.ones(100, np.bool_))
     assert mask[computed:].all()
     assert not mask[:computed].any()
+
+
+def test_without_a_fill_zeros_are_a_blocks_own() -> None:
+    written = np.arange(100) < 32
+    assert not _filled(np.zeros(100), written).any()
