@@ -115,10 +115,11 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
     }
     other = Evidence(kind="mismatch", code="scattered", text="s", workload=named["nominal"])
 
-    def rules(*items: Evidence) -> list[str]:
+    def patterns(*items: Evidence) -> list[object]:
         context = Context(task=task, evidence=items)
-        return [f.rule for f in review_text(parse(code), context, select=("NUM001",))]
+        found = review_text(parse(code), context, select=("NUM001",))
+        return [(finding.data["pattern"], finding.severity) for finding in found]
 
-    assert rules(zeros["nominal"]) == ["NUM001"]
-    assert rules(zeros["general"]) == ["NUM001"]
-    assert rules(other, zeros["general"]) == []
+    assert patterns(zeros["nominal"]) == [("zeros", "error")]
+    assert patterns(zeros["general"]) == [("zeros", "warning")]
+    assert patterns(other, zeros["general"]) == [("scattered", "error")]
