@@ -96,9 +96,12 @@ def main() -> None:
     if len(sys.argv) > 1:
         library = Path(sys.argv[1])
     else:
+        from grader.build.toolchain import discover
         from grader.simulator import library as builder
 
-        library = builder.build(Path(tempfile.gettempdir()) / "kgsim-benchmark", core=True)
+        library = builder.build(
+            Path(tempfile.gettempdir()) / "kgsim-benchmark", cuda_includes=discover().cuda_includes
+        )
     simulator = Simulator(library)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -9,7 +9,16 @@ from grader.rules.rule import Context, Rule
 
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
-    {"deadlock", "livelock", "trap", "assert", "out-of-bounds", "misaligned", "stack-overflow"}
+    {
+        "deadlock",
+        "grid-deadlock",
+        "livelock",
+        "trap",
+        "assert",
+        "out-of-bounds",
+        "misaligned",
+        "stack-overflow",
+    }
 )
 """After these a kernel did not run to its end: what it didn't show may still be there."""
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
@@ -20,6 +29,7 @@ GROUPS: dict[str, frozenset[str]] = {
     "race": frozenset({"race"}),
     "race-volatile": frozenset({"race-volatile"}),
     "global-race": frozenset({"global-race"}),
+    "grid": frozenset({"grid-deadlock"}),
     "divergence": frozenset({"barrier-divergence", "deadlock", "livelock"}),
     "exited": frozenset({"barrier-exited"}),
     "shuffle": frozenset({"shuffle-absent-lane", "sync-lane-not-in-mask", "sync-exited-lanes"}),

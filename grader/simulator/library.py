@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,8 +25,6 @@ _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCE
 _ROUNDING = ("ops_directed.cpp",)
 _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
-_OF_RUNTIME = ("cudart*.cpp", "alloc*.cpp", "cublas*.cpp")
-"""The look-alikes of the CUDA runtime and of cuBLAS; the core works without them."""
 _SANITIZER = (
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=undefined",
@@ -35,10 +34,9 @@ _SANITIZER = (
 )
 
 
-def sources(*, core: bool = False) -> list[Path]:
-    """Return the translation units, the largest first; with `core` without the CUDA runtime."""
-    without = _OF_TORCH + (_OF_RUNTIME if core else ())
-    kept = (p for p in SOURCES.glob("*.cpp") if not any(p.match(pattern) for pattern in without))
+def sources() -> list[Path]:
+    """Return the translation units, the largest first."""
+    kept = (p for p in SOURCES.glob("*.cpp") if not any(p.match(pattern) for pattern in _OF_TORCH))
     return sorted(kept, key=lambda path: (-path.stat().st_size, path.name))
 
 
@@ -47,7 +45,6 @@ def build(
     cxx: str | Path | Sequence[str] = "g++",
     *,
     cuda_includes: Sequence[Path] = (),
-    core: bool = False,
     sanitize: bool = False,
     jobs: int | None = None,
 ) -> Path:
@@ -55,7 +52,7 @@ def build(
 
     `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `cuda_includes` has
     the toolkit's headers, whose structs the CUDA runtime look-alike fills. For tests: `sanitize`
-    adds the address and undefined-behaviour sanitizers, `core` leaves that look-alike out.
+    adds the address and undefined-behaviour sanitizers.
 
     Raises GraderError where the compiler is missing or fails.
     """
@@ -64,7 +61,7 @@ def build(
         raise GraderError(f"no C++ compiler {command[0]!r}", "install g++ 11 or newer")
     flags = [*_FLAGS, *_machine_flags(command), *(_SANITIZER if sanitize else ())]
     flags += [part for path in cuda_includes for part in ("-isystem", str(path))]
-    units = sources(core=core)
+    units = sources()
     target = cache_dir / f"kgsim-{_key(command, flags, units)}" / NAME
     if target.exists():
         return target
@@ -125,10 +122,22 @@ def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:
     """Content of the sources, the compiler and the processor: what the bytes depend on."""
     version = subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
     hasher = hashlib.sha256(repr((command, flags)).encode() + version + _processor())
-    for path in sorted([*units, *SOURCES.glob("*.hpp"), *SOURCES.glob("*.map")]):
+    for path in sorted({*units, *_included(units), *SOURCES.glob("*.map")}):
         if path.is_file():
             hasher.update(path.name.encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()[:16]
+
+
+def _included(units: Sequence[Path]) -> set[Path]:
+    """Return the headers of ours that the units include, directly or not."""
+    found: set[Path] = set()
+    rest = list(units)
+    while rest:
+        text = rest.pop().read_text("utf-8")
+        headers = {SOURCES / name for name in re.findall(r'#include "([\w.]+)"', text)}
+        rest += [path for path in headers - found if path.is_file()]
+        found |= headers
+    return found
 
 
 def _processor() -> bytes:

@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "sync-lane-not-in-mask": "A lane executes a warp-synchronous operation whose mask omits it",
     "shuffle-absent-lane": "A shuffle reads from a lane that does not take part",
     "deadlock": "No thread of the block can go on",
+    "grid-deadlock": "Blocks wait for each other, and none can go on",
     "livelock": "The block repeats the same state for ever",
     "assert": "A device-side assertion fails",
     "trap": "A trap instruction is executed",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Fix, Task, TensorSpec, Workload
 from grader.rules.cuda_code import descendants, one_line, text
 from grader.rules.mending import fix
+from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import Case, cases
+from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
 if TYPE_CHECKING:
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compute the indices of the last block at the sizes that the task names."""
+    """Compute the indices of the last block at the task's sizes; join what a run there showed."""
+    wrapped = [item for item in observed(context, "oob") if item.data.get("wrapped")]
+    yield from settle(
+        RULE, _of_text(source, context), wrapped, context, spans(source), contradict=False
+    )
+
+
+def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...]:
+    found: list[tuple[str, Finding]] = []
     seen: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "full"):
         if not case.sizes.complete:
@@ -30,7 +39,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 key = (case.kernel, case.line(event.node))
                 if event.kind == "int-overflow" and key not in seen and not _fed(event, seen, case):
                     seen.add(key)
-                    yield _finding(case, event)
+                    found.append((case.kernel, _finding(case, event)))
+    return tuple(found)
 
 
 def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
@@ -114,7 +124,7 @@ RULE = Rule(
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
     good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
-    detects=("text",),
+    detects=("text", "evidence"),
     guards="Only where an index computed for the task's own sizes passes the limit: two of "
     "three real "
     "kernels use int, and almost all of them never get there.",

@@ -20,6 +20,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     foreign = {kernel_of(item, kernels) for item in observed(context, "host-memory")}
     kept: dict[str, list[Evidence]] = {}
     for item in observed(context, "oob", "shared-oob"):
+        if item.data.get("wrapped"):
+            continue  # IDX001 tells why
         kind = "shared-oob" if "shared" in item.code else "oob"
         if kind == "oob" and kernel_of(item, kernels) in foreign:
             continue  # a pointer of the CPU is far from whatever it seems to be past the end of

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from settle(
         RULE,
         tuple(found.values()),
-        tuple(_inside(context)),
+        (*_inside(context), *observed(context, "grid")),
         context,
         spans(source),
         contradict=False,

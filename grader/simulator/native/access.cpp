@@ -213,6 +213,7 @@ void load_global(Ctx& c, const Insn& i, Addresses& a) {
     if (c.counting) count_global(c, i, a, bytes, good);
     const u32 bad = c.uninit ? unwritten_global(c, a, bytes, good) : 0;
     ++c.block->global_reads;
+    c.block->fenced |= (i.flags & ordering) != 0;
     if (c.races) global_load(c, i, a, bytes, good);
     gather_all(c, i, a.at, good);
     poison_destinations(c, i, bad, origin(Poison::global, i.id));

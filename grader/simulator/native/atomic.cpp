@@ -128,6 +128,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
         bad &= good;
         if (c.races) global_atomic(c, i, a, i.width, good);
         ++c.block->global_reads;
+        c.block->fenced |= (i.flags & ordering) != 0;
     }
     if (bad && (i.mode >> 4 & 15) != atomic_exch) {
         Event e{kind == Poison::shared ? Found::uninit_shared : Found::uninit_global, i.id, i.id};

@@ -113,6 +113,7 @@ void Runner::release(u32 id, bool everyone) {
         if (!lanes) continue;
         const u32 insn = w.wait_insn[std::countr_zero(lanes)];
         w.barrier_waiting &= ~lanes;
+        w.skipped = 0;
         w.together = false;
         w.running |= lanes;
         w.released |= lanes;
@@ -121,7 +122,7 @@ void Runner::release(u32 id, bool everyone) {
         w.barrier_result = mode == 2 ? x.count : mode == 3 ? x.all : x.any;
     }
     x = Barrier{};
-    rounds_ = saved_round_ = 0;
+    rounds_ = saved_round_ = idle_since_ = 0;
 }
 
 void Runner::deadlock() {

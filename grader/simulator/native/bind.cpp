@@ -44,7 +44,7 @@ const struct { std::string_view name; u16 number; } specials[] = {
     {"%lanemask_eq", mask_eq}, {"%lanemask_lt", mask_lt}, {"%lanemask_le", mask_le}, {"%lanemask_gt", mask_gt},
     {"%lanemask_ge", mask_ge}, {"%clock", clock_}, {"%clock_hi", clock_hi}, {"%clock64", clock64}, {"%globaltimer", timer},
     {"%globaltimer_lo", timer_lo}, {"%globaltimer_hi", timer_hi}, {"%dynamic_smem_size", dynamic_smem}, {"%total_smem_size", total_smem},
-    {"%aggr_smem_size", total_smem}, {"%gridid", zero_}, {"%is_explicit_cluster", zero_}, {"%cluster_ctaid.x", zero_},
+    {"%aggr_smem_size", total_smem}, {"%envreg1", grid_high}, {"%envreg2", grid_low}, {"%gridid", zero_}, {"%is_explicit_cluster", zero_}, {"%cluster_ctaid.x", zero_},
     {"%cluster_ctaid.y", zero_}, {"%cluster_ctaid.z", zero_}, {"%cluster_ctarank", zero_}, {"%cluster_nctarank", one_},
     {"%cluster_nctaid.x", one_}, {"%cluster_nctaid.y", one_}, {"%cluster_nctaid.z", one_}, {"%clusterid.x", ctaid_x},
     {"%clusterid.y", ctaid_y}, {"%clusterid.z", ctaid_z}, {"%nclusterid.x", nctaid_x}, {"%nclusterid.y", nctaid_y},

@@ -63,7 +63,8 @@ bool Binder::bind_memory() {
         if (space_of(w, insn.space)) continue;
         if (w == "v2" || w == "v4" || w == "v8") vec = u8(w[1] - '0');
         else if (w == "volatile") insn.flags |= volatile_;
-        else if (w == "relaxed" || w == "acquire" || w == "release" || w == "mmio") insn.flags |= strong;
+        else if (w == "relaxed" || w == "mmio") insn.flags |= strong;
+        else if (w == "acquire" || w == "release") insn.flags |= strong | ordering;
         else if (w == "shared::cluster") return false;
     }
     auto type = op_.words.back();
@@ -95,6 +96,7 @@ bool Binder::bind_memory() {
         case Space::local: insn.klass = store ? Class::store_local : Class::load_local; break;
         default: insn.klass = Class::load_const; break;
     }
+    if ((insn.flags & (volatile_ | strong)) && (insn.space == Space::global || insn.space == Space::generic)) f_.code_.has_global_flags = true;
     if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_.granule, insn.width);
     if (store && (insn.space == Space::global || insn.space == Space::generic)) note_granule(f_.code_.global_granule, insn.width);
     emit(insn);
@@ -112,6 +114,7 @@ bool Binder::bind_atomic() {
         if (space_of(w, insn.space)) continue;
         int n = atomic_operation(w);
         if (n >= 0) operation = n;
+        else if (w == "acquire" || w == "release" || w == "acq_rel") insn.flags |= ordering;
         else if (w == "v2" || w == "v4" || w == "v8" || w == "async") return false;
     }
     const int type = atomic_type(op_.words.back());

@@ -32,7 +32,8 @@ int kgsim_free_region(uint64_t base) { return free_region(base); }
 void kgsim_mark_initialised(uint64_t address, uint64_t size) { mark_initialised(address, size); }
 uint64_t kgsim_unwritten(uint64_t address) { return unwritten_bytes(address); }
 
-// Options in a fixed order: threads, lane_steps, max_blocks, check_races, check_uninitialised, count_lines.
+// Options in a fixed order: threads, lane_steps, max_blocks, check_races, check_uninitialised, count_lines, resident_blocks,
+// cooperative.
 int kgsim_launch(void* handle, const char* kernel, const uint32_t* grid, const uint32_t* block, uint64_t shared, void* const* args,
                  const uint64_t* options, double seconds, uint64_t* out) {
     Options o;
@@ -42,6 +43,8 @@ int kgsim_launch(void* handle, const char* kernel, const uint32_t* grid, const u
     o.check_races = options[3] != 0;
     o.check_uninitialised = options[4] != 0;
     o.count_lines = options[5] != 0;
+    o.resident_blocks = options[6];
+    o.cooperative = options[7] != 0;
     o.seconds = seconds;
     LaunchResult r = launch(static_cast<Handle*>(handle)->program, kernel, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, args, o);
     last_text = r.reason;
@@ -49,6 +52,8 @@ int kgsim_launch(void* handle, const char* kernel, const uint32_t* grid, const u
     out[1] = r.illegal_access;
     out[2] = r.lane_steps;
     out[3] = r.blocks_run;
+    out[4] = r.outside_by;
+    out[5] = r.shared_outside;
     return int(r.status);
 }
 const char* kgsim_status_name(int status) { return status_name(Status(status)); }

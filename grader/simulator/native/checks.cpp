@@ -32,6 +32,18 @@ void note_outside(Worker& worker, const RegionMap& map, u64 address) {
     worker.outside_by = by;
 }
 
+// Where the access would be if a signed 32-bit index had not wrapped around: the offset that a region of more than
+// 2^31 elements has exactly 2^32 elements further on. Nothing smaller can be meant, so chance is no candidate.
+Region* unwrapped(const RegionMap& map, u64 address, i64& offset) {
+    for (u64 size = 1; size <= 16; size *= 2) {
+        Region* r = map.find(address + (size << 32));
+        if (!r || address + (size << 32) - r->base < size << 31) continue;
+        offset = i64(address + (size << 32) - r->base);
+        return r;
+    }
+    return nullptr;
+}
+
 void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Access how) {
     const RegionMap& map = c.launch->regions;
     Region* hint = c.worker->last_region[i.id];
@@ -48,6 +60,7 @@ void report_outside(Ctx& c, const Insn& i, u64 address, u32 bytes, u32 lane, Acc
                     hint = r;
                 }
     }
+    if (Region* r = unwrapped(map, address, e.meant)) hint = r;
     if (hint) {
         e.region = hint->id;
         e.address = i64(address - hint->base);
@@ -199,6 +212,18 @@ u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
     return bad;
 }
 
+namespace {
+
+// Beyond what the block was given, in its granularity of 128 bytes, a GPU stops (an H200 did); wherever ptxas has
+// placed the variable, an offset of that much from its start lies there.
+bool stops_beyond(const Ctx& c, i64 offset) {
+    u64 total = c.launch->dynamic_shared;
+    for (const SharedVariable& v : c.code->shared) if (!v.dynamic) total = (total + 15) / 16 * 16 + v.size;
+    return offset >= i64((total + 127) / 128 * 128);
+}
+
+}  // namespace
+
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how) {
     u64 low = ~u64(0), high = 0, bits = 0;
     for (u32 l = 0; l < warp_lanes; ++l) {
@@ -231,6 +256,7 @@ u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
         e.detail = u32(how);
         e.region = before ? before - variables.data() : -1;
         c.report(e, l);
+        c.worker->shared_outside |= stops_beyond(c, e.address);
         c.worker->illegal = true;
     }
     return good;

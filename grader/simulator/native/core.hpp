@@ -53,7 +53,7 @@ const char* class_name(Class c);
 
 enum Flag : u16 {
     ftz = 1, sat = 2, rz = 4, rm = 8, rp = 16, relu = 32, volatile_ = 64, strong = 128, approx = 256,
-    non_aligned = 512, directed = rz | rm | rp,
+    non_aligned = 512, ordering = 1024, directed = rz | rm | rp,
 };
 
 struct Insn {
@@ -139,6 +139,7 @@ struct Code {
     u32 granule = 4;                  // smallest width of a shared access
     u32 global_granule = 4;           // smallest width of a global store
     bool has_local = false, has_global_atomics = false, uses_dynamic = false;
+    bool has_global_flags = false;    // volatile or ordered accesses to global memory: how blocks signal
 };
 
 // ---------------------------------------------------------------- what is being run
@@ -158,6 +159,8 @@ struct Frame {
 struct Warp {
     u32 index = 0;
     u64 clock = 0;     // cycles that it has run or waited
+    u64 saved_state = 0;
+    bool recurs = false;  // has come back to its saved state, memory unchanged
     u32 exists = 0;    // lanes that the block has
     u32 live = 0;      // not exited
     u32 running = 0;   // neither waiting nor gone
@@ -180,6 +183,9 @@ struct Warp {
     std::vector<Frame> frames[warp_lanes];
     std::vector<u32> saved[warp_lanes];
     u32 released = 0;             // lanes past their block barrier, about to take its result
+    u32 passing = 0;              // lanes past a warp-wide barrier that others met at another line
+    u32 skipped = 0;              // lanes that may have gone past the barrier where others of the warp wait
+    u32 skipped_insn = 0;         // that barrier
     u32 barrier_result = 0;
     std::vector<struct AsyncCopy> copies[warp_lanes];
     u32 copy_group[warp_lanes];
@@ -201,6 +207,10 @@ struct Barrier {
 };
 
 struct Block {
+    explicit Block(u64 stack_bytes);  // of all threads together
+    ~Block();
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
     u32 index[3] = {0, 0, 0};
     u64 number = 0;
     u32 threads = 0;
@@ -211,12 +221,12 @@ struct Block {
     std::vector<Cell> cells;
     u8* shared = nullptr;
     u32 window = 0;        // bytes of the shared window
-    u8* local = nullptr;   // stacks of all threads
+    u8* local = nullptr;   // stacks of all threads, and their shadow after them
     u8* local_init = nullptr;
     u64 local_bytes = 0;
     u32 epoch = 1, full_epoch = 1;
     std::vector<u32> seen;  // [warp][warp]: epoch since which the one has seen the other
-    std::array<Barrier, 16> barriers;
+    std::array<Barrier, 16> barriers{};
     u32 exited = 0;
     u64 changes = 0;       // stores that changed memory
     u64 global_reads = 0;
@@ -258,7 +268,7 @@ struct BlockCount { u64 warps = 0, lanes = 0; };
 enum class Found : u8 {
     out_of_bounds, use_after_free, misaligned, shared_oob, local_oob, uninit_shared, uninit_global, uninit_local,
     race, race_volatile, global_race, input_written, constant_written, barrier_divergence, barrier_exited,
-    sync_exited, sync_not_in_mask, shuffle_absent, deadlock, livelock, assert_failed, trapped, stack_overflow, count
+    sync_exited, sync_not_in_mask, shuffle_absent, deadlock, grid_deadlock, livelock, assert_failed, trapped, stack_overflow, count
 };
 const char* found_name(Found kind);
 
@@ -273,6 +283,7 @@ struct Event {
     u32 width = 0;
     u32 detail = 0;    // kind of use, of conflict, barrier number, mask
     RegionId region = -1;
+    i64 meant = -1;    // offset in the region, had a 32-bit index not wrapped around
 };
 enum class Use : u32 { none, store, address, branch, atomic, print };
 enum class Conflict : u32 { write_read, read_write, write_write, atomic_plain, plain_atomic };
@@ -303,6 +314,7 @@ struct Launch {
     std::atomic<u64> next_block{0};
     std::atomic<u64> steps{0};
     double deadline = 0;
+    u32 grid_barrier[2] = {sizeof(u32) * 2, 0};  // what cooperative groups keeps: its size, and a counter
 };
 
 struct Stop {  // why a worker ended its block early
@@ -322,9 +334,8 @@ struct Worker {
     Stop stop;
     u64 lane_steps = 0, unflushed = 0;
     u64 blocks_run = 0;
-    bool illegal = false;
+    bool illegal = false, shared_outside = false;
     u64 outside_address = 0, outside_by = 0;  // the worst access outside of every region
-    Block block;
     u64 clock = 0;
 };
 

@@ -108,6 +108,7 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
 // Up to here from any allocation memory is taken to be mapped: a GPU reads on without an error.
 // (torch's allocator asks the driver for 2 to 20 MiB at a time; the driver maps 2 MiB pages.)
 constexpr uint64_t kMapped = uint64_t{32} << 20;
+constexpr const char* kIllegal = "CUDA error: an illegal memory access was encountered";
 constexpr uint64_t kNull = uint64_t{1} << 20;
 
 // Parameters whose address led there: null, or the host's memory.
@@ -128,6 +129,7 @@ std::vector<HostPointer> culprits(const HostKernel& kernel, void** args, uint64_
 // and stays a finding only.
 void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResult& result) {
     const auto address = result.outside_address;
+    if (result.shared_outside) make_sticky(cudaErrorIllegalAddress, kIllegal);
     const bool host = kgsim_kind(reinterpret_cast<const void*>(address)) == kKindHost;
     if (result.outside_by == 0 || (!host && result.outside_by <= kMapped)) return;
     if (host || address < kNull) {
@@ -136,7 +138,7 @@ void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResu
         for (const auto& pointer : culprits(kernel, args, address))
             if (state.host_pointers.size() < 50) state.host_pointers.push_back(pointer);
     }
-    make_sticky(cudaErrorIllegalAddress, "CUDA error: an illegal memory access was encountered");
+    make_sticky(cudaErrorIllegalAddress, kIllegal);
 }
 
 // What becomes of a launch that ended in `result`, as the host code will see it.
@@ -195,13 +197,21 @@ void note_fit(const HostKernel& kernel, const dim3& block, size_t shared) {
             threads, shared, registers_of(kernel), fit.blocks, fit.limiter};
 }
 
+uint64_t resident_blocks(const HostKernel& kernel, const dim3& block, size_t shared) {
+    const auto each = occupancy(kernel, static_cast<int>(block.x * block.y * block.z), shared).blocks;
+    return uint64_t(each) * runtime().settings.gpu.multiprocessors;
+}
+
 cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
-                size_t shared) {
+                size_t shared, bool cooperative = false) {
     auto& state = runtime();
     note_fit(kernel, block, shared);
     if (state.settings.skip_kernels) return finish(cudaSuccess);
+    auto options = options_of_launch();
+    options.resident_blocks = resident_blocks(kernel, block, shared);
+    options.cooperative = cooperative;
     const auto result = launch(kernel.program, kernel.name, {grid.x, grid.y, grid.z},
-                               {block.x, block.y, block.z}, shared, args, options_of_launch());
+                               {block.x, block.y, block.z}, shared, args, options);
     state.device_seconds += result.seconds;
     // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
     state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);
@@ -273,14 +283,12 @@ KG_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, 
     const auto* kernel = kernel_of(function);
     const auto refusal = check(kernel, grid, block, shared);
     if (refusal.error != cudaSuccess) return refuse(kernel, refusal);
-    const auto& gpu = runtime().settings.gpu;
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
-    const uint64_t resident = uint64_t(occupancy(*kernel, block.x * block.y * block.z, shared).blocks) *
-                              gpu.multiprocessors;
+    const uint64_t resident = resident_blocks(*kernel, block, shared);
     if (blocks > resident)
         return refuse(kernel, {cudaErrorCooperativeLaunchTooLarge,
                                words("%llu blocks are launched together; %llu fit on the GPU",
                                      static_cast<unsigned long long>(blocks),
                                      static_cast<unsigned long long>(resident))});
-    return run(*kernel, grid, block, args, shared);
+    return run(*kernel, grid, block, args, shared, true);
 }

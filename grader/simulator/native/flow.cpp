@@ -92,7 +92,7 @@ const char* found_name(Found kind) {
         "out-of-bounds", "use-after-free", "misaligned", "shared-out-of-bounds", "local-out-of-bounds", "uninit-shared-read",
         "uninit-global-read", "uninit-local-read", "race", "race-volatile", "global-race", "input-written", "constant-written",
         "barrier-divergence", "barrier-exited", "sync-exited-lanes", "sync-lane-not-in-mask", "shuffle-absent-lane", "deadlock",
-        "livelock", "assert", "trap", "stack-overflow"};
+        "grid-deadlock", "livelock", "assert", "trap", "stack-overflow"};
     return names[size_t(kind)];
 }
 

@@ -55,7 +55,7 @@ struct Watch {
         return same_warp ? c.warp->sync_epoch[lane] > 0 : c.block->full_epoch != c.block->epoch;
     }
     void report(Mark m, u32 lane, Conflict kind) const {
-        if (i.flags & strong) return;
+        if (i.flags & (strong | volatile_)) return;  // how a flag is polled
         Event e{Found::global_race, i.id, m.insn() == many_writers ? i.id : m.insn()};
         e.other_thread = m.thread();
         e.other_block = c.block->number - block + m.block();

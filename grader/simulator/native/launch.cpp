@@ -1,11 +1,10 @@
 // Launching: parameters, blocks over host threads, results in an order that doesn't depend on them.
 #include <algorithm>
 #include <chrono>
-#include <sys/mman.h>
 #include <thread>
 
 #include "report.hpp"
-#include "run.hpp"
+#include "residents.hpp"
 
 namespace kgsim {
 
@@ -27,24 +26,6 @@ const RawFunction* kernel_of(const Blob& blob, const std::string& name, u32& ind
     return nullptr;
 }
 
-// Stacks of all threads of one block, and their shadow.
-struct Stacks {
-    explicit Stacks(u64 size) : bytes(size) {
-        if (!bytes) return;
-        memory = mmap(nullptr, bytes * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) memory = nullptr;
-    }
-    ~Stacks() { if (memory) munmap(memory, bytes * 2); }
-    Stacks(const Stacks&) = delete;
-    u64 bytes;
-    void* memory = nullptr;
-};
-
-// The block that is run as number `k` of `total` out of `all`: the first, the last, evenly between.
-u64 spread(u64 k, u64 total, u64 all) {
-    return total >= all || total < 2 ? k : u64(static_cast<unsigned __int128>(k) * (all - 1) / (total - 1));
-}
-
 void work(Worker& w) {
     Launch& launch = *w.launch;
     const Code& code = *launch.code;
@@ -52,22 +33,7 @@ void work(Worker& w) {
     w.block_counts.resize(code.blocks.size());
     w.last_region.assign(code.insns.size(), nullptr);
     w.findings.most = launch.options.max_findings;
-    Stacks stacks(u64(code.stack_bytes) * launch.block.product());
-    if (stacks.bytes && !stacks.memory) {
-        w.stop = {Status::unsupported, "not enough memory for the threads' stacks", none, 0};
-        return;
-    }
-    w.block.local = static_cast<u8*>(stacks.memory);
-    w.block.local_init = w.block.local + stacks.bytes;
-    w.block.local_bytes = stacks.bytes;
-    const u64 all = launch.grid.product();
-    const u64 total = launch.options.max_blocks ? std::min(all, launch.options.max_blocks) : all;
-    while (w.stop.status == Status::ok && !launch.stop.load(std::memory_order_relaxed)) {
-        const u64 number = launch.next_block.fetch_add(1);
-        if (number >= total) break;
-        Runner(w, spread(number, total, all)).run();
-        ++w.blocks_run;
-    }
+    Residents(w).run();
     if (w.stop.status != Status::ok) launch.stop = true;
     w.lane_steps += w.unflushed;
     launch.steps += w.unflushed;
@@ -90,6 +56,19 @@ struct ParameterRegion {
         region.kind = RegionKind::constant;
         region.name = "kernel parameters";
         if (region.end == region.base) return;
+        auto& all = launch.regions.sorted;
+        all.insert(std::upper_bound(all.begin(), all.end(), &region, [](const Region* a, const Region* b) { return a->base < b->base; }), &region);
+    }
+};
+
+// The counter of a cooperative launch's grid barrier: atomics of the kernel's own code work on it.
+struct GridBarrierRegion {
+    Region region;
+    GridBarrierRegion(Launch& launch) {
+        if (!launch.options.cooperative) return;
+        region.base = u64(launch.grid_barrier);
+        region.end = region.base + sizeof launch.grid_barrier;
+        region.name = "the grid's barrier";
         auto& all = launch.regions.sorted;
         all.insert(std::upper_bound(all.begin(), all.end(), &region, [](const Region* a, const Region* b) { return a->base < b->base; }), &region);
     }
@@ -193,10 +172,11 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     l.regions = snapshot_regions();
     for (Region* r : l.regions.sorted) forget_writers(*r);
     ParameterRegion parameters(l);
+    GridBarrierRegion barrier(l);
 
     // Atomics on global memory tie blocks together: one thread keeps results the same from run to run.
     u64 threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-    if (code->has_global_atomics) threads = 1;
+    if (code->has_global_atomics || code->has_global_flags) threads = 1;
     threads = std::clamp<u64>(threads, 1, std::min<u64>(grid.product(), 256));
     std::vector<Worker> workers(threads);
     std::vector<std::thread> pool;
@@ -214,6 +194,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         r.lane_steps += w.lane_steps;
         r.blocks_run += w.blocks_run;
         r.illegal_access |= w.illegal;
+        r.shared_outside |= w.shared_outside;
         if (w.outside_by > r.outside_by) {
             r.outside_address = w.outside_address;
             r.outside_by = w.outside_by;

@@ -143,7 +143,7 @@ void run_arrive(Ctx& c, const Insn& i);
 enum SpecialRegister : u16 {
     tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
     laneid, warpid, nwarpid, smid, nsmid, mask_eq, mask_lt, mask_le, mask_gt, mask_ge, clock_, clock_hi, clock64,
-    timer, timer_lo, timer_hi, dynamic_smem, total_smem, zero_, one_, unknown_special
+    timer, timer_lo, timer_hi, dynamic_smem, total_smem, grid_high, grid_low, zero_, one_, unknown_special
 };
 u16 special_number(std::string_view name);
 

@@ -140,6 +140,11 @@ private:
         return number(u64(at + width - size)) + " bytes over the end";
     }
 
+    static std::string wrapped(const Event& e) {
+        if (e.meant < 0) return {};
+        return ": the index has wrapped around 32 bits; without that it would be byte " + number(u64(e.meant));
+    }
+
     std::string sentence(const Event& e, const Place&, const Place& there) const {
         const std::string who = spoken_thread(e.thread), in = " of block " + spoken(e.block % launch_.grid.x, e.block / launch_.grid.x % launch_.grid.y, e.block / launch_.grid.x / launch_.grid.y);
         static constexpr const char* verbs[] = {"reads", "writes", "updates"};
@@ -148,7 +153,7 @@ private:
         switch (e.kind) {
             case Found::out_of_bounds:
                 if (e.region < 0) return who + in + " " + verb + " " + bytes + "at an address that belongs to no allocation";
-                return who + in + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)";
+                return who + in + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)" + wrapped(e);
             case Found::shared_oob:
                 return who + in + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)";
             case Found::use_after_free: return who + in + " " + verb + " " + region_name(e) + " after it was freed";
@@ -161,11 +166,12 @@ private:
             case Found::race: case Found::race_volatile: case Found::global_race: return race(e, who, in, there);
             case Found::input_written: return who + in + " writes to the input " + region_name(e);
             case Found::constant_written: return who + in + " writes to constant memory " + region_name(e);
-            case Found::barrier_divergence: return "threads of block" + in.substr(9) + " meet at different barriers" + (there.line ? ": the other is at line " + number(u64(there.line)) : "");
+            case Found::barrier_divergence: return e.detail ? "threads of one warp" + in + " wait at this barrier while others of the warp go past it" + (there.line && there.line != 0 ? " and wait at line " + number(u64(there.line)) : "") : "threads of block" + in.substr(9) + " meet at different barriers" + (there.line ? ": the other is at line " + number(u64(there.line)) : "");
             case Found::barrier_exited: return number(u64(e.detail)) + " of " + number(u64(e.extent)) + " threads" + in + " have returned when the others wait at this barrier";
             case Found::sync_exited: return who + in + " names a lane in its mask whose thread has returned";
             case Found::sync_not_in_mask: return who + in + " executes a warp-wide operation whose mask does not name it";
             case Found::deadlock: return number(u64(e.extent)) + (e.extent == 1 ? " thread" : " threads") + in + (e.extent == 1 ? " waits" : " wait") + (e.detail ? " at a block barrier that can't be complete" : " at a warp-wide operation for lanes that never come");
+            case Found::grid_deadlock: return number(u64(e.extent)) + (e.extent == 1 ? " thread" : " threads") + " of " + number(u64(e.width)) + (e.width == 1 ? " block" : " blocks") + " stay here for ever: what they wait for would have to be written by a block that waits itself or can't begin";
             case Found::livelock: return "the threads" + in + " go on forever without changing anything";
             case Found::assert_failed: return "an assertion fails in " + who + in;
             case Found::trapped: return who + in + " executes a trap";
@@ -189,6 +195,7 @@ private:
                 put("size", std::to_string(e.extent));
                 put("width", number(u64(e.width)));
                 put("access", quoted(accesses[e.detail < 3 ? e.detail : 0]));
+                if (e.meant >= 0) put("wrapped", "true");
                 if (auto r = e.kind == Found::shared_oob ? std::nullopt : region_by_id(e.region)) {
                     static constexpr const char* kinds[] = {"tensor", "allocation", "variable", "constant", "host"};
                     put("region", quoted(r->name));
@@ -204,6 +211,7 @@ private:
             case Found::uninit_shared: case Found::uninit_global: case Found::uninit_local: case Found::shuffle_absent: put("use", quoted(use(e))); break;
             case Found::barrier_exited: put("exited", number(u64(e.detail))); put("threads", number(u64(e.extent))); break;
             case Found::sync_exited: case Found::sync_not_in_mask: put("mask", number(u64(e.detail))); break;
+            case Found::grid_deadlock: put("threads", number(u64(e.extent))); put("blocks", number(u64(e.width))); break;
             case Found::deadlock: put("threads", number(u64(e.extent))); put("at", quoted(e.detail ? "barrier" : "warp")); break;
             default: break;
         }

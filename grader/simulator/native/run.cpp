@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sys/mman.h>
 
 #include "access.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr u32 quantum = 20000;      // blocks of code for each warp between two looks at budget and progress
 constexpr u64 spread = 400;         // cycles by which reads of global memory differ at most
+constexpr u32 short_quantum = 512;  // the same, once blocks of the launch have waited for others
+constexpr u32 idle_rounds = 40;     // without a change, until other blocks get a turn
 constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
 constexpr u32 last_epoch = (1u << 20) - 2;
 
@@ -17,9 +20,28 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 }  // namespace
 
-Runner::Runner(Worker& worker, u64 number)
-    : worker_(worker), launch_(*worker.launch), code_(*worker.launch->code), block_(worker.block) {
+Block::Block(u64 stack_bytes) {
+    if (!stack_bytes) return;
+    void* p = mmap(nullptr, stack_bytes * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return;
+    local = static_cast<u8*>(p);
+    local_init = local + stack_bytes;
+    local_bytes = stack_bytes;
+}
+
+Block::~Block() {
+    if (local) munmap(local, local_bytes * 2);
+}
+
+Runner::Runner(Worker& worker, u64 number, std::unique_ptr<Block> block)
+    : worker_(worker), launch_(*worker.launch), code_(*worker.launch->code), owned_(std::move(block)), block_(*owned_) {
     prepare(number);
+}
+
+u64 Runner::bytes() const {
+    u64 sum = block_.window * 12;
+    for (const Warp& w : block_.warps) sum += (w.registers.size() + w.predicates.size() + 3 * w.poison.size()) * 4 + sizeof w;
+    return sum;
 }
 
 void Runner::prepare(u64 number) {
@@ -45,7 +67,7 @@ void Runner::prepare(u64 number) {
     }
     b.full_epoch = ++b.epoch;
     const u32 warps = (b.threads + warp_lanes - 1) / warp_lanes;
-    const bool fresh = b.warps.size() != warps;  // a worker runs blocks of one launch only
+    const bool fresh = b.warps.size() != warps;  // a Block serves blocks of one launch only
     b.warps.resize(warps);
     b.seen.assign(size_t(warps) * warps, 0);
     b.barriers = {};
@@ -63,6 +85,7 @@ void Runner::prepare(u64 number) {
         w.steps_alone = 0;
         w.highest_turn = w.poisoned = w.together = false;
         w.carry = 0;
+        w.passing = w.skipped = 0;
         w.barrier_result = 0;
         if (fresh) {
             for (u32 l = 0; l < warp_lanes; ++l) {
@@ -112,10 +135,11 @@ void Runner::enter(Warp& w) {
     c_.pred = w.predicates.data();
 }
 
-void Runner::run() {
+Turn Runner::run(bool yields, bool hurried) {
     Block& b = block_;
+    start_watching();
     while (worker_.stop.status == Status::ok) {
-        u64 turns = u64(quantum) * b.warps.size();
+        u64 turns = u64(hurried ? short_quantum : quantum) * b.warps.size();
         bool any = false;
         while (turns) {
             u64 until;
@@ -123,15 +147,63 @@ void Runner::run() {
             if (!w) break;
             any = true;
             turns -= run_warp(*w, until, turns);
-            if (worker_.stop.status != Status::ok) return;
+            if (worker_.stop.status != Status::ok) return Turn::done;
             if (!w->running) complete_barriers();
         }
         if (complete_barriers()) continue;
         const bool alive = std::any_of(b.warps.begin(), b.warps.end(), [](const Warp& w) { return w.live != 0; });
-        if (!alive) return;
-        if (!any) return deadlock();
-        if (!within_budget() || repeats()) return;
+        if (!alive) return Turn::done;
+        if (!any) {
+            deadlock();
+            return Turn::done;
+        }
+        if (!within_budget()) return Turn::done;
+        if (const Turn turn = idles(yields); turn != Turn::done) return turn;
     }
+    return Turn::done;
+}
+
+void Runner::start_watching() {
+    rounds_ = saved_round_ = idle_since_ = 0;
+    turn_changes_ = block_.changes;
+    turn_reads_ = block_.global_reads;
+}
+
+// `done` where it goes on.
+Turn Runner::idles(bool yields) {
+    const bool repeated = repeats();
+    if (repeated && yields && block_.global_reads != saved_reads_) return Turn::waits;
+    if (repeated) {
+        const Insn* at = nullptr;
+        for (const Warp& w : block_.warps)
+            if (w.running && !at) at = next_insn(w, u32(std::countr_zero(w.running)));
+        Event e{Found::livelock, at ? at->id : none};
+        e.block = block_.number;
+        e.thread = 0;
+        worker_.findings.add(e);
+        c_.halt(Status::livelock, "the threads go on forever without changing anything", at);
+        return Turn::done;
+    }
+    const bool idle = block_.changes == turn_changes_ && block_.global_reads != turn_reads_;
+    if (yields && idle && rounds_ >= idle_since_ + idle_rounds) return Turn::unsure;
+    if (!idle) {
+        turn_changes_ = block_.changes;
+        turn_reads_ = block_.global_reads;
+        idle_since_ = rounds_;
+    }
+    return Turn::done;
+}
+
+const Insn* Runner::next_insn(const Warp& w, u32 lane) const {
+    return &code_.insns[std::min<size_t>(code_.blocks[w.pc[lane]].first, code_.insns.size() - 1)];
+}
+
+void Runner::add_places(std::map<u32, u32>& threads) const {
+    for (const Warp& w : block_.warps)
+        for (u32 rest = w.live; rest; rest &= rest - 1) {
+            const u32 l = u32(std::countr_zero(rest));
+            ++threads[w.running >> l & 1 ? next_insn(w, l)->id : w.wait_insn[l]];
+        }
 }
 
 // The warp that is behind all others that can run, and the clock of the next one.
@@ -205,13 +277,24 @@ u32 Runner::meet(Warp& w, u32 pc, u32) {
     u32 here = 0;
     for (u32 l = 0; l < warp_lanes; ++l) here |= u32(w.pc[l] == pc) << l;
     here &= w.running | w.warp_waiting;
+    if (const u32 through = here & w.passing) {
+        w.passing &= ~through;
+        w.together &= through == w.running;
+        return through;
+    }
     for (u32 rest = here; rest;) {
         const u32 mask = masks[std::countr_zero(rest)];
         u32 group = 0;
         for (u32 l = 0; l < warp_lanes; ++l) group |= u32(masks[l] == mask) << l;
         group &= rest;
         rest &= ~group;
-        if (!(mask & w.live & ~group)) {
+        u32 others = 0;  // named by the mask, and waiting at another line: the hardware lets them meet
+        for (u32 l = 0; l < warp_lanes; ++l)
+            if (mask & w.warp_waiting & ~group & 1u << l && w.wait_mask[l] == mask && w.pc[l] != pc) others |= 1u << l;
+        if (!(mask & w.live & ~group & ~others)) {
+            w.passing |= others;
+            w.running |= others;
+            w.warp_waiting &= ~others;
             w.together &= group == w.running;
             w.warp_waiting &= ~group;
             w.running |= group;
@@ -245,6 +328,7 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
         x.first_insn = insn.id;
         x.in_use = true;
         x.latest = std::max(x.latest, w.clock);
+        note_apart(w, insn, pc, group);
         for (u32 l = 0; l < warp_lanes; ++l) {
             w.barrier[l] = c_.m[l] ? u16(ids[0] & 15) : w.barrier[l];
             w.wait_insn[l] = c_.m[l] ? insn.id : w.wait_insn[l];
@@ -275,6 +359,51 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
     w.running &= ~group;
     w.barrier_waiting |= group;
     return 0;
+}
+
+// A barrier that only some lanes of a warp come to, while others may go past it: told once one of the others comes to
+// a barrier all the same. (On an H200 such a kernel hangs or not, as the compiler has placed the reconvergence.)
+void Runner::note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group) {
+    if (const u32 late = w.skipped & group) {
+        Event e{Found::barrier_divergence, w.skipped_insn, barrier.id};
+        e.other_thread = w.index * warp_lanes + u32(std::countr_zero(late));
+        e.detail = 1;
+        c_.report(e, u32(std::countr_zero(w.barrier_waiting ? w.barrier_waiting : group)));
+        w.skipped = 0;
+    }
+    for (u32 rest = w.running & ~group; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
+        if (w.frames[l].empty() && w.pc[l] != pc && !always_reaches(w.pc[l], pc)) {
+            w.skipped |= 1u << l;
+            w.skipped_insn = barrier.id;
+        }
+    }
+}
+
+// Whether every way from a block of code to the end goes by another one.
+bool Runner::always_reaches(u32 from, u32 block) {
+    const auto [known, fresh] = reaches_.try_emplace({from, block}, true);
+    if (!fresh) return known->second;
+    std::vector<bool> seen(code_.blocks.size());
+    std::vector<u32> rest{from};
+    while (!rest.empty()) {
+        const u32 at = rest.back();
+        rest.pop_back();
+        if (at >= code_.blocks.size() || at == block || seen[at]) continue;
+        seen[at] = true;
+        const BasicBlock& b = code_.blocks[at];
+        switch (b.end) {
+            case End::fall: case End::call: rest.push_back(b.next); break;
+            case End::jump: rest.push_back(b.target); break;
+            case End::branch: rest.push_back(b.next); rest.push_back(b.target); break;
+            case End::table:
+                for (u32 k = 0; k < code_.tables[b.target]; ++k) rest.push_back(code_.tables[b.target + 1 + k]);
+                break;
+            case End::leave: case End::ret: return known->second = false;
+            default: break;
+        }
+    }
+    return true;
 }
 
 void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
@@ -378,48 +507,37 @@ bool Runner::within_budget() {
     return worker_.stop.status == Status::ok;
 }
 
-u64 Runner::state() const {
+u64 Runner::state(const Warp& w) const {
     u64 h = 0xcbf29ce484222325ull;
     auto mix = [&](u64 v) { h = (h ^ v) * 0x9e3779b97f4a7c15ull; h ^= h >> 29; };
-    for (const Warp& w : block_.warps) {
-        mix(w.running);
-        mix(w.warp_waiting | u64(w.barrier_waiting) << 32);
-        mix(w.carry);
-        for (u32 l = 0; l < warp_lanes; ++l) if (w.live >> l & 1) mix(w.pc[l] | u64(w.frames[l].size()) << 32);
-        for (u32 p : w.predicates) mix(p);
-        const u64* r = reinterpret_cast<const u64*>(w.reg);
-        for (size_t k = 0; k < size_t(code_.slots) * warp_lanes / 2; ++k) mix(r[k]);
-    }
+    mix(w.running);
+    mix(w.warp_waiting | u64(w.barrier_waiting) << 32);
+    mix(w.carry);
+    for (u32 l = 0; l < warp_lanes; ++l) if (w.live >> l & 1) mix(w.pc[l] | u64(w.frames[l].size()) << 32);
+    for (u32 p : w.predicates) mix(p);
+    const u64* r = reinterpret_cast<const u64*>(w.reg);
+    for (size_t k = 0; k < size_t(code_.slots) * warp_lanes / 2; ++k) mix(r[k]);
     return h;
 }
 
-// A state that comes back with memory unchanged comes back forever (Brent's cycle detection over rounds).
+// Where memory doesn't change, a warp whose state comes back goes on so forever; once each has, the block does. Warps
+// one by one, as their turns don't keep step (Brent's cycle detection over rounds).
 bool Runner::repeats() {
     ++rounds_;
     if (rounds_ < 2) return false;
-    const u64 s = state();
-    if (s == saved_state_ && saved_changes_ == block_.changes && saved_round_) {
-        const bool reads = block_.global_reads != saved_reads_;
-        const Insn* at = nullptr;
-        for (const Warp& w : block_.warps)
-            if (w.running && !at) at = &code_.insns[std::min<size_t>(code_.blocks[w.pc[std::countr_zero(w.running)]].first, code_.insns.size() - 1)];
-        if (reads && launch_.grid.product() > 1) {
-            c_.halt(Status::unsupported, "a block waits for what another block writes; blocks run one after the other here", at);
-        } else {
-            Event e{Found::livelock, at ? at->id : none};
-            e.block = block_.number;
-            e.thread = 0;
-            worker_.findings.add(e);
-            c_.halt(Status::livelock, "the threads go on forever without changing anything", at);
-        }
-        return true;
+    const bool anew = !saved_round_ || saved_changes_ != block_.changes || (rounds_ & (rounds_ - 1)) == 0;
+    bool all = true;
+    for (Warp& w : block_.warps) {
+        if (!w.live) continue;
+        const u64 s = state(w);
+        w.recurs = !anew && (w.recurs || s == w.saved_state);
+        if (anew) w.saved_state = s;
+        all &= w.recurs;
     }
-    if ((rounds_ & (rounds_ - 1)) == 0) {
-        saved_round_ = rounds_;
-        saved_state_ = s;
-        saved_changes_ = block_.changes;
-        saved_reads_ = block_.global_reads;
-    }
+    if (!anew) return all;
+    saved_round_ = rounds_;
+    saved_changes_ = block_.changes;
+    saved_reads_ = block_.global_reads;
     return false;
 }
 

@@ -2,15 +2,33 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 
 #include "blob.hpp"
 
 namespace kgsim {
 
+// How a block's turn ended.
+enum class Turn : u8 {
+    done,     // all its threads have exited, or the launch is stopped
+    waits,    // it does the same again and again, reading global memory: only another block can change that
+    unsure,   // it has been reading global memory for long without changing any
+};
+
 class Runner {
 public:
-    Runner(Worker& worker, u64 number);
-    void run();
+    // Runs in `block`, which a finished block may have left.
+    Runner(Worker& worker, u64 number, std::unique_ptr<Block> block);
+    // Until its threads have exited, the launch stops, or (with `yields`) it seems to wait for another block.
+    // `hurried`: what waits is to be found soon.
+    Turn run(bool yields, bool hurried);
+    u64 number() const { return block_.number; }
+    u64 changes() const { return block_.changes; }
+    u64 bytes() const;
+    std::unique_ptr<Block> take_block() { return std::move(owned_); }
+    // The instructions at which its threads are, with how many.
+    void add_places(std::map<u32, u32>& threads) const;
 
 private:
     void prepare(u64 number);
@@ -21,6 +39,8 @@ private:
     u32 choose(Warp& w, u32& pc);
     u32 meet(Warp& w, u32 pc, u32 group);
     u32 arrive(Warp& w, u32 pc, u32 group);
+    void note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group);
+    bool always_reaches(u32 from, u32 block);
     void execute(Warp& w, const BasicBlock& b, u32 group);
     void finish(Warp& w, const BasicBlock& b, u32 pc, u32 group);
     void go(Warp& w, u32 lanes, u32 pc);
@@ -37,16 +57,22 @@ private:
     void deadlock();
     bool within_budget();
     bool repeats();
-    u64 state() const;
+    const Insn* next_insn(const Warp& w, u32 lane) const;
+    void start_watching();
+    Turn idles(bool yields);
+    u64 state(const Warp& w) const;
     std::string read_text(u64 address, size_t most) const;
     bool readable(u64 address, size_t bytes) const;
 
     Worker& worker_;
     Launch& launch_;
     const Code& code_;
+    std::unique_ptr<Block> owned_;
     Block& block_;
     Ctx c_;
-    u64 rounds_ = 0, saved_round_ = 0, saved_state_ = 0, saved_changes_ = 0, saved_reads_ = 0;
+    std::map<std::pair<u32, u32>, bool> reaches_;
+    u64 turn_changes_ = 0, turn_reads_ = 0, idle_since_ = 0;
+    u64 rounds_ = 0, saved_round_ = 0, saved_changes_ = 0, saved_reads_ = 0;
 };
 
 std::string format_output(std::string_view format, const std::function<u64(u32 bytes)>& next, const std::function<std::string(u64)>& text);

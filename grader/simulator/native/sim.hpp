@@ -104,6 +104,8 @@ struct Options {
     unsigned threads = 1;              // host threads over independent blocks; 0: as many as cores
     uint64_t lane_steps = 0;           // instructions times lanes of one launch; 0: no limit
     uint64_t max_blocks = 0;           // run only that many, spread from the first to the last; 0: all
+    uint64_t resident_blocks = 0;      // blocks that the GPU holds at once; 0: no limit
+    bool cooperative = false;          // the launch gives blocks a barrier for the whole grid
     double seconds = 0;                // wall-clock limit of one launch; 0: no limit
     bool check_races = true;
     bool check_uninitialised = true;
@@ -131,6 +133,7 @@ struct LaunchResult {
     bool illegal_access = false;  // out-of-bounds or misaligned access: a GPU would report an error
     uint64_t outside_address = 0; // of the global access that was farthest from every live region,
     uint64_t outside_by = 0;      // and how many bytes away that is; 0: there was none outside
+    bool shared_outside = false;  // a shared access beyond all that the block has
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
     double seconds = 0;
@@ -158,7 +161,7 @@ std::string take_output();
 // "line" is the innermost line in the submission's own file (0: none); "frames" run from the innermost out.
 // Kinds of findings: out-of-bounds, use-after-free, misaligned, shared-out-of-bounds, local-out-of-bounds,
 // uninit-shared-read, uninit-global-read, uninit-local-read, race, race-volatile, global-race, input-written, constant-written,
-// barrier-divergence, barrier-exited, sync-exited-lanes, sync-lane-not-in-mask, shuffle-absent-lane, deadlock, livelock,
+// barrier-divergence, barrier-exited, sync-exited-lanes, sync-lane-not-in-mask, shuffle-absent-lane, deadlock, grid-deadlock, livelock,
 // assert, trap, stack-overflow.
 std::string report_json();
 void reset_report();

@@ -217,6 +217,8 @@ void run_special(Ctx& c, const Insn& i) {
         case timer_hi: fill(nanoseconds() >> 32); break;
         case dynamic_smem: fill(launch.dynamic_shared); break;
         case total_smem: fill(launch.dynamic_shared + c.code->static_window); break;
+        case grid_high: fill(launch.options.cooperative ? u64(launch.grid_barrier) >> 32 : 0); break;
+        case grid_low: fill(launch.options.cooperative ? u32(u64(launch.grid_barrier)) : 0); break;
         case one_: fill(1); break;
         default: fill(0); break;
     }

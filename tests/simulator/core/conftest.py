@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.build.prepare import cache_folder
+from grader.build.toolchain import discover
 from grader.simulator import library
 
-from .harness import Simulator
+from .cases import FOLDER
+from .harness import Module, Simulator, compile_ptx
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +20,15 @@ def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
     cache = os.environ.get("KGSIM_TEST_LIBRARY")
     if cache:
         return Simulator(Path(cache))
-    shared = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "kernel-grader-tests"
-    return Simulator(library.build(shared, core=True))
+    tools = discover()
+    if tools.gxx is None or not tools.cuda_includes:
+        pytest.skip("no g++, or no CUDA headers")
+    folder = cache_folder() / "simulator"
+    return Simulator(library.build(folder, str(tools.gxx), cuda_includes=tools.cuda_includes))
+
+
+@pytest.fixture(scope="session")
+def modules(simulator: Simulator) -> dict[Path, Module]:
+    """The kernels of tests/simulator/kernels, by file."""
+    files = sorted(FOLDER.glob("*.cu"))
+    return {file: simulator.load_ptx(compile_ptx(file), file.name) for file in files}

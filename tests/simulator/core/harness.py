@@ -47,6 +47,8 @@ class Outcome:
     illegal: bool
     lane_steps: int
     report: dict[str, Any] = field(repr=False)
+    outside_by: int = 0
+    shared_outside: bool = False
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -142,6 +144,7 @@ class Module:
         inputs: Sequence[int] = (),
         empty: Sequence[int] = (), threads: int = 1, steps: int = 200_000_000, races: bool = True,
         uninitialised: bool = True, counts: bool = True, seconds: float = 60.0,
+        resident: int = 0, cooperative: bool = False,
     ) -> Outcome:  # fmt: skip
         """Run a kernel; arrays become regions (`inputs`, `empty`: indices among the arrays)."""
         name = self.kernel(kernel)
@@ -150,8 +153,10 @@ class Module:
         assert n == len(args), (n, len(args))
         keep = [_bytes(arg, sizes[k]) for k, arg in enumerate(args)]
         pointers = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in keep])
-        options = (ctypes.c_uint64 * 6)(threads, steps, 0, races, uninitialised, counts)
-        out = (ctypes.c_uint64 * 4)()
+        options = (ctypes.c_uint64 * 8)(
+            threads, steps, 0, races, uninitialised, counts, resident, cooperative
+        )
+        out = (ctypes.c_uint64 * 6)()
         self._lib.kgsim_reset_report()
         with self.regions(args, inputs, empty):
             status = self._lib.kgsim_launch(
@@ -168,7 +173,7 @@ class Module:
             reason = self._lib.kgsim_error().decode()
             report = json.loads(self._lib.kgsim_report())
         text = self._lib.kgsim_status_name(status).decode()
-        return Outcome(text, reason, out[0], bool(out[1]), out[2], report)
+        return Outcome(text, reason, out[0], bool(out[1]), out[2], report, out[4], bool(out[5]))
 
     def output(self) -> str:
         return self._lib.kgsim_output().decode()

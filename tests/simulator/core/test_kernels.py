@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .cases import FOLDER, Case, all_cases
-from .harness import Module, Simulator, compile_ptx, nvcc
+from .cases import Case, all_cases
+from .harness import Module, nvcc
 
 pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc on this machine")
 
@@ -18,19 +18,12 @@ RIGHT = [name for name, case in CASES.items() if case.file.name.startswith("righ
 WRONG = [name for name, case in CASES.items() if case.file.name.startswith("wrong")]
 
 
-@pytest.fixture(scope="module")
-def modules(simulator: Simulator) -> dict[Path, Module]:
-    return {
-        file: simulator.load_ptx(compile_ptx(file), file.name)
-        for file in sorted(FOLDER.glob("*.cu"))
-    }
-
-
 def run(case: Case, module: Module, **options: Any) -> tuple[Any, list[np.ndarray]]:
     arguments = case.make()
     outcome = module.launch(
         case.kernel, case.extent("grid"), case.extent("block"), *arguments, shared=case.shared,
-        inputs=case.arrays("in"), empty=case.arrays("out"), steps=30_000_000, **options,
+        inputs=case.arrays("in"), empty=case.arrays("out"), steps=30_000_000,
+        cooperative="cooperative" in case.options, **options,
     )  # fmt: skip
     return outcome, [argument for argument in arguments if isinstance(argument, np.ndarray)]
 

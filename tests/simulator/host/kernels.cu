@@ -31,3 +31,8 @@ extern "C" __global__ void deadlock(float* x) {
 }
 
 extern "C" __global__ void offset(float* x, long long by) { x[threadIdx.x + by] = 1.0f; }
+
+extern "C" __global__ void rows(float* x, int columns) {
+    int i = blockIdx.x * columns + threadIdx.x;
+    x[i] = 1.0f;
+}

@@ -11,7 +11,7 @@ from runtime_host import Host
 
 from grader.simulator.gpus import GPUS
 
-KERNELS = ["add", "ones", "dynamic", "bounded", "deadlock", "offset"]
+KERNELS = ["add", "ones", "dynamic", "bounded", "deadlock", "offset", "rows"]
 
 
 def floats(address: int, count: int) -> np.ndarray:
@@ -173,3 +173,16 @@ def test_kernels_can_be_left_out(host: Host, program: str) -> None:
     assert host.launch(known["ones"], [1], [64], x) == rt.SUCCESS
     assert np.isnan(floats(x, 64)).all()
     assert host.launch(known["ones"], [1], [4096], x) == rt.INVALID_CONFIGURATION
+
+
+def test_an_index_that_wraps_around_is_named(host: Host, program: str) -> None:
+    known = host.load(program, KERNELS)
+    host.set("max_blocks", 2)  # the first and the last
+    rows, columns = 49152, 65536
+    x = host.malloc(rows * columns * 4)  # 12 GB of address space
+    host.launch(known["rows"], [rows], [256], x, ctypes.c_int(columns))
+    assert host.lib.cudaDeviceSynchronize() == rt.ILLEGAL_ADDRESS
+    (finding,) = host.report()["core"]["findings"]
+    assert finding["kind"] == "out-of-bounds"
+    assert finding["data"]["wrapped"] is True
+    assert "wrapped around 32 bits" in finding["text"]

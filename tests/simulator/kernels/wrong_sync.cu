@@ -77,10 +77,10 @@ extern "C" __global__ void infinite_spin(volatile int* flag) {
     while (*flag == 0) {}  // expect: livelock
 }
 
-//! launch waits_for_block grid=2 block=32 zero:i4:1 status=unsupported
+//! launch waits_for_block grid=2 block=32 zero:i4:2 status=livelock
 extern "C" __global__ void waits_for_block(volatile int* flag) {
-    if (blockIdx.x == 1) *flag = 1;
-    while (*flag == 0) {}
+    while (flag[1 - blockIdx.x] == 0) {}  // expect: grid-deadlock
+    flag[blockIdx.x] = 1;
 }
 
 //! launch endless grid=1 block=32 out:i4:1 status=budget
