@@ -86,6 +86,7 @@ class ModelNew(torch.nn.Module):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path: Path) -> None:
     samples = write_samples(tmp_path / "samples", 2)
     (samples / "zz_sleeper_1.py").write_text(SLEEPER)
@@ -101,7 +102,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path: Path) -> 
         text=True,
     )
     seen: set[int] = set()
-    end = time.monotonic() + 200
+    end = time.monotonic() + 400
     # Two guests: each has at least the process that stays with it and its own.
     while time.monotonic() < end and (len(seen) < 8 or _rows(folder) < 2):
         seen = _children(process.pid)
@@ -111,11 +112,11 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path: Path) -> 
     time.sleep(2)
     seen |= _children(process.pid)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[1]
+    said = process.communicate(timeout=120)[1]
     assert process.returncode == 130, said
     assert "what was finished is kept" in said
     assert _rows(folder) == 2
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end and any(map(_alive, seen)):
         time.sleep(0.1)
     assert [pid for pid in seen if _alive(pid)] == []

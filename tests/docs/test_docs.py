@@ -21,6 +21,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "Grades and reviews" in (tmp_path / "site" / "index.html").read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("page", RUN)
 def test_what_a_page_tells_readers_to_do_works(page: str, tmp_path: Path) -> None:
     """Commands in `console` blocks; `bash` blocks need a network, a key, a watcher or a checkout."""
