@@ -19,9 +19,12 @@ __global__ void mean_dim_kernel(const scalar_t* __restrict__ x, scalar_t* __rest
     }
 
     // Tree reduction in shared memory
+    partial[tid] = sum;
+    __syncthreads();
     for (int s = blockDim.x / 2; s > 0; s >>= 1) {
         if (tid < s) {
             sum += partial[tid + s];
+            partial[tid] = sum;
         }
         __syncthreads();
     }
@@ -41,7 +44,7 @@ torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim) {
 
     const dim3 grid(y.numel());
     const dim3 block(256);
-    AT_DISPATCH_FLOATING_TYPES(x.type(), "mean_dim_cuda", ([&] {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "mean_dim_cuda", ([&] {
         mean_dim_kernel<scalar_t><<<grid, block>>>(
             x.data_ptr<scalar_t>(),
             y.data_ptr<scalar_t>(),
