@@ -10,9 +10,9 @@ import secrets
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests/attacks")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import suite  # noqa: E402 - lies beside the attacks
+from tests.attacks import suite
 
 
 def main(wanted: list[str]) -> int:

@@ -19,9 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "build")]
-
-from programs import BUILT, FAILED
+sys.path.insert(0, str(ROOT))
 
 from grader import build as building
 from grader.build.prepare import Prepared, prepare
@@ -29,6 +27,7 @@ from grader.ingest import extract, read_samples
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Limits, strongest
 from grader.simulator.gpus import gpu
+from tests.build.programs import BUILT, FAILED
 
 
 def submissions(folder: str | None) -> Iterator[tuple[str, Submission]]:

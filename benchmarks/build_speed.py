@@ -1,4 +1,3 @@
-# ruff: noqa: E402 - the path comes before the imports
 """How much faster is the fast build? Prints the ratio of each program, the median and the worst.
 
     python benchmarks/build_speed.py [--only GLOB] [--samples FOLDER] [--device sim|cuda]
@@ -13,11 +12,8 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import statistics
-import sys
 import tempfile
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
 
 from build_agreement import guest_options, submissions
 

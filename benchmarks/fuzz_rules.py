@@ -16,21 +16,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path[:0] = [
-    str(Path(__file__).parents[1]),
-    str(Path(__file__).parents[1] / "tests/corpus"),
-    str(Path(__file__).parent),
-]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import corpus  # noqa: E402 - lies beside the labelled kernels
-from fuzz_source import mutated  # noqa: E402 - lies beside this
+from fuzz_source import mutated
 
-from grader.records import Evidence, Place  # noqa: E402
-from grader.rules import Context, all_rules  # noqa: E402
-from grader.rules.engine import inspect  # noqa: E402
-from grader.rules.examples import each  # noqa: E402
-from grader.source import parse  # noqa: E402
-from grader.tasks import builtin_tasks  # noqa: E402
+from grader.records import Evidence, Place
+from grader.rules import Context, all_rules
+from grader.rules.engine import inspect
+from grader.rules.examples import each
+from grader.source import parse
+from grader.tasks import builtin_tasks
+from tests.corpus import corpus
 
 LIMIT = 10.0
 """Seconds of CPU for one input."""

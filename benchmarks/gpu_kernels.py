@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path.insert(0, str(ROOT))
 
-from simulator.core.cases import FOLDER, Case, all_cases  # noqa: E402
+from tests.simulator.core.cases import FOLDER, Case, all_cases  # noqa: E402
 
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 LOG_CHARACTERS = 30_000

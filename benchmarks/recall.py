@@ -19,16 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests/corpus")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import corpus  # noqa: E402 - lies beside the labelled kernels
-
-from grader import pipeline  # noqa: E402
-from grader.config import Options  # noqa: E402
-from grader.ingest import extract  # noqa: E402
-from grader.records import Finding, Review, Sample  # noqa: E402
-from grader.store import Store  # noqa: E402
-from grader.tasks import choose  # noqa: E402
+from grader import pipeline
+from grader.config import Options
+from grader.ingest import extract
+from grader.records import Finding, Review, Sample
+from grader.store import Store
+from grader.tasks import choose
+from tests.corpus import corpus
 
 TARGET = 0.95
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(ROOT))
 
-from simulator.core.harness import Module, Simulator, compile_ptx  # noqa: E402
+from tests.simulator.core.harness import Module, Simulator, compile_ptx  # noqa: E402
 
 CUDA = Path(__file__).with_suffix(".cu")
 

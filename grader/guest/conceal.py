@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gc
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 PACKAGE = "grader"
 FOLDER = str(Path(__file__).resolve().parents[2])
@@ -25,9 +27,15 @@ def conceal() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
     sys.modules["__main__"] = ModuleType("__main__")
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _leads_here(finder)]
     # An installed package shares its folder with torch, which must stay.
     if not (Path(FOLDER) / "torch").is_dir():
         sys.path[:] = [entry for entry in sys.path if entry != FOLDER]
         sys.path_importer_cache.pop(FOLDER, None)
     sys.argv[:] = ["guest"]
     gc.freeze()
+
+
+def _leads_here(finder: Any) -> bool:
+    """Whether a finder is the one of an editable install, which knows this package alone."""
+    return finder is not PathFinder and finder.find_spec(PACKAGE) is not None

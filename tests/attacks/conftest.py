@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import secrets
-import sys
-from pathlib import Path
 
 import pytest
 from grader.errors import GraderError
 from grader.pipeline import Workshop
 
-sys.path.insert(0, str(Path(__file__).parent))
+from . import suite
+
 collect_ignore_glob = ["[!t]*.py", "honest/*"]
 
 
 @pytest.fixture(scope="session")
 def shop() -> Workshop:
-    import suite
-
     try:
         return suite.workshop(secrets.randbits(62))
     except GraderError as error:

@@ -10,7 +10,7 @@ import os
 import pytest
 from grader.pipeline import Workshop
 
-import suite
+from . import suite
 
 FEW = {
     "a03_lazy_type_call",

@@ -1,17 +1,12 @@
 """Blanking of device bodies: nothing moves, host code stays, device code goes."""
 
-import sys
-from pathlib import Path
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import pytest
-from programs import BUILT, FAILED
-
 from grader.build.driver.blank import blank_device_bodies, has_device_lambda, without_assembly
+
+from .programs import BUILT, FAILED
 
 
 def test_only_device_bodies_go() -> None:

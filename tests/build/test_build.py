@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import BUILT, FAILED, Program
 
 from grader import build as building
 from grader.build.prepare import Prepared, prepare
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Limits, strongest
 from grader.simulator.gpus import gpu
+
+from .programs import BUILT, FAILED, Program
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -1,14 +1,9 @@
 """Compiler logs to evidence at the submission's lines."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import FAILED
-
 from grader.build import log
 from grader.source import parse as parse_source
+
+from .programs import FAILED
 
 LOG = """[1/3] nvcc -c cuda.cu
 FAILED: cuda.cuda.o

@@ -1,9 +1,3 @@
-"""The corpus's modules lie beside the tests."""
+"""The labelled kernels are material, not tests."""
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 collect_ignore_glob = ["kernels/*"]

@@ -92,7 +92,7 @@ def _original(path: Path) -> Labelled:
 
 
 def _mutants(original: Labelled, turn: int) -> Iterator[Labelled]:
-    import everywhere
+    from . import everywhere
 
     counts: dict[str, int] = {}
     for edit in (*_seeds(original.kernel), *everywhere.edits(original.code, turn)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from corpus import Edit
+from .corpus import Edit
 
 LAUNCH = re.compile(r"^ *[\w<> ,]+<<<.*?>>>\(.*?\);\n", re.MULTILINE | re.DOTALL)
 DECLARED = re.compile(r"(?:torch|at)::Tensor (\w+)\(([^()]*)\);")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-import corpus
 import pytest
 
 from grader.rules import Context, review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
+
+from . import corpus
 
 MUTANTS = {label.name: label for label in corpus.mutants()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from conftest import CODE, a_submission, a_task
 
 from grader import judge, sandbox
 from grader.config import Options
@@ -13,6 +12,8 @@ from grader.devices.gpu import installed
 from grader.judge.reference import reference
 from grader.records import Build, Comparison
 from grader.store import Store
+
+from .conftest import CODE, a_submission, a_task
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 Outcome = tuple[RunResult, Comparison | None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from conftest import a_submission
 
 from grader.devices import Device
 from grader.records import Build, Run, Task, TensorSpec, Workload
+
+from .conftest import a_submission
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

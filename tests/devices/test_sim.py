@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import CODE
 
 from grader.devices import Device, RunResult
 from grader.records import Build, Comparison, Evidence
+
+from .conftest import CODE
 
 Way = Callable[[int], tuple[RunResult, Comparison | None]]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # the first one prepares the machine

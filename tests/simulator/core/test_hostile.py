@@ -15,8 +15,8 @@ import pytest
 
 from grader.simulator.ptx import DecodeError, decode, encode
 
+from .cases import FOLDER
 from .harness import Simulator, compile_ptx, nvcc
-from .test_kernels import FOLDER
 
 CHILD = """
 import random, sys, faulthandler

@@ -7,11 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runtime_host import Host
 
 from grader.build.toolchain import discover
 from grader.simulator import library
 from grader.simulator.gpus import GPUS
+
+from .runtime_host import Host
 
 KERNELS = Path(__file__).parent / "kernels.cu"
 

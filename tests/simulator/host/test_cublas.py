@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runtime_host import Host
 
 from grader.build.toolchain import STAND_INS, discover
+
+from .runtime_host import Host
 
 NOT_INITIALISED, INVALID, FAILED = 1, 7, 13
 N, T = 0, 1

@@ -6,10 +6,11 @@ import ctypes
 
 import numpy as np
 import pytest
-import runtime_host as rt
-from runtime_host import Host
 
 from grader.simulator.gpus import GPUS
+
+from . import runtime_host as rt
+from .runtime_host import Host
 
 
 def array(values: np.ndarray) -> ctypes.c_void_p:
