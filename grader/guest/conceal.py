@@ -7,6 +7,7 @@ lists, and what is left needs means that the text gives away.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from importlib.machinery import PathFinder
@@ -38,4 +39,8 @@ def conceal() -> None:
 
 def _leads_here(finder: Any) -> bool:
     """Whether a finder is the one of an editable install, which knows this package alone."""
-    return finder is not PathFinder and finder.find_spec(PACKAGE) is not None
+    if finder is PathFinder:
+        return False
+    with contextlib.suppress(Exception):  # other packages put finders of every make there
+        return finder.find_spec(PACKAGE, None) is not None
+    return False
