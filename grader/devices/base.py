@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from grader.devices.timing import Timed
 from grader.judge import References
+from grader.judge.part import FullSizePart
 from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
 
@@ -98,6 +99,22 @@ class Device(Protocol):
 
         Returns the run where it fails there (a launch is refused, a context lost, an exception
         raised), None where nothing was seen to fail. `seed` is torch's in the guest.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def look_at_full_size(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        find: Callable[[], FullSizePart | None],
+    ) -> tuple[Evidence, ...]:
+        """Return what goes wrong at full size with the values of a part of the task, if anything.
+
+        `find` gives the part; a device that runs the full size anyway doesn't ask.
 
         Raises:
             GraderError: something of ours failed.

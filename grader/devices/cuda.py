@@ -264,9 +264,8 @@ class CudaDevice(GuestDevice):
 
 def _to_time(task: Task) -> Workload:
     """Return the workload that time is measured on: full-size, else the largest of the nominal."""
-    full = [w for w in task.workloads if w.role == "full"]
     nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
-    return full[0] if full else max(nominal, key=element_count)
+    return task.full or max(nominal, key=element_count)
 
 
 def _hung(reply: GuestReply) -> GuestReply:

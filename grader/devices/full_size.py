@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.devices.base import RunResult
-from grader.devices.sim import Simulator
 from grader.judge import Group, compare
 from grader.judge.conduct import probe
 from grader.judge.honesty import computing
@@ -24,6 +24,9 @@ from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestReply, Limits, Part
 from grader.source import parse
+
+if TYPE_CHECKING:
+    from grader.devices.sim import Simulator
 
 BLOCKS = 1
 """Blocks of each launch that run: the first, whose inputs are the first rows."""

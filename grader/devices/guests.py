@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from grader.devices.base import Readiness, RunResult, Sanitized
 from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
-from grader.records import Build, Evaluation, JsonValue, Run, Submission, Task, Workload
+from grader.judge.part import FullSizePart
+from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task, Workload
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
 from grader.source import Source, parse
 from grader.store import Store
@@ -144,6 +145,16 @@ class GuestDevice(ABC):
     ) -> Run | None:
         """Return None: a GPU runs the full size itself, when it measures time."""
         return None
+
+    def look_at_full_size(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        find: Callable[[], FullSizePart | None],  # noqa: ARG002
+    ) -> tuple[Evidence, ...]:
+        """Return nothing: a GPU computes the full size, when it measures time."""
+        return ()
 
     def run_idle(
         self,

@@ -8,11 +8,10 @@ from grader.devices.base import Device
 from grader.judge import References
 from grader.judge.probes import Plan, explain, plan
 from grader.judge.tolerance import element_count
-from grader.records import Build, Comparison, Evidence, Submission, Task
+from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task
 
 Ask = Callable[[Task, Plan], References]
 """Returns what the reference gives on a plan's inputs."""
-DECIDING = frozenset({"nominal", "stress"})
 
 
 def probe_wrong(

@@ -30,7 +30,7 @@ def rehearse(
     device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
 ) -> Run | None:
     """Return how forward fails at the task's full size; None where nothing was seen to fail."""
-    full = next((w for w in task.workloads if w.role == "full"), None)
+    full = task.full
     if full is None or _is_run_anyway(task, full):
         return None
     known = References(task=task.key, seed=seed, inputs={full.name: _described(full)})

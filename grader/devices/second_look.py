@@ -18,14 +18,13 @@ from grader.judge import References, compare
 from grader.judge.conduct import IDLE, conduct, probe
 from grader.judge.honesty import computing
 from grader.judge.tolerance import element_count
-from grader.records import Build, Comparison, Evidence, Run, Submission, Task, Workload
+from grader.records import DECIDING, Build, Comparison, Evidence, Run, Submission, Task, Workload
 from grader.rules.cuda_code import cuda_code, units
 from grader.simulator.report import api_calls
 from grader.source import parse
 
 REPEATS = 8
 """Further calls of the smallest deciding workload, after all the others."""
-DECIDING = frozenset({"nominal", "stress"})
 COPYING = frozenset({"_to_copy", "copy_", "to", "cpu", "item", "_local_scalar_dense", "tolist"})
 LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand")
 QUICK = 0.25

@@ -11,12 +11,14 @@ from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
+from grader.devices.full_size import full_size
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.rehearsal import rehearse
 from grader.errors import GraderError
 from grader.judge import References
-from grader.records import Build, JsonValue, Run, Submission, Task, Workload, digest
+from grader.judge.part import FullSizePart
+from grader.records import Build, Evidence, JsonValue, Run, Submission, Task, Workload, digest
 from grader.sandbox import Form, GuestReply, GuestResult
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source
@@ -77,6 +79,17 @@ class Simulator(GuestDevice):
     def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the full size, where the kernels' first and last blocks are run."""
         return rehearse(self, submission, build, task, seed)
+
+    def look_at_full_size(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        find: Callable[[], FullSizePart | None],
+    ) -> tuple[Evidence, ...]:
+        """Run the first block of each launch at full size, on the first rows of the inputs."""
+        part = find()
+        return full_size(self, submission, build, task, part) if part else ()
 
     def run_idle(
         self, submission: Submission, build: Build, task: Task, references: References

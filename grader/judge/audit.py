@@ -15,10 +15,9 @@ from grader.judge.compare import compare
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.reference import reference
-from grader.records import JsonValue, Task, Workload
+from grader.records import DECIDING, JsonValue, Task, Workload
 from grader.sandbox import Form, Limits
 
-DECIDING = frozenset({"nominal", "stress"})
 Arguments = tuple[Array | JsonValue, ...]
 
 

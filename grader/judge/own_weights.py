@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.records import Comparison, Evidence, Task
+from grader.records import DECIDING, Comparison, Evidence, Task
 
 OWN_WEIGHTS = "own-weights"
-_DECIDING = frozenset({"nominal", "stress"})
 
 
 def own_weights(task: Task, comparisons: Sequence[Comparison]) -> tuple[Evidence, ...]:
@@ -19,7 +18,7 @@ def own_weights(task: Task, comparisons: Sequence[Comparison]) -> tuple[Evidence
     """
     weights = {workload.name: workload.weights for workload in task.workloads}
     counting = [item for item in comparisons if item.counts and item.workload in weights]
-    deciding = [item for item in counting if item.role in _DECIDING]
+    deciding = [item for item in counting if item.role in DECIDING]
     seen = {(weights[item.workload], item.equal) for item in counting}
     if seen != {("initial", False), ("drawn", True)} or not deciding:
         return ()

@@ -9,6 +9,7 @@ from typing import Literal
 from grader.judge.conduct import idle, liberties, unsteady
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.records import (
+    DECIDING,
     Build,
     Comparison,
     Evidence,
@@ -20,7 +21,6 @@ from grader.records import (
     Workload,
 )
 
-DECIDING = frozenset({"nominal", "stress"})
 SENTENCE = 500
 """Characters of a submission's own words that a sentence repeats."""
 _FATAL: Mapping[RunStatus, Status] = {

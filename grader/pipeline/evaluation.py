@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from grader import judge
 from grader.devices import Device
-from grader.devices.full_size import full_size
 from grader.devices.second_look import second_look, without_kernels
-from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
 from grader.judge import References
 from grader.pipeline.clock import Clock
@@ -127,14 +125,11 @@ def _again(
     references = known(workshop, task)
     seen = second_look(device, submission, build, task, references, runs, comparisons)
     seen += without_kernels(device, submission, build, task, references)
-    delegates = bool(judge.computing(runs))
-    if (
-        isinstance(device, Simulator)
-        and not delegates
-        and (part := full_size_part_of(workshop, task))
-    ):
-        seen += full_size(device, submission, build, task, part)
-    return seen
+    if judge.computing(runs):  # a library's work isn't done block by block
+        return seen
+    return seen + device.look_at_full_size(
+        submission, build, task, lambda: full_size_part_of(workshop, task)
+    )
 
 
 def _sanitized(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
-from grader import judge
 from grader.devices.numeric_probes import probe_wrong
 from grader.errors import GraderError
 from grader.judge import References
 from grader.judge.probes import Plan
 from grader.pipeline.workshop import (
     Workshop,
+    asked,
     known,
 )
 from grader.records import (
@@ -101,19 +100,11 @@ def probed(
     if workshop.device is None or evaluation.build is None or task is None:
         return evaluation
 
-    def asked(probing: Task, planned: Plan) -> References:
+    def ask(probing: Task, planned: Plan) -> References:
         key = digest("probe", task.key, planned.of)
-        with workshop.locks.setdefault(key, threading.Lock()):
-            if key not in workshop.references:
-                workshop.references[key] = judge.reference(
-                    probing,
-                    probing.judged,
-                    workshop.seed,
-                    workshop.form,
-                    workshop.limits,
-                    inputs=planned.inputs,
-                )
-            return workshop.references[key]
+        return workshop.once(
+            workshop.references, key, lambda: asked(workshop, probing, planned.inputs)
+        )
 
     try:
         found = probe_wrong(
@@ -123,7 +114,7 @@ def probed(
             task,
             known(workshop, task),
             evaluation.comparisons,
-            asked,
+            ask,
         )
     except GraderError:  # an explanation is missing then, the verdict stands
         return evaluation

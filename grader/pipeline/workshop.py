@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from grader import judge, sandbox
 from grader.config import Options
@@ -16,6 +17,7 @@ from grader.devices import Device, choose_device
 from grader.errors import GraderError
 from grader.judge import References
 from grader.judge.part import FullSizePart, full_size_part
+from grader.judge.reference import Inputs
 from grader.records import (
     SCHEMA,
     Sample,
@@ -24,6 +26,7 @@ from grader.records import (
 )
 from grader.store import Store, grader_version
 
+T = TypeVar("T")
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 
@@ -60,7 +63,6 @@ class Workshop:
     """Why there is no device, where there is none."""
     references: dict[str, References] = field(default_factory=dict)
     parts: dict[str, FullSizePart | None] = field(default_factory=dict)
-    locks: dict[str, threading.Lock] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
 
     @cached_property
@@ -75,6 +77,13 @@ class Workshop:
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
         device = self.device.identity if self.device else "none"
         return digest("workshop", SCHEMA, grader_version(), kept, device, str(self.seed))
+
+    def once(self, made: dict[str, T], key: str, make: Callable[[], T]) -> T:
+        """Return what is kept under the key; the first to ask makes it, the others wait."""
+        with self.turns.of(key):
+            if key not in made:
+                made[key] = make()
+            return made[key]
 
 
 def open_workshop(
@@ -111,21 +120,20 @@ def known(workshop: Workshop, task: Task) -> References:
 
     Made once a run for each task, by a guest of their own.
     """
-    lock = workshop.locks.setdefault(task.key, threading.Lock())
-    with lock:
-        if task.key not in workshop.references:
-            workshop.references[task.key] = judge.reference(
-                task, task.judged, workshop.seed, workshop.form, workshop.limits
-            )
-        return workshop.references[task.key]
+    return workshop.once(workshop.references, task.key, lambda: asked(workshop, task))
+
+
+def asked(workshop: Workshop, task: Task, inputs: Inputs | None = None) -> References:
+    """Return what the task's reference says, asked anew; on these inputs where they are given."""
+    return judge.reference(
+        task, task.judged, workshop.seed, workshop.form, workshop.limits, inputs=inputs
+    )
 
 
 def full_size_part_of(workshop: Workshop, task: Task) -> FullSizePart | None:
     """Return the part of a task's full size that can be looked at; found once a run."""
-    lock = workshop.locks.setdefault(task.key, threading.Lock())
-    with lock:
-        if task.key not in workshop.parts:
-            workshop.parts[task.key] = full_size_part(
-                task, workshop.seed, workshop.form, workshop.limits
-            )
-        return workshop.parts[task.key]
+    return workshop.once(
+        workshop.parts,
+        task.key,
+        lambda: full_size_part(task, workshop.seed, workshop.form, workshop.limits),
+    )

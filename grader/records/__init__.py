@@ -38,6 +38,7 @@ from grader.records.run import (
 )
 from grader.records.sample import Extraction, KernelBenchId, Prose, Sample, SampleFormat, Submission
 from grader.records.task import (
+    DECIDING,
     Distribution,
     DType,
     Role,
@@ -51,6 +52,7 @@ from grader.records.task import (
 )
 
 __all__ = [
+    "DECIDING",
     "SCHEMA",
     "Build",
     "BuildStatus",

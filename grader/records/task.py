@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from grader.records.base import JsonValue, Record, digest
 
@@ -29,6 +29,8 @@ Structure = Literal["none", "upper", "lower", "symmetric", "simplex"]
 """Triangular and symmetric in the last two dims; `simplex`: each row (last dim) sums to one."""
 Weights = Literal["initial", "drawn"]
 Role = Literal["nominal", "general", "stress", "full"]
+DECIDING: Final[frozenset[Role]] = frozenset({"nominal", "stress"})
+"""Roles of the workloads that `correct` rests on."""
 
 
 class TensorSpec(Record):
@@ -110,6 +112,11 @@ class Task(Record):
     def judged(self) -> tuple[Workload, ...]:
         """The workloads that verdicts rest on: all but the full-size ones, which are for timing."""
         return tuple(workload for workload in self.workloads if workload.role != "full")
+
+    @property
+    def full(self) -> Workload | None:
+        """The workload of full size, if the task has one."""
+        return next((workload for workload in self.workloads if workload.role == "full"), None)
 
     @cached_property
     def key(self) -> str:

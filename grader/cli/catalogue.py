@@ -1,0 +1,122 @@
+"""Commands that tell what there is: rules, tasks, options."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.markup import escape as escape_markup
+
+from grader import config
+from grader.cli.app import GRADED, Flags, app, given, out
+from grader.errors import UsageError
+
+
+@app.command
+def explain(code: str) -> int:
+    """Explain a rule: what it finds, why it matters, how to mend it."""
+    import difflib
+
+    from rich.markdown import Markdown
+
+    from grader.rules.page import page
+    from grader.rules.registry import all_rules, rule
+
+    try:
+        found = rule(code)
+    except KeyError:
+        near = difflib.get_close_matches(code.upper(), all_rules(), n=1)
+        raise UsageError(
+            f"no rule {code}", f"did you mean {near[0]}?" if near else "see: rules"
+        ) from None
+    text = page(found)
+    out.print(Markdown(text) if out.is_terminal else escape_markup(text))
+    return GRADED
+
+
+@app.command
+def rules() -> int:
+    """List all rules."""
+    from grader.rules import all_rules
+
+    for rule in sorted(all_rules().values(), key=lambda rule: rule.code):
+        out.print(f"{rule.code}  {rule.severity:8} {rule.name}", highlight=False)
+    return GRADED
+
+
+@app.command
+def tasks(
+    *,
+    audit: Path | None = None,
+    coverage: Path | None = None,
+    unsafe_no_sandbox: bool = False,
+) -> int:
+    """List the built-in tasks, or say something of each problem below a folder.
+
+    Parameters
+    ----------
+    audit
+        A problem file, or a folder of them: a table of what zeros, a constant, the input, a skipped
+        part, a half-precision copy and the answer to other inputs would get.
+    coverage
+        List the problem files below this folder instead, with the families of the kernels that their
+        reference-fixed program consists of, or why there is none.
+    unsafe_no_sandbox
+        Run the problems' own text without isolation where no form of it holds (with audit).
+
+    """
+    if coverage is not None:
+        return _coverage(coverage)
+    from grader.tasks import builtin_tasks
+
+    if audit is not None:
+        return _audit(audit, unsafe=unsafe_no_sandbox)
+    for name, task in sorted(builtin_tasks().items()):
+        out.print(f"{name:24} {escape_markup(task.title)}", highlight=False)
+    return GRADED
+
+
+def _coverage(folder: Path) -> int:
+    from grader import judge, sandbox
+    from grader.repair.coverage import coverage
+
+    form, limits = sandbox.strongest(), sandbox.Limits()
+    rows = []
+    for row in coverage(folder, lambda reference: judge.trace(reference, form, limits)):
+        rows.append(row)
+        words = " + ".join(row.families) if row.families else f"not covered: {row.reason}"
+        out.print(
+            f"{escape_markup(row.path.stem):72} {escape_markup(words)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    covered = sum(1 for row in rows if row.families)
+    out.print(f"{covered} of {len(rows)} problems covered", highlight=False)
+    return GRADED
+
+
+def _audit(folder: Path, *, unsafe: bool) -> int:
+    from grader.judge.survey import PROGRAMS, survey
+    from grader.sandbox import Limits, strongest
+
+    sys.stdout.write(
+        f"| problem | {' | '.join(PROGRAMS)} | weak |\n|{'---|' * (len(PROGRAMS) + 2)}\n"
+    )
+    for item in survey(folder, strongest(unsafe=unsafe), Limits()):
+        said = [item.cell(program) for program in PROGRAMS]
+        cells = [item.name, *said, item.note or "; ".join(item.weak)]
+        sys.stdout.write(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n")
+        sys.stdout.flush()
+    return GRADED
+
+
+@app.command(name="config")
+def show_config(*, options: Flags = None) -> int:
+    """Show each option's value and where it comes from."""
+    _, settings = config.load(given(options))
+    for setting in settings:
+        out.print(
+            f"{setting.name.replace('_', '-'):20} {escape_markup(setting.value):24} {setting.origin}",
+            highlight=False,
+        )
+    return GRADED

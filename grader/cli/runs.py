@@ -1,0 +1,105 @@
+"""Commands that read a run folder; none of them runs anything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from rich.markup import escape as escape_markup
+
+from grader.cli.app import GATE, GRADED, app, out
+from grader.errors import UsageError
+
+
+@app.command
+def report(run: Path) -> int:
+    """Render a run folder's reports again, without running anything.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote.
+
+    """
+    from grader.report.folder import RunFolder
+
+    if not (run / "data").is_dir():
+        raise UsageError(f"{run} is not a run folder", "name the folder given as --out")
+    folder = RunFolder(run)
+    with folder.claimed():
+        for review in folder.reviews():
+            folder.render(review)
+        count = len(folder.write_index())
+    out.print(f"{count} reviews rendered in {escape_markup(str(run))}")
+    return GRADED
+
+
+@app.command
+def compare(before: Path, after: Path, *, fail_on: Literal["regression", "never"] = "never") -> int:
+    """Compare two run folders, paired by sample.
+
+    Parameters
+    ----------
+    before
+        The older run folder.
+    after
+        The newer run folder.
+    fail_on
+        Exit with 1 when a sample that was right is wrong now.
+
+    """
+    from grader.compare import compare as compared
+    from grader.report import moved
+    from grader.report.folder import RunFolder
+
+    result = compared(RunFolder(before).reviews(), RunFolder(after).reviews())
+    sys.stdout.write(moved.render(result))
+    return GATE if fail_on == "regression" and result.count("newly wrong") else GRADED
+
+
+@app.command
+def score(run: Path) -> int:
+    """Print a run's scores as JSON: correctness, fast_p, pass@k, speed-up, each with its interval.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote.
+
+    """
+    from grader.report.folder import RunFolder
+    from grader.stats import scores
+
+    sys.stdout.write(scores(RunFolder(run).reviews()).model_dump_json(indent=2) + "\n")
+    return GRADED
+
+
+@app.command
+def kernelbench(run: Path, *, own_tolerance: bool = False) -> int:
+    """Print a run as KernelBench's own eval_results.json.
+
+    Parameters
+    ----------
+    run
+        A folder that a grading wrote, of samples with KernelBench's file names.
+    own_tolerance
+        Judge by KernelBench's tolerance instead of ours.
+
+    """
+    from grader.report import kernelbench as format_
+    from grader.report.folder import RunFolder
+
+    sys.stdout.write(format_.render(RunFolder(run).reviews(), own_tolerance=own_tolerance))
+    return GRADED
+
+
+@app.command
+def show(review: Path) -> int:
+    """Show a review in the terminal."""
+    from rich.markdown import Markdown
+
+    if not review.is_file():
+        raise UsageError(f"no review at {review}", "name a .md file of a run folder")
+    out.print(Markdown(review.read_text("utf-8", "replace")))
+    return GRADED

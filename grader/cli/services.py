@@ -1,0 +1,78 @@
+"""Commands around a grading: the HTTP service and the store."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from rich.markup import escape as escape_markup
+
+from grader import config
+from grader.cli.app import GRADED, Flags, app, errors, given, out
+from grader.errors import UsageError
+from grader.store import Store
+
+
+@app.command(name="serve")
+def serve_rewards(
+    *,
+    options: Flags = None,
+    host: str = "127.0.0.1",
+    port: int = 8770,
+    queue: int = 256,
+    token_file: Path | None = None,
+) -> int:
+    """Answer a training loop's requests over HTTP: POST /grade gives a reward.
+
+    Parameters
+    ----------
+    options
+        What may be set for a run.
+    host
+        Address to listen on.
+    port
+        Port to listen on.
+    queue
+        Requests that may wait; what comes beyond is told to come again.
+    token_file
+        File with the token that requests must carry; without it one is made and printed.
+
+    """
+    try:
+        from grader.serve import serve
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed", "install it: pip install 'kernel-grader[serve]'"
+        ) from error
+    from grader.reward import Grader
+
+    token = token_file.read_text("utf-8").strip() if token_file else secrets.token_urlsafe(24)
+    if not token:
+        raise UsageError(f"{token_file} is empty", "write the token into it")
+    chosen, _ = config.load(given(options))
+    with Grader(chosen) as grader:
+        shown = "" if token_file else f", token {token}"
+        errors.print(escape_markup(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
+        serve(grader, token, host=host, port=port, queue=queue)
+    return GRADED
+
+
+@app.command
+def cache(*, clear: bool = False, folder: Path | None = None) -> int:
+    """Show what the store holds, or clear it.
+
+    Parameters
+    ----------
+    clear
+        Delete all of it.
+    folder
+        The store's folder, where it isn't the user's cache folder.
+
+    """
+    store = Store(folder)
+    if clear:
+        store.clear()
+    for kind, (count, size) in sorted(store.usage().items()):
+        out.print(f"{kind:12} {count:8} entries {size / 1e6:10.1f} MB", highlight=False)
+    out.print(escape_markup(str(store.root)))
+    return GRADED
