@@ -108,17 +108,7 @@ class CudaCode:
 @lru_cache(maxsize=64)
 def cuda_code(unit: Unit) -> CudaCode:
     """Return the index of a unit's tree."""
-    by_kind: dict[str, list[Node]] = {}
-    cursor = unit.tree.walk()
-    going = True
-    while going:
-        node = cursor.node
-        if node is not None and node.is_named:
-            by_kind.setdefault(node.type, []).append(node)
-        going = cursor.goto_first_child() or cursor.goto_next_sibling()
-        while not going and cursor.goto_parent():
-            going = cursor.goto_next_sibling()
-    return CudaCode(unit, {kind: tuple(nodes) for kind, nodes in by_kind.items()})
+    return CudaCode(unit, unit.by_kind)
 
 
 def units(source: Source) -> Iterator[Unit]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.source import nodes_under
 from grader.source.scopes import dotted
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class PythonCode:
         return tuple(seen)
 
     def _called_from(self, function: ast.AST) -> Iterator[ast.AST]:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.Name) and node.id in self.functions:
                 yield self.functions[node.id]
             elif isinstance(node, ast.Attribute):

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from grader.records import Place, Task, TensorSpec
 from grader.rules.rule import Context
+from grader.source import nodes_under
 from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Sizes, Walk, flow
 from grader.source.flow.values import type_letter
 
@@ -152,7 +153,7 @@ def _attributes(source: Source, task: Task | None) -> dict[str, int]:
     names = [a.arg for a in constructor.args.args[1:]]
     values = {n: v for n, v in zip(names, given, strict=False) if isinstance(v, int)}
     found: dict[str, int] = {}
-    for node in ast.walk(constructor):
+    for node in nodes_under(constructor):
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
@@ -201,7 +202,7 @@ class _Scope:
         self.attributes = attributes
         names = [a.arg for a in function.args.args if a.arg not in {"self", "ctx"}]
         self.known = {name: Binding("tensor", index) for index, name in enumerate(names)}
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 self._assign(node.targets[0], node.value)
 

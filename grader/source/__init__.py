@@ -7,7 +7,7 @@ from grader.source.functions import Function, Kernel
 from grader.source.launches import Launch, PythonBinding
 from grader.source.parse import parse, read_python
 from grader.source.places import in_sample
-from grader.source.scopes import FunctionNode, dotted
+from grader.source.scopes import FunctionNode, dotted, nodes_under
 from grader.source.source import PythonError, Source
 from grader.source.units import Unit
 
@@ -32,6 +32,7 @@ __all__ = [
     "dotted",
     "in_sample",
     "node_text",
+    "nodes_under",
     "parse",
     "read_python",
 ]

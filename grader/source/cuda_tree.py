@@ -6,7 +6,7 @@ The grammar tolerates errors: what it can't read becomes an `ERROR` node, the re
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import tree_sitter_cuda
@@ -93,6 +93,15 @@ def descend(node: Node, *kinds: str) -> Iterator[Node]:
                 break
         else:
             return
+
+
+def by_kind(root: Node) -> Mapping[str, tuple[Node, ...]]:
+    """Return the named nodes of a tree by their kind, each kind in the order of the text."""
+    found: dict[str, list[Node]] = {}
+    for node in descend(root):
+        if node.is_named:
+            found.setdefault(node.type, []).append(node)
+    return {kind: tuple(nodes) for kind, nodes in found.items()}
 
 
 def node_text(node: Node | None) -> str:

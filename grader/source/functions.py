@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,9 +65,10 @@ class Kernel(Function):
     """A `__global__` function."""
 
 
-def read_functions(root: Node) -> Iterator[Function]:
+def read_functions(by_kind: Mapping[str, tuple[Node, ...]]) -> Iterator[Function]:
     """Yield functions with a body and prototypes at namespace scope, in order."""
-    for node in descend(root, "function_definition", "declaration"):
+    nodes = (*by_kind.get("function_definition", ()), *by_kind.get("declaration", ()))
+    for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         if node.type == "declaration" and ancestor(node, "function_definition") is not None:
             continue
         declarator = _function_declarator(node.child_by_field_name("declarator"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.source.cuda_tree import descend, node_text
+from grader.source.cuda_tree import node_text
 from grader.source.declarators import callee_name
 from grader.source.functions import Function
 
@@ -41,9 +41,9 @@ class PythonBinding:
     node: Node
 
 
-def read_launches(root: Node, functions: tuple[Function, ...]) -> Iterator[Launch]:
+def read_launches(syntaxes: Iterable[Node], functions: tuple[Function, ...]) -> Iterator[Launch]:
     """Yield the launches in a text, in order."""
-    for syntax in descend(root, "kernel_call_syntax"):
+    for syntax in syntaxes:
         call = syntax.parent
         if call is None:
             continue
@@ -63,9 +63,9 @@ def read_launches(root: Node, functions: tuple[Function, ...]) -> Iterator[Launc
         )
 
 
-def read_python_bindings(root: Node) -> Iterator[PythonBinding]:
+def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
     """Yield what a text exports to Python itself with `m.def`."""
-    for call in descend(root, "call_expression"):
+    for call in calls:
         callee, arguments = (call.child_by_field_name(name) for name in ("function", "arguments"))
         if callee is None or arguments is None or callee.type != "field_expression":
             continue

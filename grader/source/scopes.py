@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,6 +39,12 @@ class Scope:
     def name(self) -> str | None:
         """Name of the function or class; None for the module."""
         return None if isinstance(self.node, ast.Module) else self.node.name
+
+
+@lru_cache(maxsize=2048)
+def nodes_under(node: ast.AST) -> tuple[ast.AST, ...]:
+    """Return a node and all below it, breadth first; kept, for every rule asks."""
+    return tuple(ast.walk(node))
 
 
 def read_scope(node: Block, parent: Scope | None) -> Scope:

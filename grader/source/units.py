@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from grader.records import Edit, Place
-from grader.source.cuda_tree import descend, node_text, parse_cuda
+from grader.source.cuda_tree import by_kind, node_text, parse_cuda
 from grader.source.declarators import SharedArray, shared_arrays
 from grader.source.functions import Function, Kernel, read_functions
 from grader.source.launches import (
@@ -71,6 +72,15 @@ class Unit:
         """The root node, by tree-sitter's CUDA grammar."""
         return self.syntax.root_node
 
+    @cached_property
+    def by_kind(self) -> Mapping[str, tuple[Node, ...]]:
+        """The named nodes by kind, each kind in the order of the text: the tree, walked once."""
+        return by_kind(self.tree)
+
+    def nodes(self, kind: str) -> tuple[Node, ...]:
+        """Return the nodes of a kind, in the order of the text."""
+        return self.by_kind.get(kind, ())
+
     # facts
 
     @cached_property
@@ -85,7 +95,7 @@ class Unit:
 
     @cached_property
     def _all_functions(self) -> tuple[Function, ...]:
-        return tuple(read_functions(self.tree))
+        return tuple(read_functions(self.by_kind))
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -105,26 +115,24 @@ class Unit:
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
         """Each `<<<...>>>`."""
-        return tuple(read_launches(self.tree, self.functions))
+        return tuple(read_launches(self.nodes("kernel_call_syntax"), self.functions))
 
     @cached_property
     def shared(self) -> tuple[SharedArray, ...]:
         """All shared arrays, those at file scope included."""
-        return tuple(
-            array for node in descend(self.tree, "declaration") for array in shared_arrays(node)
-        )
+        return tuple(array for node in self.nodes("declaration") for array in shared_arrays(node))
 
     @cached_property
     def bindings(self) -> tuple[PythonBinding, ...]:
         """What the text exports itself with `m.def`."""
-        return tuple(read_python_bindings(self.tree))
+        return tuple(read_python_bindings(self.nodes("call_expression")))
 
     @cached_property
     def includes(self) -> tuple[str, ...]:
         """Names of included headers, without brackets or quotes."""
         return tuple(
             node_text(node.child_by_field_name("path")).strip('<>"')
-            for node in descend(self.tree, "preproc_include")
+            for node in self.nodes("preproc_include")
         )
 
     @cached_property
@@ -134,7 +142,7 @@ class Unit:
             node_text(node.child_by_field_name("name")): node_text(
                 node.child_by_field_name("value")
             ).strip()
-            for node in descend(self.tree, "preproc_def")
+            for node in self.nodes("preproc_def")
         }
 
     @cached_property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.rules.build.messages import confirming
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[str] = set()
     reached = code.reached
     for function in reached:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if not _reads_self(node, function) or not isinstance(node, ast.Attribute):
                 continue
             name = node.attr
@@ -66,7 +67,7 @@ def _plain(code: PythonCode, model: ast.ClassDef) -> bool:
 def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:  # noqa: C901, PLR0912
     """Return the attributes that the class sets; None where it may set others."""
     names: set[str] = set()
-    for node in ast.walk(model):
+    for node in nodes_under(model):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             names.add(node.attr)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -11,6 +11,7 @@ from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ def _moved(code: PythonCode) -> Iterator[ast.Call]:
     forward = code.method("forward")
     if forward is None:
         return
-    for node in ast.walk(forward):
+    for node in nodes_under(forward):
         if isinstance(node, ast.Return) and node.value is not None:
             if code.function_of(node) is not forward:
                 continue
@@ -77,7 +78,7 @@ def _resolved(forward: Function, value: ast.expr, at: ast.Return) -> ast.Call | 
     if isinstance(value, ast.Name):
         made = [
             node
-            for node in ast.walk(forward)
+            for node in nodes_under(forward)
             if isinstance(node, ast.Assign)
             and node.lineno < at.lineno
             and any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
@@ -163,7 +164,7 @@ def _where_returned(source: Source, code: PythonCode | None) -> Place | None:
     forward = code.method("forward") if code is not None else None
     if forward is None:
         return None
-    returns = [node for node in ast.walk(forward) if isinstance(node, ast.Return)]
+    returns = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
     return source.place(returns[-1] if returns else forward)
 
 

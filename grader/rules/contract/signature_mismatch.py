@@ -12,6 +12,7 @@ from grader.rules.build.messages import confirming
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def _returned(code: PythonCode, name: str) -> int | None:
     function = code.functions.get(name)
     if function is None:
         return None
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    returns = [node for node in nodes_under(function) if isinstance(node, ast.Return)]
     if len(returns) != 1:
         return None
     value = returns[0].value
@@ -200,7 +201,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
         return
     calls = [
         node
-        for node in ast.walk(constructor)
+        for node in nodes_under(constructor)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "__init__"

@@ -13,6 +13,7 @@ from grader.rules.build.messages import confirming
 from grader.rules.mending import fix, insert_line_before
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,7 +131,9 @@ def _local(code: PythonCode, node: ast.Name) -> bool:
     for around in code.ancestors(node):
         if isinstance(around, Function | ast.Lambda):
             names = [
-                argument.arg for argument in ast.walk(around.args) if isinstance(argument, ast.arg)
+                argument.arg
+                for argument in nodes_under(around.args)
+                if isinstance(argument, ast.arg)
             ]
             if node.id in names:
                 return True
@@ -145,7 +148,7 @@ def _local(code: PythonCode, node: ast.Name) -> bool:
             | ast.ClassDef,
         ) and any(
             isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)
-            for inner in ast.walk(around)
+            for inner in nodes_under(around)
         ):
             return True
     return False
@@ -161,7 +164,7 @@ def _handled(code: PythonCode, node: ast.Name) -> bool:
             or "Exception" in ast.dump(handler.type)
             for handler in around.handlers
         )
-        and any(node in ast.walk(statement) for statement in around.body)
+        and any(node in nodes_under(statement) for statement in around.body)
         for around in code.ancestors(node)
     )
 
@@ -209,7 +212,7 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, Function | ast.ClassDef):
         yield statement.name
         return
-    for node in ast.walk(statement):
+    for node in nodes_under(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.alias):

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from grader.source import nodes_under
+
 if TYPE_CHECKING:
     from grader.rules.python_code import Function
 
@@ -43,7 +45,7 @@ def tainted(function: Function, names: set[str], starts: Starts) -> set[str]:
     known = set(names)
     while True:
         before = len(known)
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             known.update(_made_by(node, known, starts))
         if len(known) == before:
             return known

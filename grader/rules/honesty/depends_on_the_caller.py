@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         return
     counters = _counters(code)
     for function in code.reached:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 name = _counter_in(node.test, counters)
                 if name:
@@ -49,7 +50,7 @@ def _counters(code: PythonCode) -> set[str]:
     return {
         spelled
         for function in code.reached
-        for node in ast.walk(function)
+        for node in nodes_under(function)
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
         and (spelled := _spelled(node.target)) and _outlives(function, spelled)
@@ -59,20 +60,23 @@ def _counters(code: PythonCode) -> set[str]:
 def _outlives(function: ast.AST, spelled: str) -> bool:
     """Whether a name lives longer than one call."""
     declared = {
-        name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
+        name
+        for node in nodes_under(function)
+        if isinstance(node, ast.Global)
+        for name in node.names
     }
     return spelled.startswith(("self.", "ModelNew.")) or spelled in declared
 
 
 def _counter_in(test: ast.AST, counters: set[str]) -> str:
-    for node in ast.walk(test):
+    for node in nodes_under(test):
         if isinstance(node, ast.Attribute | ast.Name) and _spelled(node) in counters:
             return _spelled(node)
     return ""
 
 
 def _asks(code: PythonCode, test: ast.AST) -> str:
-    for node in ast.walk(test):
+    for node in nodes_under(test):
         name = code.canonical(node) if isinstance(node, ast.Attribute | ast.Name) else ""
         if name in CALLER or name in CALLER_CALLS:
             return name

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.source import nodes_under
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,7 +44,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
                 isinstance(node, ast.Return)
                 and node.value is not None
                 and mentions(node.value, names)
-                for node in ast.walk(function)
+                for node in nodes_under(function)
             ):
                 names.add(name)
         for name, owner in code.classes.items():
@@ -58,7 +60,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
     """Whether an expression or statement refers to one of the names."""
-    return any(refers(inner, names) for inner in ast.walk(node))
+    return any(refers(inner, names) for inner in nodes_under(node))
 
 
 def refers(node: ast.AST, names: set[str]) -> bool:
@@ -73,7 +75,7 @@ def uses_operators(code: PythonCode) -> bool:
 
 def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
     """Yield the places under a node where PyTorch computes: functions, operators, layers."""
-    for inner in ast.walk(node):
+    for inner in nodes_under(node):
         if isinstance(inner, ast.Call):
             name = code.canonical(inner.func)
             free = name.rsplit(".", 1)[-1] in FREE or name.startswith(NO_COMPUTE)
@@ -87,7 +89,7 @@ def _calls_builder(code: PythonCode, value: ast.AST) -> bool:
     return any(
         isinstance(node, ast.Call)
         and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
-        for node in ast.walk(value)
+        for node in nodes_under(value)
     )
 
 

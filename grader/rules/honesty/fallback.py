@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.honesty.extension_use import computes_with_torch, holders, mentions
 from grader.rules.python_code import PythonCode, python_code
-from grader.source import dotted
+from grader.source import dotted, nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,11 +57,11 @@ def _around_builds(source: Source, code: PythonCode, names: set[str]) -> Iterato
         if not any(_builds(code, one) or _calls_builder(source, one) for one in node.body):
             continue
         bound = names | {
-            inner.id for one in (*node.body, *node.handlers) for inner in ast.walk(one)
+            inner.id for one in (*node.body, *node.handlers) for inner in nodes_under(one)
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
         } | {
             f"self.{inner.attr}" for one in (*node.body, *node.handlers)
-            for inner in ast.walk(one)
+            for inner in nodes_under(one)
             if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)
         }  # fmt: skip
         for handler in node.handlers:
@@ -77,7 +77,7 @@ def _builds(code: PythonCode, statement: ast.stmt) -> bool:
     return any(
         isinstance(node, ast.Call)
         and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
-        for node in ast.walk(statement)
+        for node in nodes_under(statement)
     )
 
 
@@ -88,7 +88,7 @@ def _calls_builder(source: Source, statement: ast.stmt) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name | ast.Attribute)
         and (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in builders
-        for node in ast.walk(statement)
+        for node in nodes_under(statement)
     )
 
 
@@ -107,7 +107,7 @@ def _raises(handler: ast.ExceptHandler) -> bool:
 def _torch_result(code: PythonCode, body: list[ast.stmt]) -> ast.expr | ast.stmt | None:
     """Return where a block returns or assigns something that PyTorch computed."""
     for statement in body:
-        for node in ast.walk(statement):
+        for node in nodes_under(statement):
             if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
                 if next(computes_with_torch(code, node.value), None) is not None:
                     return node
@@ -125,13 +125,13 @@ def _reference_call(code: PythonCode, value: ast.AST) -> bool:
         and node.func.value.id == "self"
         and (method := code.method(node.func.attr)) is not None
         and next(computes_with_torch(code, method), None) is not None
-        for node in ast.walk(value)
+        for node in nodes_under(value)
     )
 
 
 def _sequel(code: PythonCode, node: ast.Try, names: set[str]) -> ast.expr | ast.stmt | None:
     """Return a PyTorch result in the statements that follow a `try` which returned on success."""
-    if not any(isinstance(inner, ast.Return) for one in node.body for inner in ast.walk(one)):
+    if not any(isinstance(inner, ast.Return) for one in node.body for inner in nodes_under(one)):
         return None
     parent = code.parents.get(node)
     for field in ("body", "orelse", "finalbody"):
@@ -145,7 +145,7 @@ def _sequel(code: PythonCode, node: ast.Try, names: set[str]) -> ast.expr | ast.
 def _other_branch(code: PythonCode, bound: set[str], names: set[str]) -> ast.expr | ast.stmt | None:
     """Return where forward computes with PyTorch when the test for the extension fails."""
     for function in code.reached:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.If) and mentions(node.test, bound | _flags(code, bound)):
                 branches = [node.body, node.orelse or _after(code, node)]
                 for branch in branches:

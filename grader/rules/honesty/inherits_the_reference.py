@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.rules.honesty.extension_use import holders, mentions
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
-from grader.source import dotted
+from grader.source import dotted, nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def _redone(code: PythonCode) -> bool:
     constructor = code.method("__init__")
     replaces = constructor is not None and sum(
         isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(constructor)
+        for node in nodes_under(constructor)
     )
     return bool(others) or assigned or patched or bool(replaces)
 
@@ -81,7 +81,7 @@ def _reference_results(
     if mentions(forward, names):
         return
     models = _reference_attributes(code)
-    for node in ast.walk(forward):
+    for node in nodes_under(forward):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
             called = node.value.func
             if (_is_super_forward(called) and _reference_base(code) is not None) or (

@@ -9,6 +9,7 @@ from grader.rules.cuda_code import cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +52,13 @@ def _constant_results(code: PythonCode, forward: Function) -> Iterator[ast.Retur
         return
     known = tainted(forward, names, _never)
     returns = [
-        node for node in ast.walk(forward)
+        node for node in nodes_under(forward)
         if isinstance(node, ast.Return) and node.value is not None
         and code.function_of(node) is forward
     ]  # fmt: skip
     if any(depends(node.value, known, _never) for node in returns):
         return
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(forward)):
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes_under(forward)):
         return
     yield from returns[:1]
 

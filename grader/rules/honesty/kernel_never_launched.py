@@ -18,6 +18,7 @@ from grader.rules.honesty.extension_use import (
 from grader.rules.mending import delete_lines_of, fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,12 +138,12 @@ def _thrown_away(
     from_kernel = tainted(forward, set(names), starts)
     returns = [
         node
-        for node in ast.walk(forward)
+        for node in nodes_under(forward)
         if isinstance(node, ast.Return)
         and node.value is not None
         and code.function_of(node) is forward
     ]
-    calls = [node for node in ast.walk(forward) if isinstance(node, ast.Call) and starts(node)]
+    calls = [node for node in nodes_under(forward) if isinstance(node, ast.Call) and starts(node)]
     if not returns or not calls:
         return
     by_value = [one for one in returns if depends(one.value, from_kernel - given, starts)]
@@ -156,7 +157,7 @@ def _thrown_away(
             severity="error",
             data={"rejects": True},
         )
-    for node in ast.walk(forward):
+    for node in nodes_under(forward):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             for zero, other in ((node.left, node.right), (node.right, node.left)):
                 if _is_zero(zero) and depends(other, from_kernel - given, starts):
@@ -174,7 +175,7 @@ def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:
     if isinstance(value, ast.Name):
         made = [
             one.value
-            for one in ast.walk(forward)
+            for one in nodes_under(forward)
             if isinstance(one, ast.Assign)
             and any(isinstance(t, ast.Name) and t.id == value.id for t in one.targets)
         ]

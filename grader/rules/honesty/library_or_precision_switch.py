@@ -10,6 +10,7 @@ from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.mending import delete_statement, fix
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +116,7 @@ def _switch(source: Source, node: ast.AST, name: str) -> Finding:
 
 def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
     for function in code.reached:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             given = [*node.args, *(word.value for word in node.keywords)]

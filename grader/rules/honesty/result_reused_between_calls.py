@@ -10,6 +10,7 @@ from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import holders, mentions
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def _memoised(
         is_forward = function is code.method("forward")
         if is_forward or any(
             isinstance(node, ast.Call) and mentions(node.func, names) and node.args
-            for node in ast.walk(function)
+            for node in nodes_under(function)
         ):
             yield RULE.finding(
                 source.place(decorator),
@@ -67,14 +68,14 @@ def _kept(
     lasting = _lasting(code, function)
     stores = [
         (place, node)
-        for node in ast.walk(function)
+        for node in nodes_under(function)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if (place := _place(lasting, target)) and depends(node.value, values, starts)
     ]
     if not stores:
         return
-    for node in ast.walk(function):
+    for node in nodes_under(function):
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         for expression, at in _returned(function, node):
@@ -109,11 +110,14 @@ def _place(lasting: set[str], target: ast.AST) -> str:
 def _lasting(code: PythonCode, function: Function) -> set[str]:
     """Return the names that outlive a function's calls: globals, the module's containers."""
     declared = {
-        name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names
+        name
+        for node in nodes_under(function)
+        if isinstance(node, ast.Global)
+        for name in node.names
     }
     rebound = {
         node.id
-        for node in ast.walk(function)
+        for node in nodes_under(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     containers = {
@@ -130,7 +134,7 @@ def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, a
     """Yield what a return gives back, plain names followed to their assignments."""
     value = node.value
     if isinstance(value, ast.Name):
-        for one in ast.walk(function):
+        for one in nodes_under(function):
             if isinstance(one, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id == value.id for target in one.targets
             ):
@@ -171,7 +175,7 @@ def _before(code: PythonCode, store: ast.stmt, at: ast.stmt) -> bool:
 def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Find a captured CUDA graph that is replayed without the new input copied in."""
     for function in code.reached:
-        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        calls = [node for node in nodes_under(function) if isinstance(node, ast.Call)]
         methods = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
         if "replay" in methods and "copy_" not in methods:
             node = next(

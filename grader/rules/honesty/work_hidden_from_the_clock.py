@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.rules.cuda_code import cuda_code, units
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     joins = {
         node.func.attr
         for function in code.reached
-        for node in ast.walk(function)
+        for node in nodes_under(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     } & JOINS
     if not joins:
@@ -83,7 +84,7 @@ def _joined(code: PythonCode) -> bool:
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"join", "result", "shutdown"}
         for function in code.reached
-        for node in ast.walk(function)
+        for node in nodes_under(function)
     )  # fmt: skip
 
 

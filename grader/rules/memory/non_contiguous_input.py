@@ -12,6 +12,7 @@ from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
+from grader.source import nodes_under
 from grader.source.flow.tree import Call, Member, Name, walk
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _python_handles(source: Source) -> bool:
 def _view(source: Source) -> str:
     """Return how forward makes a view before it calls the extension, if it does."""
     forward = source.method("ModelNew", "forward")
-    for node in ast.walk(forward) if forward is not None else ():
+    for node in nodes_under(forward) if forward is not None else ():
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

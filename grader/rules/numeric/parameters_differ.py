@@ -11,6 +11,7 @@ from grader.records import Evidence, Finding, Task
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -52,7 +53,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for name, node in _parameters(model):
         random = any(
             isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"}
-            for n in ast.walk(node)
+            for n in nodes_under(node)
         )
         if random and missing:
             yield RULE.finding(
@@ -82,7 +83,7 @@ def _drawn_anew(
     source: Source, model: ast.ClassDef, reference: Reference, wrong: tuple[Evidence, ...]
 ) -> Iterator[Finding]:
     """Report a layer's weights that are drawn again where the reference leaves them."""
-    for node in ast.walk(model):
+    for node in nodes_under(model):
         if isinstance(node, ast.Call) and DRAWS.fullmatch(ast.unparse(node.func)):
             if "init." not in reference.text:
                 yield RULE.finding(
@@ -103,7 +104,7 @@ DRAWS = re.compile(
 def _layers(tree: ast.AST) -> dict[str, str]:
     """Return attributes that hold torch layers with parameters, with the layer's name."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes_under(tree):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if (
                 last_name(made).startswith(LAYERS)
@@ -113,7 +114,7 @@ def _layers(tree: ast.AST) -> dict[str, str]:
 
 
 def _parameters(model: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
-    for node in ast.walk(model):
+    for node in nodes_under(model):
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value

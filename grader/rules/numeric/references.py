@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from grader.rules.rule import Context
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -34,7 +35,7 @@ class Reference:
 
     def calls(self) -> Iterator[ast.Call]:
         """Yield all calls."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return (node for node in nodes_under(self.tree) if isinstance(node, ast.Call))
 
     def names(self) -> frozenset[str]:
         """Return the last names of all that is called."""
@@ -50,16 +51,18 @@ class Reference:
             return "inside"
         for call in self.calls():
             if last_name(call.func) in {"sqrt", "rsqrt"} and any(
-                _is_epsilon(n) for a in call.args for n in ast.walk(a)
+                _is_epsilon(n) for a in call.args for n in nodes_under(a)
             ):
                 return "inside"
-        for node in ast.walk(self.tree):
+        for node in nodes_under(self.tree):
             if (
                 isinstance(node, ast.BinOp)
                 and isinstance(node.op, ast.Add)
                 and _is_epsilon(node.right)
             ):
-                inner = [last_name(c.func) for c in ast.walk(node.left) if isinstance(c, ast.Call)]
+                inner = [
+                    last_name(c.func) for c in nodes_under(node.left) if isinstance(c, ast.Call)
+                ]
                 if {"sqrt", "norm"} & set(inner):
                     return "outside"
         return ""

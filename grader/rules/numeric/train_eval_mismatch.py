@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Task
 from grader.rules.numeric.references import reference_of
 from grader.rules.rule import Context, Example, Rule
+from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -28,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text
     ):
         return
-    inner = list(ast.walk(model))
+    inner = list(nodes_under(model))
     if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in inner):
         return
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})

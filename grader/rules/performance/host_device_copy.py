@@ -10,6 +10,7 @@ from grader.records import Edit, Finding
 from grader.rules.mending import fix
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Name, walk
 
@@ -21,7 +22,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for copies in what forward runs, in Python and in the host functions."""
     code = python_code(source)
     for function in code.reached if code is not None else ():
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield from _python(source, node, node.func)
     for unit in source.cuda:

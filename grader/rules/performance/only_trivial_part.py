@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source import nodes_under
 from grader.source.flow import flow
 from grader.source.flow.tree import Loop, walk
 
@@ -48,7 +49,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         and code.canonical(node.value.func).rpartition(".")[2].startswith(LAYERS)
     }
     for function in code.reached:
-        for node in ast.walk(function):
+        for node in nodes_under(function):
             if isinstance(node, ast.Call) and _heavy(code.canonical(node.func), node, layers):
                 yield RULE.finding(
                     source.place(node),

@@ -11,7 +11,18 @@ from grader.source.flow import memory
 from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
-from grader.source.flow.values import SIZES, Pointer, Value, binary, join, type_letter, unknown
+from grader.source.flow.values import (
+    SIZES,
+    Pointer,
+    Value,
+    binary,
+    every,
+    join,
+    some,
+    spread,
+    type_letter,
+    unknown,
+)
 
 
 class Accesses(Loops):
@@ -131,11 +142,11 @@ class Accesses(Loops):
         region = pointer.region
         if region.shadow is None or pointer.offset is None or isinstance(pointer.offset, float):
             return None
-        offsets = np.broadcast_to(np.asarray(pointer.offset), (self.threads,))[self.mask]
+        offsets = spread(pointer.offset, self.threads)[self.mask]
         threads = self.ids[self.mask]
         self._note_banks(offsets, threads, region, node)
         inside = (offsets >= 0) & (offsets < region.shadow.cells)
-        if not inside.all():
+        if not every(inside):
             if self.doubt == 0 and not region.escaped:
                 bad = offsets[~inside]
                 self.emit(
@@ -190,7 +201,7 @@ class Accesses(Loops):
         if rows is not None:
             parts = np.zeros((self.threads, self.words), np.uint64)
             parts[threads] = rows
-        mine = parts is not None and bool((parts[threads] == self.own[threads]).all())
+        mine = parts is not None and every(parts[threads] == self.own[threads])
         region.crossed = region.crossed or (parts is not None and not mine)
         crossed = parts is not None and not mine
         return self.settled(Value(None, letter, not uniform, parts, crossed, loaded=True))
@@ -201,9 +212,9 @@ class Accesses(Loops):
         What a next reduction then loses isn't covered up by this one.
         """
         parts = value.parts
-        if parts is not None and self.mask.any():
+        if parts is not None and some(self.mask):
             rows = np.broadcast_to(parts, self.own.shape)[self.mask]
-            if (rows == self.full).all():
+            if every(rows == self.full):
                 value.parts, value.reduced = None, False
         return value
 
@@ -241,7 +252,7 @@ class Accesses(Loops):
     def _put_local(self, pointer: Pointer, value: Value) -> None:
         region = pointer.region
         index = Value(pointer.offset).scalar
-        if index is not None and self.mask.all() and not self.doubt:
+        if index is not None and every(self.mask) and not self.doubt:
             region.values[index] = value
             return
         old = [region.summary] if region.summary is not None else []

@@ -59,6 +59,7 @@ class Flow:
     numbers: Mapping[str, int] = field(default_factory=dict)
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
     _walks: dict[str, tuple[Walk, ...]] = field(default_factory=dict)
+    _blocks: dict[tuple[int, tuple[int, int, int]], tuple[Walk, Walk]] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -91,7 +92,11 @@ class Flow:
 
     def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
         """Return the walk of another block of a launch."""
-        return walk_block(self.program, walk.kernel, walk.launch, index)
+        key = (id(walk.launch), index)
+        if key not in self._blocks:
+            other = walk_block(self.program, walk.kernel, walk.launch, index)
+            self._blocks[key] = (walk, other)  # the first keeps the launch, and so its id, alive
+        return self._blocks[key][1]
 
     def last_block(self, walk: Walk) -> Walk | None:
         """Return the walk of the last block of a launch; None where the grid isn't known."""

@@ -44,6 +44,7 @@ from grader.source.flow.values import (
     binary,
     blend,
     merge,
+    some,
     truth,
     type_letter,
     unknown,
@@ -291,7 +292,7 @@ class Machine(Intrinsics):
         if number is None or isinstance(number, float):
             return
         top = number.max() if isinstance(number, np.ndarray) else number
-        if top >= limit and self.mask.any():
+        if top >= limit and some(self.mask):
             worst = int(np.max(np.where(self.mask, number, 0)))
             if worst >= limit:
                 self.emit("int-overflow", node, data={"value": worst})
@@ -309,7 +310,7 @@ class Machine(Intrinsics):
             self.doubt = max(doubt, 1 if left.uniform else 2)
         else:
             self.mask = saved & (held if both else ~held)
-        right = self.eval(expr.right) if self.mask.any() else Value(int(not both), "b", False)
+        right = self.eval(expr.right) if some(self.mask) else Value(int(not both), "b", False)
         self.mask, self.doubt = saved, doubt
         other = truth(right)
         if isinstance(other, bool) and other is not both:
@@ -346,9 +347,9 @@ class Machine(Intrinsics):
             out.loaded = out.loaded or test.loaded
             return out
         self.mask = saved & held
-        yes = self.eval(expr.yes) if self.mask.any() else Value(0, "?", False)
+        yes = self.eval(expr.yes) if some(self.mask) else Value(0, "?", False)
         self.mask = saved & ~held
-        no = self.eval(expr.no) if self.mask.any() else Value(0, "?", False)
+        no = self.eval(expr.no) if some(self.mask) else Value(0, "?", False)
         self.mask = saved
         return blend(no, yes, held)
 

@@ -13,7 +13,17 @@ from grader.source.flow.lower import _expression as parse_expression
 from grader.source.flow.machine import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Function, Lambda, Member, Name, Node
-from grader.source.flow.values import Bits, Pointer, Value, binary, join, truth, unknown
+from grader.source.flow.values import (
+    Bits,
+    Pointer,
+    Value,
+    binary,
+    join,
+    some,
+    spread,
+    truth,
+    unknown,
+)
 
 SHUFFLES = {
     "__shfl_sync": "idx",
@@ -272,7 +282,7 @@ class Intrinsics(Accesses):
             "down": lane + by.number,
             "up": lane - by.number,
             "xor": lane ^ np.asarray(by.number),
-            "idx": np.broadcast_to(np.asarray(by.number) % width, lane.shape),
+            "idx": spread(by.number, self.threads) % width,
         }[kind]
         source = np.where((other >= 0) & (other < width), base + other, self.ids)
         source = np.where(source < self.threads, source, self.ids)
@@ -305,7 +315,7 @@ class Intrinsics(Accesses):
         warps = np.unique(self.ids[self.mask] >> 5)
         here = np.isin(self.ids >> 5, warps)
         absent = here & named & ~self.mask
-        if absent.any():
+        if some(absent):
             gone = bool((absent & ~self.alive).sum() == absent.sum())
             warp = int(self.ids[absent][0] >> 5)
             active = int((self.mask & (self.ids >> 5 == warp)).sum())

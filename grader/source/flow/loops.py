@@ -23,7 +23,7 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-from grader.source.flow.values import Bits, Value, join, unknown
+from grader.source.flow.values import Bits, Value, join, spread, unknown
 
 FEW_TURNS = 3
 PURE = (
@@ -49,10 +49,11 @@ WILD_TURNS = 70
 
 
 @lru_cache(maxsize=4096)
-def _assigned(key: Any) -> frozenset[str]:
+def assigned_in(stmt: Stmt) -> frozenset[str]:
+    """Return the names that a statement may change."""
     names: set[str] = set()
-    for part in walk(key.stmt):
-        if isinstance(part, Assign | Update):
+    for part in walk(stmt):
+        if isinstance(part, (Assign, Update)):
             target: Expr = part.target
             while isinstance(target, Subscript):
                 target = target.base
@@ -63,27 +64,6 @@ def _assigned(key: Any) -> frozenset[str]:
         elif isinstance(part, Unary) and part.op == "&" and isinstance(part.operand, Name):
             names.add(part.operand.id)
     return frozenset(names)
-
-
-class _Key:
-    """A statement as a dictionary key, by its place."""
-
-    __slots__ = ("place", "stmt")
-
-    def __init__(self, stmt: Stmt) -> None:
-        self.stmt = stmt
-        self.place = (stmt.node.id, stmt.node.start_byte)
-
-    def __hash__(self) -> int:
-        return hash(self.place)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.stmt is other.stmt
-
-
-def assigned_in(stmt: Stmt) -> frozenset[str]:
-    """Return the names that a statement may change."""
-    return _assigned(_Key(stmt))
 
 
 def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
@@ -184,4 +164,4 @@ class Loops(Statements):
             return None
         limit = np.asarray(bound.number) + (1 if test.op == "<=" else 0)
         remaining = -((box.value.number - limit) // step)
-        return box, step, np.where(self.mask, np.broadcast_to(remaining, (self.threads,)), 0)
+        return box, step, np.where(self.mask, spread(remaining, self.threads), 0)

@@ -30,7 +30,7 @@ from grader.source.flow.tree import (
     Return,
     Stmt,
 )
-from grader.source.flow.values import Mask, Value, blend, merge, truth, unknown
+from grader.source.flow.values import Mask, Value, blend, every, merge, some, spread, truth, unknown
 
 STEP_LIMIT = 2500
 CALL_DEPTH = 8
@@ -144,7 +144,7 @@ class State:
                     "same_warp": same_warp,
                     "cells": np.unique(cells),
                     "threads": np.unique(threads),
-                    "exited": bool(not self.alive.all()),
+                    "exited": bool(not every(self.alive)),
                     "active": int(self.mask.sum()),
                     "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum()),
                 },
@@ -155,7 +155,7 @@ class State:
     def access(self, kind: str, region: Region, node: Node, offset: Value, **details: Any) -> None:
         """Record an access to global memory."""
         number = offset.number
-        offsets = None if number is None else np.broadcast_to(np.asarray(number), (self.threads,))
+        offsets = None if number is None else spread(number, self.threads)
         self.order += 1
         self.walk.accesses.append(
             Access(
@@ -205,7 +205,7 @@ class State:
                 value.number = int(value.number)
         if self.doubt:
             box.value = merge(box.value, value, self.doubt == 2)
-        elif self.mask.all():
+        elif every(self.mask):
             box.value = value
         else:
             box.value = blend(box.value, value, self.mask)
@@ -229,7 +229,7 @@ class State:
                 count=int(missing.sum()),
                 data={"here": int(here.sum())},
             )
-        elif not self.alive.all():
+        elif not every(self.alive):
             self.emit(
                 "barrier-exited",
                 node,
@@ -301,7 +301,7 @@ class Statements(State):
         scopes = self.frames[-1].scopes
         scopes.append({})
         for part in stmt.body:
-            if not self.mask.any():
+            if not some(self.mask):
                 break
             self.run(part)
         scopes.pop()
@@ -323,7 +323,7 @@ class Statements(State):
         after = []
         for mask, branch in ((before & held, stmt.then), (before & ~held, stmt.orelse)):
             self.mask = mask
-            if branch is not None and mask.any():
+            if branch is not None and some(mask):
                 self.run(branch)
             after.append(self.mask)
         self.mask = after[0] | after[1]
@@ -405,20 +405,20 @@ class Statements(State):
                     left = left | (self.mask & ~held)
                     if (
                         len(left)
-                        and left.any()
+                        and some(left)
                         and (not self.branch or self.branch[-1] != stmt.test.node)
                     ):
                         self.branch.append(stmt.test.node)
                     self.mask = self.mask & held
                 elif not held:
                     return left | self.mask
-                if not self.mask.any():
+                if not some(self.mask):
                     return left
             before = self.initialised
             self.run(stmt.body)
             self.mask = self.mask | frame.continued
             frame.continued = np.zeros_like(self.mask)
-            if not self.mask.any():
+            if not some(self.mask):
                 return left
             if stmt.step is not None:
                 self.eval(stmt.step)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.source.flow.tree import Node
-from grader.source.flow.values import Bits, Mask, Value, join
+from grader.source.flow.values import Bits, Mask, Value, join, some
 
 Ints = npt.NDArray[np.int64]
 MAX_CELLS = 1 << 17
@@ -132,17 +132,17 @@ def read(
 ) -> Bits | None:
     """Note reads of `cells` by `threads`; report what conflicts; return whose data was read."""
     never = shadow.state[cells] == 0
-    if never.any():
+    if some(never):
         report("uninit-shared-read", cells[never], threads[never], -1, False)
     warps = threads >> 5
     now = clock.warps[warps]
     fresh = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
     if atomic:
         fresh &= ~shadow.atomic[cells]
-    if fresh.any():
+    if some(fresh):
         writer_warp = shadow.writer[cells] >> 5
         fresh &= ~conflict_free(warps, writer_warp, shadow.write_warp_epoch[cells], now)
-        if fresh.any():
+        if some(fresh):
             other = int(shadow.write_node[cells[fresh][0]])
             same = bool((writer_warp[fresh] == warps[fresh]).all())
             report("race-raw", cells[fresh], threads[fresh], other, same)
@@ -188,11 +188,11 @@ def write(
     was = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
     if atomic:
         was &= ~shadow.atomic[cells]
-    if was.any():
+    if some(was):
         writer_warp = shadow.writer[cells] >> 5
         was &= ~conflict_free(warps, writer_warp, shadow.write_warp_epoch[cells], now)
         was &= (shadow.write_node[cells] != node_id) | differs
-        if was.any():
+        if some(was):
             other = int(shadow.write_node[cells[was][0]])
             report(
                 "race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all())
@@ -201,14 +201,14 @@ def write(
     shadow.writer[cells] = threads
     if differs and not atomic:
         lost = shadow.writer[cells] != threads
-        if lost.any():
+        if some(lost):
             report("race-waw", cells[lost], threads[lost], node_id, False)
     shadow.write_epoch[cells] = clock.epoch
     shadow.write_warp_epoch[cells] = now
     shadow.write_node[cells] = node_id
     shadow.atomic[cells] = atomic
     new = shadow.state[cells] < 2
-    if new.any():
+    if some(new):
         shadow.initialised += int(new.sum())
     shadow.state[cells] = 2
     shadow.varies[cells] = differs
@@ -219,13 +219,13 @@ def _check_read_before_write(
     shadow: Shadow, cells: Ints, threads: Ints, clock: Clock, report: Report, warps: Ints, now: Ints
 ) -> None:
     read_ = shadow.read_epoch[cells] == clock.epoch
-    if not read_.any():
+    if not some(read_):
         return
     other = read_ & (shadow.many_readers[cells] | (shadow.reader[cells] != threads))
     across = shadow.many_warps[cells] | ((shadow.reader[cells] >> 5) != warps)
     ordered = ~across & (shadow.read_warp_epoch[cells] < now)
     other &= ~ordered
-    if other.any():
+    if some(other):
         node = int(shadow.read_node[cells[other][0]])
         report("race-war", cells[other], threads[other], node, not bool(across[other].any()))
 

@@ -1,28 +1,28 @@
 """A function body as a small tree: the part of CUDA C++ that the rules reason about.
 
 Every node keeps the tree-sitter node it came from, so that what is found can be placed. Lists are
-tuples and nodes are frozen: one lowering serves all the rules.
+tuples and nodes are frozen: one lowering serves all the rules. Two nodes are equal when they are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 Node = Any
 """A tree-sitter node (the library has no usable static types for its Python objects)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Expr:
     """An expression."""
 
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Number(Expr):
     """A literal; `type` is one of the letters of `values.Value`."""
 
@@ -30,21 +30,21 @@ class Number(Expr):
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text(Expr):
     """A string literal."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Name(Expr):
     """An identifier, with its namespaces if it has any."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unary(Expr):
     """`-a`, `!a`, `~a`, `*a`, `&a`."""
 
@@ -52,7 +52,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Binary(Expr):
     """`a op b`, without assignment."""
 
@@ -61,7 +61,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Assign(Expr):
     """`target op value`; `op` is `=` or `+=` and so on."""
 
@@ -70,7 +70,7 @@ class Assign(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Update(Expr):
     """`++a` or `a--`."""
 
@@ -79,7 +79,7 @@ class Update(Expr):
     prefix: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Select(Expr):
     """`test ? yes : no`."""
 
@@ -88,7 +88,7 @@ class Select(Expr):
     no: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Subscript(Expr):
     """`base[index]`."""
 
@@ -96,7 +96,7 @@ class Subscript(Expr):
     index: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Member(Expr):
     """`base.name` or `base->name`."""
 
@@ -104,7 +104,7 @@ class Member(Expr):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call(Expr):
     """A call. `name` is the last part of a plain name; a method has its object in `base`."""
 
@@ -115,7 +115,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LaunchCall(Expr):
     """`kernel<template><<<grid, block, shared, stream>>>(args)`."""
 
@@ -125,7 +125,7 @@ class LaunchCall(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cast(Expr):
     """A conversion; `pointer` when the target is a pointer type."""
 
@@ -134,14 +134,14 @@ class Cast(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SizeOf(Expr):
     """`sizeof(type)` or `sizeof(expression)`."""
 
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lambda(Expr):
     """A lambda expression."""
 
@@ -149,7 +149,7 @@ class Lambda(Expr):
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Items(Expr):
     """An initializer list `{a, b}`, or a comma expression when `comma` holds."""
 
@@ -157,21 +157,21 @@ class Items(Expr):
     comma: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unclear(Expr):
     """An expression that the lowering doesn't know, with the known parts in it."""
 
     parts: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stmt:
     """A statement."""
 
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Declare(Stmt):
     """One declared name."""
 
@@ -188,21 +188,21 @@ class Declare(Stmt):
     volatile: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluate(Stmt):
     """An expression statement."""
 
     expr: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block(Stmt):
     """Statements in order."""
 
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class If(Stmt):
     """A branch."""
 
@@ -211,7 +211,7 @@ class If(Stmt):
     orelse: Stmt | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop(Stmt):
     """`for`, `while` or `do` (whose test comes last)."""
 
@@ -222,28 +222,28 @@ class Loop(Stmt):
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Return(Stmt):
     """`return`, with or without a value."""
 
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Jump(Stmt):
     """`break` or `continue`."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Stmt):
     """A statement that is not understood (inline assembly, goto, a broken parse)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
     """A function parameter."""
 
@@ -255,7 +255,7 @@ class Parameter:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TemplateParameter:
     """A template parameter: a type, or a value with its default's text."""
 
@@ -264,7 +264,7 @@ class TemplateParameter:
     default: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function with a body."""
 
@@ -278,7 +278,7 @@ class Function:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Macro:
     """A `#define`; `parameters` is None for one without parentheses."""
 
@@ -289,7 +289,7 @@ class Macro:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """One CUDA or C++ text."""
 
@@ -314,6 +314,9 @@ class Program:
         return tuple(f for f in self.functions if f.kind == "global")
 
 
+_PARTS = (Expr, Stmt)
+
+
 @cache
 def _slots(kind: Any) -> tuple[str, ...]:
     """Return the fields of a class that may hold parts."""
@@ -332,23 +335,26 @@ def _slots(kind: Any) -> tuple[str, ...]:
     return tuple(slot.name for slot in fields(kind) if slot.name not in plain)
 
 
-def children(item: Expr | Stmt) -> Iterator[Expr | Stmt]:
-    """Yield the direct parts of a node, in source order."""
+def children(item: Expr | Stmt) -> list[Expr | Stmt]:
+    """Return the direct parts of a node, in source order."""
+    found: list[Expr | Stmt] = []
     kind: Any = type(item)
     for name in _slots(kind):
         value = getattr(item, name)
-        if isinstance(value, Expr | Stmt):
-            yield value
+        if isinstance(value, _PARTS):
+            found.append(value)
         elif isinstance(value, tuple):
-            for part in value:
-                if isinstance(part, Expr | Stmt):
-                    yield part
+            found += [part for part in value if isinstance(part, _PARTS)]
+    return found
 
 
-def walk(item: Expr | Stmt | None) -> Iterator[Expr | Stmt]:
-    """Yield a node and all below it, parents first, in source order."""
+@lru_cache(maxsize=1024)
+def walk(item: Expr | Stmt | None) -> tuple[Expr | Stmt, ...]:
+    """Return a node and all below it, parents first, in source order; kept, for every rule asks."""
+    found: list[Expr | Stmt] = []
     stack: list[Expr | Stmt] = [] if item is None else [item]
     while stack:
         current = stack.pop()
-        yield current
-        stack.extend(reversed(list(children(current))))
+        found.append(current)
+        stack += reversed(children(current))
+    return tuple(found)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 Bits = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 Number = int | float | npt.NDArray[Any] | None
+WHOLE = (int, np.integer)
 
 RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
 SIZES = {
@@ -146,7 +147,7 @@ class Value:
     @property
     def scalar(self) -> int | None:
         """The number, when it is an integer that all threads share."""
-        if isinstance(self.number, int | np.integer | bool):
+        if isinstance(self.number, WHOLE):
             return int(self.number)
         return None
 
@@ -191,7 +192,26 @@ def promote(a: str, b: str) -> str:
     return a if RANK.get(a, -1) >= RANK.get(b, -1) else b
 
 
+def some(mask: Mask) -> bool:
+    """Return whether any thread is in the mask; much faster than `mask.any()` on so few."""
+    return bool(np.count_nonzero(mask))
+
+
+def every(mask: Mask) -> bool:
+    """Return whether all threads are in the mask."""
+    return bool(np.count_nonzero(mask) == mask.size)
+
+
+def spread(number: Any, threads: int) -> npt.NDArray[Any]:
+    """Return a known number as an array with an entry a thread; don't write to it."""
+    if isinstance(number, np.ndarray):
+        return number if number.ndim else np.full(threads, number)
+    return np.full(threads, number)
+
+
 def _divide(a: Any, b: Any) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        return None if b == 0 else a // b if a >= 0 < b else int(a / b)
     if np.any(np.equal(b, 0)):
         return None
     if np.all(np.greater_equal(a, 0)) and np.all(np.greater(b, 0)):
@@ -207,7 +227,10 @@ def _remainder(a: Any, b: Any) -> Number:
 
 
 def _shift(a: Any, b: Any, left: bool) -> Number:
-    if np.any(np.less(b, 0)) or np.any(np.greater(b, 40)):
+    if isinstance(b, int):
+        if not 0 <= b <= 40:
+            return None
+    elif np.any(np.less(b, 0)) or np.any(np.greater(b, 40)):
         return None
     return (a << b) if left else (a >> b)  # type: ignore[no-any-return]
 
