@@ -3,6 +3,7 @@
 from grader.diagnose.deepen import deepen, gather, mends, try_fixes
 from grader.diagnose.headline import headline
 from grader.diagnose.program import Evaluate, Examine, Program, wrong_share
+from grader.diagnose.self_review import self_review
 
 __all__ = [
     "Evaluate",
@@ -12,6 +13,7 @@ __all__ = [
     "gather",
     "headline",
     "mends",
+    "self_review",
     "try_fixes",
     "wrong_share",
 ]

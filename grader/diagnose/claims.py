@@ -54,7 +54,7 @@ def check_claims(
     facts = Facts(source, evaluation, findings)
     seen: set[int] = set()
     claims: list[Claim] = []
-    for line, sentence in _sentences(extraction.prose):
+    for line, sentence in sentences(extraction.prose):
         for index, kind in enumerate(KINDS):
             if index not in seen and kind.words.search(sentence):
                 seen.add(index)
@@ -66,7 +66,8 @@ def check_claims(
     return tuple(claims)
 
 
-def _sentences(prose: tuple[Prose, ...]) -> Iterator[tuple[int, str]]:
+def sentences(prose: tuple[Prose, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the sentences after the code, each with its line in the sample."""
     for run in prose:
         if run.before_code:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grader.diagnose import Program, gather, headline, mends
+from grader.diagnose import Program, gather, headline, mends, self_review
 from grader.diagnose.claims import check_claims
 from grader.pipeline.clock import Clock
 from grader.pipeline.workshop import (
@@ -78,6 +78,7 @@ def assemble(
         claims=check_claims(
             extraction, parse(submission.code) if submission else None, evaluation, findings
         ),
+        self_review=self_review(extraction, states, findings),
         summary=summary,
         environment=_environment(workshop),
     )

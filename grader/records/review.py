@@ -111,6 +111,25 @@ class Claim(Record):
     because: str
 
 
+class Doubt(Record):
+    """Something that the transcript, after the code, says is wrong with it."""
+
+    line: int
+    """Line of the sample."""
+    quote: str
+    outcome: Literal["found", "minor", "imagined", "not checked"]
+    """`minor`: there is no more to it than a note."""
+    because: str
+
+
+class SelfReview(Record):
+    """The author's own review of the code against ours."""
+
+    doubts: tuple[Doubt, ...]
+    missed: tuple[str, ...] = ()
+    """Errors and warnings that the author has no word of, each with its line."""
+
+
 class TaskSummary(Record):
     """The task as a review names it."""
 
@@ -147,6 +166,8 @@ class Review(Record):
     repair_note: str = ""
     """How far the search got, where no repair passed."""
     claims: tuple[Claim, ...] = ()
+    self_review: SelfReview | None = None
+    """None where the author admits no defect after the code."""
     summary: str = ""
     """A model's words, only with --llm; marked as such."""
     environment: dict[str, str] = {}

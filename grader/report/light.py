@@ -14,6 +14,7 @@ def light(review: Review) -> Review:
             "line_map": (),
             "mends": (),
             "claims": (),
+            "self_review": None,
             "evaluation": _light_evaluation(review.evaluation),
             "findings": tuple(
                 _light_finding(item) for item in review.findings if item.severity != "note"

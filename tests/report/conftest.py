@@ -8,6 +8,7 @@ from grader.records import (
     Build,
     Claim,
     Comparison,
+    Doubt,
     Edit,
     Evaluation,
     Evidence,
@@ -22,6 +23,7 @@ from grader.records import (
     Repair,
     Review,
     Run,
+    SelfReview,
     TaskSummary,
     Timing,
     Verdict,
@@ -102,6 +104,10 @@ def review(
         claims=(
             Claim(line=head + code.count("\n") + 2, quote=words, outcome="false", because=words),
             Claim(line=1, quote="kernel", outcome="true", because="it is one"),
+        ),
+        self_review=SelfReview(
+            doubts=(Doubt(line=1, quote=words, outcome="imagined", because=words),),
+            missed=(f"SYN002 {words}",),
         ),
         summary=words,
         environment={"torch": words},

@@ -42,14 +42,15 @@ MANY = 3
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Quote admissions in the prose after the code, and in the code's own comments."""
     by_line: dict[int, list[str]] = {}
-    for line, sentence in _admissions(context.extraction):
+    for line, sentence in admissions(context.extraction):
         by_line.setdefault(line, []).append(sentence)
     for line, sentences in list(by_line.items())[:MANY]:
         yield _prose(line, sentences)
     yield from _comments(source)
 
 
-def _admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
+def admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
+    """Yield the sentences after the code that say it is wrong, each with its line in the sample."""
     for prose in extraction.prose if extraction is not None else ():
         if not prose.before_code:
             yield from _sentences(prose)

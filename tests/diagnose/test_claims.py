@@ -1,0 +1,94 @@
+"""What a transcript claims of its code: true, false with the finding that shows it, or not checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.diagnose.claims import check_claims
+from grader.records import (
+    Claim,
+    Evaluation,
+    Extraction,
+    Finding,
+    Place,
+    Prose,
+    Run,
+    Verdict,
+)
+from grader.source import parse
+
+CODE = '''
+source = """
+__global__ void k(float* y) {
+    __shared__ float part[32];
+    part[threadIdx.x] = 1.0f;
+    y[threadIdx.x] = part[threadIdx.x];
+}
+"""
+'''
+
+
+def check(
+    words: str, *findings: Finding, ran: bool = True, before: bool = False, **verdict: bool
+) -> tuple[Claim, ...]:
+    extraction = Extraction(
+        submission=None, prose=(Prose(line=10, text=words, before_code=before),)
+    )
+    evaluation = Evaluation(
+        submission="",
+        device="sim",
+        sandbox="none",
+        runs=(Run(workload="w", status="ran" if ran else "crashed", device="sim"),),
+        verdict=Verdict(status="correct", sentence="It is right.", **verdict),
+    )
+    return check_claims(extraction, parse(CODE), evaluation, findings)
+
+
+def strided() -> Finding:
+    return Finding(
+        rule="PRF002",
+        name="strided-access-between-lanes",
+        severity="warning",
+        confidence="proven",
+        message="lanes are 4 KB apart",
+        place=Place(line=5, end_line=5),
+    )
+
+
+def test_a_claim_is_false_where_a_finding_contradicts_it() -> None:
+    (claim,) = check("Fine.\nAll accesses are coalesced.", strided())
+    assert (claim.line, claim.outcome) == (11, "false")
+    assert claim.because == "PRF002 strided-access-between-lanes (line 5): lanes are 4 KB apart"
+
+
+@pytest.mark.parametrize(("ran", "outcome"), [(True, "true"), (False, "not checked")])
+def test_what_did_not_run_shows_nothing(ran: bool, outcome: str) -> None:
+    (claim,) = check("All accesses are coalesced.", ran=ran)
+    assert claim.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("It uses shared memory to save traffic.", "true"),
+        ("Warp shuffle instructions are used.", "false"),
+        ("It handles any size of input.", "not checked"),
+        ("This gives a 4x speedup.", "not checked"),
+    ],
+)
+def test_what_the_text_can_tell(words: str, outcome: str) -> None:
+    (claim,) = check(words)
+    assert claim.outcome == outcome
+
+
+def test_sizes_and_results_are_held_against_the_verdict() -> None:
+    words = "It works for arbitrary shapes. The output is identical to PyTorch."
+    right = check(words, general=True, correct=True)
+    wrong = check(words, general=False, correct=False)
+    assert [claim.outcome for claim in right] == ["true", "true"]
+    assert [claim.outcome for claim in wrong] == ["false", "false"]
+
+
+def test_the_prompt_claims_nothing_and_each_kind_counts_once() -> None:
+    assert check("All accesses are coalesced.", before=True) == ()
+    assert len(check("Loads are coalesced. Stores are coalesced too.")) == 1
