@@ -40,8 +40,12 @@ def assemble(
     states: tuple[Program, ...] = (),
     repairs: tuple[Repair, ...] = (),
     note: str = "",
+    trouble: tuple[str, ...] = (),
 ) -> Review:
-    """Return the review; `states` are the submission and its mended forms, in order."""
+    """Return the review; `states` are the submission and its mended forms, in order.
+
+    `note` says why there is no repair, `trouble` which rules could not be asked.
+    """
     submission = extraction.submission
     findings = gather(states) if states else ()
     if submission is not None:
@@ -58,7 +62,7 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(*sample.notes, *(submission.notes if submission else ())),
+        notes=(*sample.notes, *(submission.notes if submission else ()), *trouble),
         task=TaskSummary(
             name=task.name if task else None,
             source=choice.how,

@@ -25,19 +25,23 @@ from grader.records import (
     Task,
     digest,
 )
-from grader.rules import Context, review_text
+from grader.rules import Context
+from grader.rules.engine import Inspection, inspect
 from grader.source import parse
 
 
-def examine(
+def inspected(
     workshop: Workshop,
     sample: Sample,
     extraction: Extraction,
     task: Task | None,
     program: Submission,
     evaluation: Evaluation,
-) -> tuple[Finding, ...]:
-    """Return the findings about a program, from its text and from what happened to it."""
+) -> Inspection:
+    """Return the findings about a program, from its text and from what happened to it.
+
+    Says as well which rules failed or were not asked.
+    """
     build = evaluation.build
     context = Context(
         task=task,
@@ -51,8 +55,21 @@ def examine(
         device=evaluation.device,
     )
     options = workshop.options
-    found = review_text(parse(program.code), context, options.select, options.ignore)
-    return tuple(_placed(finding, program) for finding in found)
+    found = inspect(parse(program.code), context, options.select, options.ignore)
+    placed = tuple(_placed(finding, program) for finding in found.findings)
+    return Inspection(placed, found.trouble)
+
+
+def examine(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    task: Task | None,
+    program: Submission,
+    evaluation: Evaluation,
+) -> tuple[Finding, ...]:
+    """Return only the findings of `inspected`."""
+    return inspected(workshop, sample, extraction, task, program, evaluation).findings
 
 
 def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:

@@ -10,7 +10,7 @@ from grader.ingest import extract
 from grader.pipeline.assembly import assemble, bare
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.evaluation import evaluate, init_of, weighed
-from grader.pipeline.examination import examine, probed
+from grader.pipeline.examination import examine, inspected, probed
 from grader.pipeline.workshop import (
     Workshop,
     known,
@@ -143,18 +143,30 @@ def _reviewed(
     with clock.stage("evaluate"):
         evaluation = judged(submission)
     with clock.stage("diagnose"):
-        findings = examined(submission, evaluation)
+        first = inspected(workshop, sample, extraction, choice.task, submission, evaluation)
+        findings = first.findings
         if evaluation.verdict.status == "incorrect" and not explained(findings):
             evaluation = probed(workshop, choice.task, submission, evaluation)
             findings = examined(submission, evaluation)
-        first = Program(submission, evaluation, findings)
-        states = deepen(first, judged, examined)
+        start = Program(submission, evaluation, findings)
+        states = deepen(start, judged, examined)
     repairs: tuple[Repair, ...] = ()
     note = ""
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
             repairs, note = _repairs(workshop, choice.task, states, judged, examined)
-    return assemble(workshop, sample, extraction, choice, evaluation, clock, states, repairs, note)
+    return assemble(
+        workshop,
+        sample,
+        extraction,
+        choice,
+        evaluation,
+        clock,
+        states,
+        repairs,
+        note,
+        first.trouble,
+    )
 
 
 def _repairs(
