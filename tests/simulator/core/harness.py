@@ -59,6 +59,12 @@ class Outcome:
         return {(f["kind"], f["line"]) for f in self.findings}
 
 
+OptionWords = ctypes.c_uint64 * 8
+"""What `kgsim_launch` reads, in c_api.cpp's order."""
+ResultWords = ctypes.c_uint64 * 6
+"""What it writes."""
+
+
 class Simulator:
     """The native library through ctypes."""
 
@@ -153,10 +159,10 @@ class Module:
         assert n == len(args), (n, len(args))
         keep = [_bytes(arg, sizes[k]) for k, arg in enumerate(args)]
         pointers = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in keep])
-        options = (ctypes.c_uint64 * 8)(
+        options = OptionWords(
             threads, steps, 0, races, uninitialised, counts, resident, cooperative
         )
-        out = (ctypes.c_uint64 * 6)()
+        out = ResultWords()
         self._lib.kgsim_reset_report()
         with self.regions(args, inputs, empty):
             status = self._lib.kgsim_launch(

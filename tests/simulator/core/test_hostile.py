@@ -16,16 +16,15 @@ import pytest
 from grader.simulator.ptx import DecodeError, decode, encode
 
 from .cases import FOLDER
-from .harness import Simulator, compile_ptx, nvcc
+from .harness import OptionWords, ResultWords, Simulator, compile_ptx, nvcc
 
 CHILD = """
 import random, sys, faulthandler
 faulthandler.enable()
 from pathlib import Path
 import numpy as np
-sys.path[:0] = {path!r}
-from simulator.core.harness import Simulator
-from simulator.core.test_hostile import storm
+from tests.simulator.core.harness import Simulator
+from tests.simulator.core.test_hostile import storm
 storm(Simulator(Path({library!r})), {seed}, {rounds}, Path({ptx!r}).read_text())
 """
 
@@ -109,7 +108,7 @@ def run_anything(module: object, name: str) -> None:
     ]
     pointers = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in keep])
     grid, block = (ctypes.c_uint32 * 3)(2, 1, 1), (ctypes.c_uint32 * 3)(64, 1, 1)
-    options, out = (ctypes.c_uint64 * 6)(1, 2_000_000, 0, 1, 1, 1), (ctypes.c_uint64 * 4)()
+    options, out = OptionWords(1, 2_000_000, 0, 1, 1, 1), ResultWords()
     lib.kgsim_reset_report()
     lib.kgsim_launch(
         handle, name.encode(errors="surrogateescape"), grid, block, 512, pointers, options, 5.0, out
@@ -124,9 +123,7 @@ def test_storm(source: str, simulator: Simulator, tmp_path: Path) -> None:
     ptx = tmp_path / "k.ptx"
     ptx.write_text(compile_ptx(FOLDER / source))
     rounds = int(os.environ.get("KGSIM_STORM", "60"))
-    tests = Path(__file__).parents[2]
     code = CHILD.format(
-        path=[str(tests.parent), str(tests)],
         library=str(simulator.path),
         seed=rounds + len(source),
         rounds=rounds,
@@ -137,7 +134,7 @@ def test_storm(source: str, simulator: Simulator, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"PYTHONPATH": str(tests.parent)},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
     )
     assert done.returncode == 0, done.stderr[-3000:]
 
