@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.report import html
 from grader.report.folder import RunFolder
 
 from .conftest import CODE, review
@@ -180,8 +181,6 @@ def test_hostile_words_run_nothing(tab: Tab, run: Path) -> None:
 
 
 def test_no_payload_runs(tab: Tab, tmp_path: Path) -> None:
-    from grader.report import html
-
     for number, words in enumerate(PAYLOADS):
         path = tmp_path / f"{number}.html"
         code = CODE.replace("float sums", f"{words} float sums") + f"# {words}\n"
@@ -204,14 +203,93 @@ def test_a_page_reads_without_script(browser: "playwright.Browser", run: Path) -
     context.close()
 
 
-def test_two_thousand_rows_filter(tab: Tab, tmp_path: Path) -> None:
-    from grader.report import html
-
-    made = [review(status=status) for status in STATUSES]
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of 2,000 samples, each with its page's address."""
+    path = tmp_path_factory.mktemp("large") / "index.html"
+    made = [review(status=status, speedup=1.25) for status in STATUSES]
     reviews = [
         made[n % 6].model_copy(update={"sample": f"level_1_problem_{n}"}) for n in range(2000)
     ]
-    (tmp_path / "index.html").write_text(html.index(reviews), "utf-8")
-    page = tab.open(tmp_path / "index.html")
+    path.write_text(html.index(reviews), "utf-8")
+    return path
+
+
+def test_two_thousand_rows_filter(tab: Tab, large: Path) -> None:
+    page = tab.open(large)
+    shown = page.locator("#shown")
+    playwright.expect(shown).to_have_text("2000 of 2000")
     page.get_by_label("Search").fill("problem_77")
-    assert page.locator("#shown").inner_text() == "11 of 2000"
+    playwright.expect(shown).to_have_text("11 of 2000")
+    assert tab.shown()[:2] == ["level_1_problem_77", "level_1_problem_770"]
+    page.get_by_role("button", name="hung").click()
+    playwright.expect(shown).to_have_text("2 of 2000")
+    assert tab.shown() == ["level_1_problem_771", "level_1_problem_777"]
+    row = page.locator("#table tbody tr").first
+    assert row.locator("td").all_text_contents()[:3] == ["total", "hung", "1.25x [1.12, 1.38]"]
+    assert "fail" in (row.locator(".badge").get_attribute("class") or "")
+    assert row.locator("a").get_attribute("href") == "pages/level_1_problem_771.html"
+    assert "Wrong on 3 of 5 workloads" in row.locator("td").last.inner_text()
+
+
+def test_two_thousand_rows_sort_and_answer_keys(tab: Tab, large: Path) -> None:
+    page = tab.open(large)
+    playwright.expect(page.locator("#shown")).to_have_text("2000 of 2000")
+    page.get_by_role("button", name="sample", exact=True).click()
+    assert tab.shown()[:3] == [f"level_1_problem_{n}" for n in range(3)]  # as numbers, not letters
+    for _ in range(3):
+        page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == "level_1_problem_2"
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.textContent") == "level_1_problem_1"
+
+
+def test_rows_are_drawn_as_they_are_scrolled_to(tab: Tab, large: Path) -> None:
+    page = tab.open(large)
+    playwright.expect(page.locator("#shown")).to_have_text("2000 of 2000")
+    first = len(tab.shown())
+    assert first < 1000
+    page.locator("#list").evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
+    page.wait_for_function(f"document.querySelectorAll('#table tbody tr').length > {first}")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert len(tab.shown()) == 2000
+
+
+def test_a_large_index_says_what_it_needs(browser: "playwright.Browser", large: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(large.as_uri())
+    assert page.get_by_role("link", name="README.md").is_visible()
+    context.close()
+    context = browser.new_context()
+    context.add_init_script("delete globalThis.DecompressionStream")
+    page = context.new_page()
+    page.goto(large.as_uri())
+    playwright.expect(page.get_by_role("alert")).to_contain_text("README.md holds the same rows")
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_large_index(
+    browser: "playwright.Browser", large: Path, scheme: str
+) -> None:
+    made = Tab(browser, scheme)
+    page = made.open(large)
+    playwright.expect(page.locator("#shown")).to_have_text("2000 of 2000")
+    found = axe.Axe().run(page)
+    made.context.close()
+    assert [item["id"] for item in found.response["violations"]] == []
+
+
+def test_no_packed_payload_runs(tab: Tab, tmp_path: Path) -> None:
+    made = [review(words=words, task=words) for words in PAYLOADS]
+    reviews = [made[n % len(made)].model_copy(update={"sample": f"sample_{n}"}) for n in range(500)]
+    path = tmp_path / "index.html"
+    path.write_bytes(html.index(reviews).encode("utf-8", "replace"))
+    page = tab.open(path)
+    playwright.expect(page.locator("#shown")).to_have_text("500 of 500")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_timeout(300)
+    assert len(tab.shown()) == 500
+    assert page.evaluate("window.pwned") is None
+    assert page.evaluate("document.querySelectorAll('iframe,img,object,embed,base').length") == 0

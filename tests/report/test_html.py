@@ -1,9 +1,15 @@
 """The pages as text: self-contained, within their budgets, and of one shape whatever the words."""
 
+import base64
+import gzip
+import json
+import random
+import re
 from html.parser import HTMLParser
 
 import pytest
 
+from grader.records import Review
 from grader.report import html
 from grader.report.html import highlight
 
@@ -93,17 +99,75 @@ def test_an_ordinary_page_is_within_the_budget(make_review: Make) -> None:
     assert len(html.page(make_review(code=code)).encode()) < 150_000
 
 
-@pytest.mark.parametrize(("samples", "most"), [(100, 100_000), (1000, 300_000), (2000, 500_000)])
-def test_the_index_is_within_the_budget(make_review: Make, samples: int, most: int) -> None:
+def many(make_review: Make, count: int) -> list[Review]:
+    """Return reviews whose sentences all differ, as those of real runs do."""
+    rng = random.Random(1)
+    words = ("row", "column", "tile", "block", "is wrong by", "reads", "kernel_total", "shared")
     status = ("correct", "incorrect", "build_failed", "hung")
-    made = [make_review("x", status=one, words="many words " * 9) for one in status]
-    reviews = [
-        made[n % 4].model_copy(update={"sample": f"level_1_problem_{n}_sample_0"})
-        for n in range(samples)
-    ]
-    page = html.index(reviews)
+    made = [make_review("x", status=one, speedup=1.5) for one in status]
+
+    def one(number: int) -> Review:
+        review = made[number % 4]
+        said = " ".join(rng.choice(words) + str(rng.randrange(999)) for _ in range(24))
+        verdict = review.verdict.model_copy(update={"sentence": f"Wrong: {said}"})
+        evaluation = review.evaluation.model_copy(update={"verdict": verdict})
+        sample = f"level_{number % 3}_problem_{number // 8}_sample_{number % 8}_kernel"
+        return review.model_copy(update={"sample": sample, "evaluation": evaluation})
+
+    return [one(number) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("samples", "most", "sentence"),
+    [(100, 120_000, 160), (400, 300_000, 160), (1000, 300_000, 160), (2000, 300_000, 100)],
+)
+def test_the_index_is_within_the_budget_and_says_why(
+    make_review: Make, samples: int, most: int, sentence: int
+) -> None:
+    page = html.index(many(make_review, samples))
     assert len(page.encode()) < most
-    assert page.count("<tr data-s") == samples
+    said = [row[8] for row in rows(page)]
+    assert len(said) == samples
+    assert min(map(len, said)) >= sentence
+
+
+def packed_text(page: str) -> str | None:
+    found = re.search(r'<script type="text/plain" id="rows">(.*?)</script>', page, re.DOTALL)
+    return found and found[1]
+
+
+def rows(page: str) -> list[list[str]]:
+    """Return the table's cells, from markup or unpacked."""
+    packed = packed_text(page)
+    if packed is None:
+        table = page[page.index("<tbody>") : page.index("</tbody>")]
+        return [re.split("<t[dh][^>]*>", row)[1:] for row in table.split("<tr data-s")[1:]]
+    columns = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def test_a_packed_table_has_the_words_of_a_plain_one(make_review: Make) -> None:
+    reviews = many(make_review, 401)
+    packed, plain = html.index(reviews), html.index(reviews[:400])
+    assert "<noscript>" in packed
+    assert "<noscript>" not in plain
+    assert packed == html.index(reviews)  # whenever it is made
+    shown = {re.sub("<[^>]*>", "", row[0]): row for row in rows(plain)}
+    for row in rows(packed):
+        if row[0] in shown:
+            assert row[3] in shown[row[0]][3]
+            assert row[7] in shown[row[0]][7]
+
+
+def test_a_packed_table_is_letters_only(make_review: Make) -> None:
+    made = [make_review(words=words, task=words) for words in PAYLOADS]
+    reviews = [one.model_copy(update={"sample": f"s{n}"}) for n, one in enumerate(made * 6)]
+    assert len(reviews) > 400
+    shape = Shape(html.index(reviews))
+    assert shape.active == []
+    assert shape.tags.count("script") == 2
+    assert not {"iframe", "img", "object", "base"} & set(shape.tags)
+    assert re.fullmatch("[A-Za-z0-9+/=]+", packed_text(html.index(reviews)) or "")
 
 
 def test_an_empty_run_has_an_index() -> None:

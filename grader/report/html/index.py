@@ -4,84 +4,101 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from grader.records import Review
+from grader.records import Review, Verdict
 from grader.report.escape import one_line
+from grader.report.html.packed import pack
 from grader.report.html.plots import plots
 from grader.report.html.templates import environment
 from grader.report.status import group
 from grader.stats import Interval, scores
 
+PLAIN = 400
+"""Rows that the page has as markup, to read without JavaScript; more rows travel packed."""
 BUDGET = 290_000
 """Bytes that the page may have; the table's sentences get what the rest leaves."""
-_ROW = 230
-_FIXED = 45_000
+_PLAIN_SENTENCE = 160
+_PACKED_SENTENCES = (240, 160, 100, 50, 0)
 
 
 class Line(NamedTuple):
     """One row of the table."""
 
-    sample: str
-    task: str
     status: str
     group: str
-    speedup: float | None
-    interval: str
-    errors: int
-    warnings: int
-    mend: str
-    seconds: float
-    why: str
+    cells: tuple[str, ...]
+    """What is read, by column: sample, task, status, speed-up, errors, warnings, mend, seconds, why."""
     rules: str
+    """Codes of its findings, to search for."""
 
 
 def render(reviews: Sequence[Review]) -> str:
     """Return the page."""
     ordered = sorted(reviews, key=lambda review: review.sample)
-    room = max(0, min(160, (BUDGET - _FIXED) // max(len(ordered), 1) - _ROW))
-    lines = [_line(review, room) for review in ordered]
-    return (
-        environment()
-        .get_template("index.html.jinja")
-        .render(
-            lines=lines,
-            counts=Counter(line.status for line in lines).most_common(),
-            group=group,
-            numbers=_numbers(ordered),
-            plots=plots(ordered),
-            strip=_strip(ordered),
-            totals=(sum(line.errors for line in lines), sum(line.warnings for line in lines)),
-        )
-    )
+    page = _Page(ordered)
+    if len(ordered) <= PLAIN:
+        return page.text(plain=[_line(review, _PLAIN_SENTENCE) for review in ordered])
+    for longest in _PACKED_SENTENCES:
+        rows = [(*line.cells, line.rules) for line in (_line(r, longest) for r in ordered)]
+        made = page.text(packed=pack(rows))
+        if len(made.encode("utf-8", "replace")) <= BUDGET:
+            break
+    return made
 
 
-def _line(review: Review, room: int) -> Line:
+class _Page:
+    """The page but for its rows."""
+
+    def __init__(self, reviews: Sequence[Review]) -> None:
+        levels = Counter(f.severity for review in reviews for f in review.findings)
+        self._parts: dict[str, Any] = {
+            "samples": len(reviews),
+            "counts": Counter(review.verdict.status for review in reviews).most_common(),
+            "group": group,
+            "numbers": _numbers(reviews),
+            "plots": plots(reviews),
+            "strip": _strip(reviews),
+            "totals": (levels["error"], levels["warning"]),
+        }
+
+    def text(self, plain: Sequence[Line] = (), packed: str = "") -> str:
+        template = environment().get_template("index.html.jinja")
+        return template.render(lines=plain, packed=packed, **self._parts)
+
+
+def _line(review: Review, longest: int) -> Line:
     verdict = review.verdict
     levels = Counter(finding.severity for finding in review.findings)
     rules = {finding.rule for finding in review.findings if finding.severity != "note"}
     kinds = {repair.kind for repair in review.repairs}
-    mend = "mended" if kinds & {"mend", "model"} else "reference" if kinds else ""
-    low, high = verdict.speedup_low, verdict.speedup_high
-    return Line(
-        sample=review.sample,
-        task=one_line(review.task.name or "unknown", 60),
-        status=verdict.status,
-        group=group(verdict.status),
-        speedup=verdict.speedup,
-        interval=f"[{low:.2f}, {high:.2f}]" if low is not None and high is not None else "",
-        errors=levels["error"],
-        warnings=levels["warning"],
-        mend=mend,
-        seconds=sum(review.evaluation.seconds.values()),
-        why=_short(verdict.sentence, room),
-        rules=" ".join(sorted(rules)[:8]),
+    cells = (
+        review.sample,
+        one_line(review.task.name or "unknown", 60),
+        verdict.status.replace("_", " "),
+        _speed(verdict),
+        str(levels["error"] or ""),
+        str(levels["warning"] or ""),
+        "mended" if kinds & {"mend", "model"} else "reference" if kinds else "",
+        f"{sum(review.evaluation.seconds.values()):.1f}",
+        _short(verdict.sentence, longest),
     )
+    return Line(verdict.status, group(verdict.status), cells, " ".join(sorted(rules)[:8]))
 
 
-def _short(sentence: str, room: int) -> str:
+def _speed(verdict: Verdict) -> str:
+    if verdict.speedup is None:
+        return ""
+    low, high = verdict.speedup_low, verdict.speedup_high
+    known = low is not None and high is not None
+    return f"{verdict.speedup:.2f}x" + (f" [{low:.2f}, {high:.2f}]" if known else "")
+
+
+def _short(sentence: str, longest: int) -> str:
     whole = one_line(sentence, 400)
-    return whole if len(whole) <= room else f"{whole[: room - 1]}…" if room > 20 else ""
+    if len(whole) <= longest:
+        return whole
+    return f"{whole[: longest - 1]}…" if longest else ""
 
 
 def _numbers(reviews: Sequence[Review]) -> list[tuple[str, str, str]]:

@@ -22,34 +22,72 @@ function bindKeys(keys) {
   });
 }
 
-function indexPage() {
-  const body = byId("table").tBodies[0], search = byId("search");
-  const chips = [...document.querySelectorAll(".chip")];
-  let rows = [...body.rows].map((row) => ({ row, status: row.dataset.s, words: `${row.textContent} ${row.dataset.r || ""}`.toLowerCase() }));
-  let visible = rows, on = -1;
+function plainRow(row) {
+  const cells = [...row.cells].map((cell) => cell.textContent);
+  return { row, cells, status: row.dataset.s, words: `${cells.join(" ")} ${row.dataset.r || ""}`.toLowerCase() };
+}
 
+async function unpackedRows(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const columns = await new Response(stream).json();
+  return columns[0].map((_, number) => {
+    const cells = columns.map((column) => column[number]);
+    return { row: null, cells, status: cells[2].replaceAll(" ", "_"), words: cells.join(" ").toLowerCase() };
+  });
+}
+
+function drawnRow(item) { // a packed row becomes an element when it is first shown
+  if (item.row) return item.row;
+  item.row = byId("row").content.firstElementChild.cloneNode(true);
+  const link = item.row.querySelector("a"), badge = item.row.querySelector(".badge");
+  link.href = `pages/${encodeURIComponent(item.cells[0])}.html`;
+  badge.className = document.querySelector(`.chip[data-status="${item.status}"]`).className.replace("chip", "badge");
+  [...item.row.cells].forEach((cell, column) => { ({ 0: link, 2: badge }[column] || cell).textContent = item.cells[column]; });
+  return item.row;
+}
+
+function indexPage(rows) {
+  const CHUNK = 100;
+  const body = byId("table").tBodies[0], search = byId("search"), list = byId("list"), more = byId("more");
+  const chips = [...document.querySelectorAll(".chip")];
+  let visible = rows, drawn = 0, on = -1;
+
+  function draw(most) { // the rows that are looked at, and some more
+    const next = visible.slice(drawn, most);
+    body.append(...next.map(drawnRow));
+    drawn += next.length;
+    more.hidden = drawn >= visible.length;
+    more.textContent = `${visible.length - drawn} more rows`;
+  }
+  function show() {
+    body.replaceChildren();
+    drawn = 0;
+    draw(CHUNK);
+    list.scrollTop = 0;
+  }
   function filter() {
     const wanted = chips.filter((chip) => chip.getAttribute("aria-pressed") === "true").map((chip) => chip.dataset.status);
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    select(-1);
     visible = rows.filter((item) => (!wanted.length || wanted.includes(item.status)) && words.every((word) => item.words.includes(word)));
-    const kept = new Set(visible);
-    for (const item of rows) item.row.hidden = !kept.has(item);
+    show();
     byId("shown").textContent = `${visible.length} of ${rows.length}`;
     byId("nothing").hidden = visible.length > 0;
-    select(-1);
     remembered(visible.map(address));
     const state = new URLSearchParams();
     if (search.value) state.set("q", search.value);
     if (wanted.length) state.set("s", wanted.join(","));
     history.replaceState(null, "", `#${state}`);
   }
-  const address = (item) => item.row.querySelector("a").getAttribute("href").replace("pages/", "");
+  const address = (item) => `${encodeURIComponent(item.cells[0])}.html`;
   function select(index) {
-    if (visible[on]) visible[on].row.classList.remove("on");
+    if (visible[on]) drawnRow(visible[on]).classList.remove("on");
     on = Math.min(index, visible.length - 1);
     if (!visible[on]) return;
+    if (on >= drawn) draw(on + CHUNK);
     visible[on].row.classList.add("on");
-    visible[on].row.querySelector("a").focus();
+    visible[on].row.querySelector("a").focus({ preventScroll: true });
     visible[on].row.scrollIntoView({ block: "nearest" });
   }
   function clear() {
@@ -63,10 +101,9 @@ function indexPage() {
     for (const other of headings) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
     const compare = new Intl.Collator(undefined, { numeric: true }).compare;
-    const keyed = rows.map((item) => [item.row.cells[column].textContent, item]);
+    const keyed = rows.map((item) => [item.cells[column], item]);
     keyed.sort(([a], [b]) => (!a || !b ? !a - !b : (down ? -1 : 1) * compare(a, b))); // blanks last
     rows = keyed.map(([, item]) => item);
-    body.append(...rows.map((item) => item.row));
     filter();
   }
   for (const chip of chips)
@@ -76,6 +113,8 @@ function indexPage() {
     button.addEventListener("click", () => { search.value = button.dataset.find; filter(); search.focus(); });
   search.addEventListener("input", filter);
   byId("clear").addEventListener("click", clear);
+  new IntersectionObserver(([seen]) => seen.isIntersecting && draw(drawn + CHUNK), { root: list, rootMargin: "400px" }).observe(more);
+  addEventListener("beforeprint", () => draw(visible.length));
   const state = new URLSearchParams(location.hash.slice(1));
   search.value = state.get("q") || "";
   for (const chip of chips) chip.setAttribute("aria-pressed", String((state.get("s") || "").split(",").includes(chip.dataset.status)));
@@ -107,5 +146,7 @@ function samplePage() {
   });
 }
 
-if (document.body.dataset.page === "index") indexPage();
+const packed = byId("rows");
+if (packed) unpackedRows(packed.textContent).then(indexPage, () => { byId("unpacked").hidden = false; });
+else if (byId("table")) indexPage([...byId("table").tBodies[0].rows].map(plainRow));
 else samplePage();
