@@ -11,7 +11,19 @@ from grader.ingest.format import Draft, Format, Input, read_bytes
 from grader.ingest.transcript import task_hint
 from grader.records import KernelBenchId
 
-_NAME = re.compile(r"level_?(\d{1,6})_problem_?(\d{1,6})_sample_?(\d{1,6})_kernel\.(?:py|txt)\Z")
+_NAME = re.compile(
+    r"(?:.*[/_-])?level[_-]?(\d{1,6})[/_-](?:problem|task)[_-]?(\d{1,6})"
+    r"(?:[/_-]sample[_-]?(\d{1,6}))?"
+    r"(?:[/_-](?:kernel|solution|answer|response|code|model_new|generated_kernel))?"
+    r"\.(?:py|txt|md|py\.txt)",
+    re.IGNORECASE,
+)
+"""In a path's last parts: KernelBench's own name, or the same words spread over folders."""
+_NUMBERED = re.compile(
+    r"(?:.*/)?level[_-]?(\d{1,6})/(\d{1,6})_\w+(?:/[\w.-]+)?\.(?:py|txt|md|py\.txt)", re.IGNORECASE
+)
+"""An answer that is called like its problem: `level1/39_L2Norm_.py`."""
+_PARTS = 4
 _PROMPT = re.compile(r"level_\d+_problem_\d+_sample_\d+_prompt\.txt\Z")
 
 
@@ -20,17 +32,26 @@ def is_prompt(path: Path) -> bool:
     return _PROMPT.fullmatch(path.name) is not None
 
 
+def identify(path: Path) -> KernelBenchId | None:
+    """Return the level, problem and sample that a path's last parts name; sample 0 if unsaid."""
+    end = "/".join(path.parts[-_PARTS:])
+    found = _NAME.fullmatch(end) or _NUMBERED.fullmatch(end)
+    if found is None:
+        return None
+    level, problem, *sample = (int(number or 0) for number in found.groups())
+    return KernelBenchId(level=level, problem=problem, sample=sample[0] if sample else 0)
+
+
 def _matches(path: Path) -> bool:
-    return _NAME.fullmatch(path.name) is not None
+    return identify(path) is not None
 
 
 def _read(source: Input) -> Iterator[Draft]:
-    found = _NAME.fullmatch(source.path.name)
-    if found is None:
+    ident = identify(source.path)
+    if ident is None:
         return
-    level, problem, sample = (int(number) for number in found.groups())
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
-    prompt = source.path.with_name(source.path.name[: found.end(3)] + "_prompt.txt")
+    prompt = source.path.with_name(f"{source.path.stem.removesuffix('_kernel')}_prompt.txt")
     yield Draft(
         source.name,
         str(source.path),
@@ -38,7 +59,7 @@ def _read(source: Input) -> Iterator[Draft]:
         text,
         prompt=decode(read_bytes(prompt, MAX_BYTES)).text if prompt.is_file() else None,
         task_hint=task_hint(source.path, ""),
-        kernelbench=KernelBenchId(level=level, problem=problem, sample=sample),
+        kernelbench=ident,
         notes=notes,
     )
 

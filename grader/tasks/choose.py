@@ -39,6 +39,7 @@ def choose(
     return (
         _by_hint(sample, tasks_dir)
         or _by_kernelbench_file(sample.kernelbench, tasks_dir)
+        or _by_problem_name(sample, tasks_dir)
         or _by_reference(sample, extraction)
         or _by_kernelbench_number(sample.kernelbench)
         or _by_inference(sample, extraction)
@@ -95,15 +96,22 @@ def _of_problem(number: int) -> Entry | None:
 
 def _by_kernelbench_file(ident: KernelBenchId | None, tasks_dir: Path | None) -> TaskChoice | None:
     path = problem.find(tasks_dir, ident.level, ident.problem) if ident and tasks_dir else None
+    return _of_file(path, f"the file name says {_said(ident)}")
+
+
+def _by_problem_name(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
+    path = problem.find_within(tasks_dir, Path(sample.origin).name) if tasks_dir else None
+    return _of_file(path, "the file name holds a problem's name")
+
+
+def _of_file(path: Path | None, reason: str) -> TaskChoice | None:
     if path is None:
         return None
     try:
         draft = problem.load(path)
     except UsageError:
         return None
-    return TaskChoice(
-        task=draft, how="kernelbench", reason=f"the file name says {_said(ident)}: {path.name}"
-    )
+    return TaskChoice(task=draft, how="kernelbench", reason=f"{reason}: {path.name}")
 
 
 def _said(ident: KernelBenchId | None) -> str:

@@ -64,10 +64,28 @@ def find(folder: Path, level: int, problem: int) -> Path | None:
 
 def find_by_name(folder: Path, name: str) -> Path | None:
     """Return the problem file that a hint names, by its stem, with or without a level folder."""
-    stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".py")
-    if not stem or not re.fullmatch(r"[\w. -]{1,200}", stem):
-        return None
-    return next(iter(sorted(folder.rglob(f"{stem}.py"))), None)
+    wanted = _plain(name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".py"))
+    found = (
+        path for path in sorted(folder.rglob("*.py")) if wanted and _plain(path.stem) == wanted
+    )
+    return next(found, None)
+
+
+def find_within(folder: Path, name: str) -> Path | None:
+    """Return the problem file whose whole stem is a part of a longer name, if there is just one.
+
+    So are runs named that keep model and GPU in front: `gpt5_H100_39_L2Norm_.py.txt`.
+    """
+    text = f"_{_plain(name)}_"
+    stems = {path: _plain(path.stem) for path in sorted(folder.rglob("*.py"))}
+    held = [path for path, stem in stems.items() if len(stem) > 3 and f"_{stem}_" in text]
+    longest = max((len(stems[path]) for path in held), default=0)
+    best = [path for path in held if len(stems[path]) == longest]
+    return best[0] if len(best) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")
 
 
 def _level_folders(folder: Path, level: int) -> Iterator[Path]:

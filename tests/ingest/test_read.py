@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.errors import UsageError
-from grader.ingest import extract, read_samples
+from grader.ingest import extract, kernelbench, read_samples
 from grader.ingest.completions import read_record
 from grader.ingest.decode import clean, decode
 from grader.ingest.names import UniqueNames, slug
@@ -66,6 +66,26 @@ def test_a_folder_of_everything(tmp_path: Path) -> None:
     assert bench.kernelbench == KernelBenchId(level=2, problem=7, sample=3)
     assert extract(bench).reference == REFERENCE
     assert read(tmp_path) == samples
+
+
+@pytest.mark.parametrize(
+    ("path", "ident"),
+    [
+        ("level_1_problem_39_sample_2_kernel.py", (1, 39, 2)),
+        ("gpt/level_1/problem_39/sample_2/kernel.py", (1, 39, 2)),
+        ("gpt/level1/problem_39/sample_2.py", (1, 39, 2)),
+        ("level_2/task_7.py", (2, 7, 0)),
+        ("level3/7_Deep_Net_.py", (3, 7, 0)),
+        ("level3/7_Deep_Net_/solution.txt", (3, 7, 0)),
+        ("model_level-2_problem-7_sample-1.txt", (2, 7, 1)),
+        ("next_level_problem.py", None),
+        ("level_1_problem_39_notes.py", None),
+        ("sublevel1/helper.py", None),
+    ],
+)
+def test_level_and_problem_in_a_path(path: str, ident: tuple[int, int, int] | None) -> None:
+    found = kernelbench.identify(Path("/runs") / path)
+    assert (found and (found.level, found.problem, found.sample)) == ident
 
 
 def test_a_task_is_named_beside_or_on_top(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from grader.errors import UsageError
 from grader.ingest import extract
 from grader.records import Extraction, KernelBenchId, Sample, Submission
-from grader.tasks import builtin_tasks, choose
+from grader.tasks import builtin_tasks, choose, problem
 from grader.tasks.sizes import fitted
 
 PROBLEM = """
@@ -87,6 +87,30 @@ def test_kernelbench_names(folder):
     assert chosen(kernelbench=broken, tasks_dir=folder).task.name == "matmul"
     unknown = KernelBenchId(level=2, problem=7, sample=0)
     assert chosen(kernelbench=unknown, tasks_dir=folder, code="x = 1").task is None
+
+
+@pytest.mark.parametrize(
+    ("origin", "found"),
+    [
+        ("runs/gpt5_H100_39_L2Norm_.py.txt", "39_L2Norm_"),
+        ("runs/39_l2norm-solution.py", "39_L2Norm_"),
+        ("runs/139_L2Norm_.py", None),
+        ("runs/L2Norm.py", None),
+        ("39_L2Norm_/answer.py", None),
+    ],
+)
+def test_a_problem_named_within_a_longer_name(folder, origin, found):
+    sample = Sample(id="s", origin=origin, format="python", text="x = 1")
+    choice = choose(sample, extract(sample), task=None, tasks_dir=folder)
+    assert (choice.task.name if choice.task else None) == found
+
+
+def test_two_problems_in_one_name_are_none(tmp_path):
+    for name in ("1_Relu_", "2_Gelu_"):
+        (tmp_path / f"{name}.py").write_text(PROBLEM)
+    assert problem.find_within(tmp_path, "1_relu_and_2_gelu.py") is None
+    assert problem.find_within(tmp_path, "1_relu_.py").stem == "1_Relu_"
+    assert problem.find_by_name(tmp_path, "level1/1_relu").stem == "1_Relu_"
 
 
 def test_a_reference_in_the_prompt():
