@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from grader.records import Record, Review
+from grader.records import Record, Review, Verdict
 
-Change = Literal["newly right", "newly wrong", "faster", "slower", "same"]
+Change = Literal["newly right", "newly wrong", "faster", "slower", "same", "not judged"]
+_UNJUDGED = frozenset({"grader_error", "not_run"})
+"""Neither right nor wrong: no fault of the sample's."""
 
 
 class Moved(Record):
@@ -20,6 +23,17 @@ class Moved(Record):
     change: Change
     ratio: float | None = None
     """Speed-up after over speed-up before."""
+    why: str = ""
+    """The later verdict in a sentence."""
+
+
+class RuleMoved(Record):
+    """On how many of the paired samples a rule has an error or a warning."""
+
+    rule: str
+    name: str
+    before: int
+    after: int
 
 
 class Compared(Record):
@@ -28,6 +42,8 @@ class Compared(Record):
     pairs: tuple[Moved, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    rules: tuple[RuleMoved, ...] = ()
+    """Rules whose count moved, the largest move first."""
     p_value: float
     """Exact McNemar test (two-sided) on right and wrong: the chance of such a difference without a cause."""
 
@@ -36,19 +52,47 @@ class Compared(Record):
         return sum(pair.change == change for pair in self.pairs)
 
 
+class _Held(NamedTuple):
+    """What is kept of one review: two runs of thousands have to fit."""
+
+    verdict: Verdict
+    rules: frozenset[tuple[str, str]]
+
+
 def compare(before: Iterable[Review], after: Iterable[Review]) -> Compared:
     """Pair the runs by sample id."""
-    old = {review.sample: review for review in before}
-    new = {review.sample: review for review in after}
-    pairs = tuple(_moved(old[name], new[name]) for name in sorted(old.keys() & new.keys()))
+    old, new = _held(before), _held(after)
+    both = sorted(old.keys() & new.keys())
+    pairs = tuple(_moved(name, old[name].verdict, new[name].verdict) for name in both)
     won = sum(pair.change == "newly right" for pair in pairs)
     lost = sum(pair.change == "newly wrong" for pair in pairs)
     return Compared(
         pairs=pairs,
         only_before=tuple(sorted(old.keys() - new.keys())),
         only_after=tuple(sorted(new.keys() - old.keys())),
+        rules=_rules([old[name] for name in both], [new[name] for name in both]),
         p_value=mcnemar(won, lost),
     )
+
+
+def _held(reviews: Iterable[Review]) -> dict[str, _Held]:
+    return {
+        review.sample: _Held(
+            review.verdict,
+            frozenset((f.rule, f.name) for f in review.findings if f.severity != "note"),
+        )
+        for review in reviews
+    }
+
+
+def _rules(before: Iterable[_Held], after: Iterable[_Held]) -> tuple[RuleMoved, ...]:
+    old, new = (Counter(rule for held in side for rule in held.rules) for side in (before, after))
+    moved = [
+        RuleMoved(rule=rule, name=name, before=old[rule, name], after=new[rule, name])
+        for rule, name in sorted(old.keys() | new.keys())
+        if old[rule, name] != new[rule, name]
+    ]
+    return tuple(sorted(moved, key=lambda item: -abs(item.after - item.before)))
 
 
 def mcnemar(won: int, lost: int) -> float:
@@ -61,20 +105,22 @@ def mcnemar(won: int, lost: int) -> float:
     return min(1.0, 2 * tail / float(1 << n))
 
 
-def _moved(before: Review, after: Review) -> Moved:
-    old, new = before.verdict, after.verdict
+def _moved(sample: str, old: Verdict, new: Verdict) -> Moved:
     ratio = new.speedup / old.speedup if old.speedup and new.speedup else None
     return Moved(
-        sample=after.sample,
+        sample=sample,
         before=old.status,
         after=new.status,
-        change=_change(before, after),
+        change=_change(old, new),
         ratio=ratio,
+        why=new.sentence,
     )
 
 
-def _change(before: Review, after: Review) -> Change:
-    right = (before.verdict.status == "correct", after.verdict.status == "correct")
+def _change(before: Verdict, after: Verdict) -> Change:
+    if {before.status, after.status} & _UNJUDGED:
+        return "not judged"
+    right = (before.status == "correct", after.status == "correct")
     if right == (False, True):
         return "newly right"
     if right == (True, False):
@@ -86,7 +132,7 @@ def _change(before: Review, after: Review) -> Change:
     return "same"
 
 
-def _apart(fast: Review, slow: Review) -> bool:
+def _apart(fast: Verdict, slow: Verdict) -> bool:
     """Whether the intervals of the speed-ups don't meet."""
-    low, high = fast.verdict.speedup_low, slow.verdict.speedup_high
+    low, high = fast.speedup_low, slow.speedup_high
     return low is not None and high is not None and low > high

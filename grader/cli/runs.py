@@ -36,7 +36,13 @@ def report(run: Path) -> int:
 
 
 @app.command
-def compare(before: Path, after: Path, *, fail_on: Literal["regression", "never"] = "never") -> int:
+def compare(
+    before: Path,
+    after: Path,
+    *,
+    html: Path | None = None,
+    fail_on: Literal["regression", "never"] = "never",
+) -> int:
     """Compare two run folders, paired by sample.
 
     Parameters
@@ -45,6 +51,8 @@ def compare(before: Path, after: Path, *, fail_on: Literal["regression", "never"
         The older run folder.
     after
         The newer run folder.
+    html
+        Write what moved as a page to this file, too; its links lead to both runs' pages.
     fail_on
         Exit with 1 when a sample that was right is wrong now.
 
@@ -55,6 +63,10 @@ def compare(before: Path, after: Path, *, fail_on: Literal["regression", "never"
 
     result = compared(RunFolder(before).reviews(), RunFolder(after).reviews())
     sys.stdout.write(moved.render(result))
+    if html is not None:
+        from grader.report.html.moved import write
+
+        write(result, html, before, after)
     return GATE if fail_on == "regression" and result.count("newly wrong") else GRADED
 
 

@@ -11,21 +11,24 @@ MOST = 50
 
 def render(compared: Compared) -> str:
     """Return the counts, whether they could be chance, and a table for each kind of change."""
-    counts = ", ".join(f"{compared.count(change)} {change}" for change in CHANGES)
+    shown: tuple[Change, ...] = (*CHANGES, "same", "not judged")
+    counts = ", ".join(f"{compared.count(change)} {change}" for change in shown)
     lines = [
         "# What moved",
         "",
-        f"{len(compared.pairs)} samples in both runs: {counts}, {compared.count('same')} the same.",
+        f"{len(compared.pairs)} samples in both runs: {counts}.",
         "",
-        _chance(compared),
+        chance(compared),
     ]
     for change in CHANGES:
         lines += _table(change, [pair for pair in compared.pairs if pair.change == change])
+    lines += _rules(compared)
     lines += _alone("before", compared.only_before) + _alone("after", compared.only_after)
     return "\n".join(lines) + "\n"
 
 
-def _chance(compared: Compared) -> str:
+def chance(compared: Compared) -> str:
+    """Return whether right and wrong could have moved so without a cause."""
     won, lost = compared.count("newly right"), compared.count("newly wrong")
     if not won + lost:
         return "No verdict changed between right and wrong."
@@ -48,6 +51,13 @@ def _table(change: str, pairs: list[Moved]) -> list[str]:
 def _row(pair: Moved) -> str:
     ratio = f"{pair.ratio:.2f}" if pair.ratio is not None else ""
     return f"| {escape.inline(pair.sample)} | `{pair.before}` | `{pair.after}` | {ratio} |"
+
+
+def _rules(compared: Compared) -> list[str]:
+    if not compared.rules:
+        return []
+    rows = [f"| {r.rule} {r.name} | {r.before} | {r.after} |" for r in compared.rules[:MOST]]
+    return ["", "## Findings", "", "| rule | samples before | after |", "|---|---|---|", *rows]
 
 
 def _alone(when: str, samples: tuple[str, ...]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.compare import compare
 from grader.report import html
 from grader.report.folder import RunFolder
 
@@ -267,6 +268,28 @@ def test_a_large_index_says_what_it_needs(browser: "playwright.Browser", large: 
     page.goto(large.as_uri())
     playwright.expect(page.get_by_role("alert")).to_contain_text("README.md holds the same rows")
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_what_moved(
+    browser: "playwright.Browser", tmp_path: Path, scheme: str
+) -> None:
+    before = [review(f"s{n}", status=STATUSES[n % 6], speedup=1.0) for n in range(12)]
+    after = [review(f"s{n}", status=STATUSES[n % 5], speedup=0.6 + n / 8) for n in range(12)]
+    after[0] = after[0].model_copy(update={"findings": ()})
+    (tmp_path / "moved.html").write_text(html.moved(compare(before, after), "a", "b"), "utf-8")
+    made = Tab(browser, scheme)
+    page = made.open(tmp_path / "moved.html")
+    assert page.locator("figure svg").count() == 3
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("?")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    found = axe.Axe().run(page)
+    made.context.close()
+    assert made.trouble == []
+    assert [url for url in made.requests if not url.startswith("file://")] == []
+    assert [item["id"] for item in found.response["violations"]] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -131,9 +131,11 @@ def _interval(interval: Interval | None) -> str:
 
 def _strip(reviews: Sequence[Review]) -> list[str]:
     """Return what held for the run: devices, sandboxes, versions."""
-    devices = Counter(review.evaluation.device for review in reviews)
-    made = [f"device: {', '.join(sorted(devices))}"] if devices else []
+    devices = sorted({review.evaluation.device for review in reviews})
+    shared = dict(reviews[0].environment) if reviews else {}
+    if len(devices) > 1:
+        shared["device"] = ", ".join(devices)
     sandboxes = sorted({r.evaluation.sandbox for r in reviews if r.evaluation.sandbox})
-    made += [f"sandbox: {', '.join(sandboxes)}"] if sandboxes else []
-    shared = reviews[0].environment.items() if reviews else ()
-    return made + [f"{name}: {one_line(value, 80)}" for name, value in sorted(shared)]
+    made = [f"sandbox: {', '.join(sandboxes)}"] if sandboxes else []
+    shown = sorted(shared.items(), key=lambda item: (item[0] != "device", item[0]))
+    return [f"{name}: {one_line(value, 80)}" for name, value in shown] + made

@@ -106,8 +106,10 @@ def rules(reviews: Sequence[Review]) -> Plot | None:
     parts: list[Markup] = []
     for number, ((code, name, severity), count) in enumerate(shown):
         y, width = 6 + number * 20.0, count / most * 130
-        parts.append(svg.text(250, y + 12, f"{code} {name}"[:38], anchor="end"))
-        parts.append(svg.rect(256, y, width, 15, severity, title=f"{code} {name}: {count}"))
+        parts.append(svg.text(250, y + 12, svg.cut(f"{code} {name}", 38), anchor="end"))
+        parts.append(
+            svg.rect(256, y, width, 15, severity, title=f"{code} {name}, {severity}: {count}")
+        )
         parts.append(svg.text(262 + width, y + 12, str(count)))
     rows = tuple((code, name, level, str(count)) for (code, name, level), count in ranked)
     (code, name, _), count = ranked[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from markupsafe import Markup
@@ -49,6 +50,16 @@ def rect(
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """Return a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def cut(words: str, most: int) -> str:
+    """Return the words, shortened where they are longer than there is room."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def doublings(values: Iterable[float]) -> list[float]:
+    """Return base-two logarithms, at most 2**10 to either side, so that one outlier hides nothing."""
+    return [max(-10.0, min(10.0, math.log2(value))) if value > 0 else -10.0 for value in values]
 
 
 def _number(value: object) -> object:

@@ -149,4 +149,5 @@ function samplePage() {
 const packed = byId("rows");
 if (packed) unpackedRows(packed.textContent).then(indexPage, () => { byId("unpacked").hidden = false; });
 else if (byId("table")) indexPage([...byId("table").tBodies[0].rows].map(plainRow));
-else samplePage();
+else if (byId("up")) samplePage();
+else bindKeys({});
