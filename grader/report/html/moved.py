@@ -132,8 +132,8 @@ def _band(old: str, new: str, count: int, tops: tuple[float, float], scale: floa
         f"{right:g},{tops[1]:.1f} v{tall:.1f} C{middle:g},{tops[1] + tall:.1f} "
         f"{middle:g},{tops[0] + tall:.1f} {left:g},{tops[0] + tall:.1f} Z"
     )
-    right = (old == "correct", new == "correct")
-    kind = {(False, True): "gained", (True, False): "lost"}.get(right, "same")
+    kinds = {(False, True): "gained", (True, False): "lost"}
+    kind = kinds.get((old == "correct", new == "correct"), "same")
     title = svg.tag("title", f"{old.replace('_', ' ')} to {new.replace('_', ' ')}: {count}")
     return svg.tag("path", title, d=path, class_=f"flow {kind}")
 
