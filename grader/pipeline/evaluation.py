@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from grader import judge
 from grader.devices import Device
 from grader.devices.second_look import second_look, without_kernels
@@ -48,88 +51,125 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
     clock = Clock(lambda _stage: None)
     device = workshop.device
     build: Build | None = None
-    runs: tuple[Run, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    probes: tuple[Evidence, ...] = ()
     if device is not None:
         with clock.stage("build"):
             build = device.build(submission, init_of(task))
-        if build.status == "built" and task is not None:
-            with clock.stage("run"):
-                runs, comparisons, probes = _run(workshop, device, submission, build, task)
-
-    verdict = verdict_of(workshop, task, build, runs, comparisons, probes)
-    if device and build and task and verdict.status == "correct":
-        with clock.stage("rehearse"):
-            full = device.rehearse(submission, build, task, known(workshop, task).guest_seed)
-        if full is not None:
-            runs = (*runs, full)
-            verdict = verdict_of(workshop, task, build, runs, comparisons, probes)
-    if device and build and task and verdict.status == "correct":
-        with clock.stage("run again"):
-            probes += _again(workshop, device, submission, build, task, runs, comparisons)
-        verdict = verdict_of(workshop, task, build, runs, comparisons, probes)
-    timings: tuple[Timing, ...] = ()
-    if device and build and task and verdict.status == "correct" and workshop.options.timing:
-        with clock.stage("time"):
-            timed = device.time(submission, build, task, known(workshop, task))
-        if timed is not None:
-            verdict = verdict_of(
-                workshop, task, build, runs, comparisons, probes, dishonest=timed.dishonest
-            )
-            verdict, timings = _with_time(verdict, timed), timed.timings
+    seen = _Seen(verdict_of(workshop, task, build, (), (), ()))
+    if device and build and task and build.status == "built":
+        seen = _Trial(workshop, device, submission, build, task, clock).seen()
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
         sandbox=workshop.form.name,
         build=build,
-        runs=runs,
-        comparisons=comparisons,
-        timings=timings,
-        probes=probes,
-        verdict=verdict,
+        runs=seen.runs,
+        comparisons=seen.comparisons,
+        timings=seen.timings,
+        probes=seen.probes,
+        verdict=seen.verdict,
         seconds=clock.seconds,
     )
-    if device is None or task is None or not runs:
+    if device is None or task is None or not seen.runs:
         return evaluation
     return _sanitized(evaluation, device, submission, task, known(workshop, task))
 
 
-def _run(
-    workshop: Workshop, device: Device, submission: Submission, build: Build, task: Task
-) -> tuple[tuple[Run, ...], tuple[Comparison, ...], tuple[Evidence, ...]]:
-    references = known(workshop, task)
-    results = device.run(submission, build, task, references)
-    comparisons = [
-        judge.compare(task, workload, references, result)
-        for workload, result in zip(task.judged, results, strict=True)
-        if result.run.status == "ran"
-    ]
-    seen = (
-        *judge.conduct(references, [result.result for result in results]),
-        *judge.own_weights(task, comparisons),
-    )
-    return tuple(result.run for result in results), tuple(comparisons), seen
+@dataclass(frozen=True)
+class _Seen:
+    """What has been seen of a program so far, and what that makes it."""
+
+    verdict: Verdict
+    runs: tuple[Run, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    probes: tuple[Evidence, ...] = ()
+    timings: tuple[Timing, ...] = ()
 
 
-def _again(
-    workshop: Workshop,
-    device: Device,
-    submission: Submission,
-    build: Build,
-    task: Task,
-    runs: tuple[Run, ...],
-    comparisons: tuple[Comparison, ...],
-) -> tuple[Evidence, ...]:
-    """Look a second time at a program that was right; what it does without kernels where asked."""
-    references = known(workshop, task)
-    seen = second_look(device, submission, build, task, references, runs, comparisons)
-    seen += without_kernels(device, submission, build, task, references)
-    if judge.computing(runs):  # a library's work isn't done block by block
+@dataclass(frozen=True)
+class _Trial:
+    """A built program on its task: each look is taken while all that came before it was right."""
+
+    workshop: Workshop
+    device: Device
+    submission: Submission
+    build: Build
+    task: Task
+    clock: Clock
+
+    def seen(self) -> _Seen:
+        """Run the program, then look closer as long as it is correct."""
+        with self.clock.stage("run"):
+            seen = self._run()
+        for stage, look in (
+            ("rehearse", self._rehearse),
+            ("run again", self._again),
+            ("time", self._time),
+        ):
+            if seen.verdict.status == "correct":
+                with self.clock.stage(stage):
+                    seen = look(seen)
         return seen
-    return seen + device.look_at_full_size(
-        submission, build, task, lambda: full_size_part_of(workshop, task)
-    )
+
+    @property
+    def _references(self) -> References:
+        return known(self.workshop, self.task)
+
+    def _judged(self, seen: _Seen, dishonest: tuple[str, ...] = ()) -> _Seen:
+        verdict = verdict_of(
+            self.workshop,
+            self.task,
+            self.build,
+            seen.runs,
+            seen.comparisons,
+            seen.probes,
+            dishonest=dishonest,
+        )
+        return replace(seen, verdict=verdict)
+
+    def _run(self) -> _Seen:
+        task, references = self.task, self._references
+        results = self.device.run(self.submission, self.build, task, references)
+        comparisons = [
+            judge.compare(task, workload, references, result)
+            for workload, result in zip(task.judged, results, strict=True)
+            if result.run.status == "ran"
+        ]
+        probes = (
+            *judge.conduct(references, [result.result for result in results]),
+            *judge.own_weights(task, comparisons),
+        )
+        runs = tuple(result.run for result in results)
+        verdict = verdict_of(self.workshop, task, self.build, runs, comparisons, probes)
+        return _Seen(verdict, runs, tuple(comparisons), probes)
+
+    def _rehearse(self, seen: _Seen) -> _Seen:
+        seed = self._references.guest_seed
+        full = self.device.rehearse(self.submission, self.build, self.task, seed)
+        return seen if full is None else self._judged(replace(seen, runs=(*seen.runs, full)))
+
+    def _again(self, seen: _Seen) -> _Seen:
+        """Look a second time at a program that was right; what it does without kernels too."""
+        program = (self.device, self.submission, self.build, self.task)
+        probes = seen.probes
+        probes += second_look(*program, self._references, seen.runs, seen.comparisons)
+        probes += without_kernels(*program, self._references)
+        if not judge.computing(seen.runs):  # a library's work isn't done block by block
+            probes += self.device.look_at_full_size(
+                self.submission,
+                self.build,
+                self.task,
+                lambda: full_size_part_of(self.workshop, self.task),
+            )
+        return self._judged(replace(seen, probes=probes))
+
+    def _time(self, seen: _Seen) -> _Seen:
+        if not self.workshop.options.timing:
+            return seen
+        timed = self.device.time(self.submission, self.build, self.task, self._references)
+        if timed is None:
+            return seen
+        judged = self._judged(seen, timed.dishonest)
+        return replace(judged, verdict=_with_time(judged.verdict, timed), timings=timed.timings)
 
 
 def _sanitized(
@@ -186,7 +226,7 @@ def verdict_of(
     task: Task | None,
     build: Build | None,
     runs: tuple[Run, ...],
-    comparisons: tuple[Comparison, ...],
+    comparisons: Sequence[Comparison],
     probes: tuple[Evidence, ...],
     *,
     rejected: tuple[str, ...] = (),
