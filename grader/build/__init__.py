@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.build.builder import artifact, build, build_key
-    from grader.build.guest_environment import Environment, environment
+    from grader.build.builder import artifact, build, build_key, stock_way
+    from grader.build.guest_environment import Environment, Mode, environment
     from grader.build.prepare import Prepared
     from grader.build.toolchain import Missing, Toolchain, discover
 
 __all__ = [
     "Environment",
     "Missing",
+    "Mode",
     "Prepared",
     "Toolchain",
     "artifact",
@@ -24,6 +25,7 @@ __all__ = [
     "build_key",
     "discover",
     "environment",
+    "stock_way",
 ]
 
 
@@ -31,8 +33,8 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     homes = {
-        "builder": ("artifact", "build", "build_key"),
-        "guest_environment": ("Environment", "environment"),
+        "builder": ("artifact", "build", "build_key", "stock_way"),
+        "guest_environment": ("Environment", "Mode", "environment"),
         "prepare": ("Prepared",),
         "toolchain": ("Missing", "Toolchain", "discover"),
     }

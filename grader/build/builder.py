@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.build import host_fault
 from grader.build import log as logs
-from grader.build.driver.tools import LOG
+from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
 from grader.build.lacking import lacking
 from grader.build.prepare import Prepared
@@ -71,11 +71,15 @@ def build(
     where that is given. A failure that may be this machine's is tried again once a known program
     has been built.
 
+    A draft that builds is the `fast` build, and kept as such; one that fails is the quick compilers'
+    word only, and isn't kept.
+
     Raises:
         GraderError: the compilers or the disk of this machine fail.
 
     """
-    key = build_key(submission, prepared, device, mode, arch)
+    kept_as: Mode = "fast" if mode == "draft" else mode
+    key = build_key(submission, prepared, device, kept_as, arch)
     folder = artifact_dir / key
     if kept := _read(folder):
         return kept
@@ -84,9 +88,11 @@ def build(
         artifact_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error
-    bench = Bench(device, mode, form, place, artifact_dir, dict(options or {}), preload)
+    bench = Bench(device, kept_as, form, place, artifact_dir, dict(options or {}), preload)
     with bench.scratch() as scratch:
         made = bench.build(submission, init, limits, scratch)
+        if mode == "draft" and made.status != "built":
+            return made
         if sign := host_fault.sign(made):
             bench.confirm(sign)
             left = max(limits.wall - made.seconds, limits.wall / 10)
@@ -96,6 +102,11 @@ def build(
         if made.status == "failed" and gap:
             return made.model_copy(update={"status": "grader_error", "reason": gap})
         return _keep(made, scratch, folder, key)
+
+
+def stock_way(build: Build) -> bool:
+    """Whether the quick compilers alone did not decide a build."""
+    return STOCK_WAY in build.log
 
 
 @dataclass(frozen=True)

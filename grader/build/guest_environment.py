@@ -14,7 +14,8 @@ from grader.build.prepare import Prepared, configuration, programs
 from grader.records import digest
 
 DeviceKind = Literal["sim", "cuda"]
-Mode = Literal["fast", "stock"]
+Mode = Literal["fast", "draft", "stock"]
+"""`draft` is `fast` without the stock compilers' word on what the quick ones refuse."""
 DEFAULT_ARCH = "9.0"
 """Compute capability to build for where there is no GPU: Hopper's."""
 

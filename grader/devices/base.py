@@ -84,6 +84,16 @@ class Device(Protocol):
 
         """
 
+    def draft(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a candidate of ours: what the quick compilers refuse of it has failed.
+
+        A failure is no verdict, a success is what `build` would have come to.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
     def run(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:

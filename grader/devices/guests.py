@@ -102,10 +102,20 @@ class GuestDevice(ABC):
 
     def build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
         """Compile a submission; the artifact is kept beside the store's other files."""
+        return self._build(submission, init, self.options.build)
+
+    def draft(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a candidate of ours: where the quick compilers refuse it, no other is asked."""
+        stock = self.options.build == "stock"
+        return self._build(submission, init, "stock" if stock else "draft")
+
+    def _build(
+        self, submission: Submission, init: tuple[JsonValue, ...] | None, mode: building.Mode
+    ) -> Build:
         return building.build(
             submission,
             device=self.name,
-            mode=self.options.build,
+            mode=mode,
             form=self.form,
             limits=self.limits(self.options.build_seconds),
             prepared=self.prepared,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from grader import judge, sandbox, tasks
+from grader import judge, tasks
 from grader.diagnose import Program, deepen
 from grader.ingest import extract
 from grader.pipeline.assembly import assemble, bare
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.evaluation import evaluate, init_of, weighed
 from grader.pipeline.examination import examine, inspected, probed
+from grader.pipeline.repairs import find_repairs
 from grader.pipeline.workshop import (
     Workshop,
-    known,
     review_key,
 )
 from grader.records import (
     Evaluation,
     Extraction,
     Finding,
-    JsonValue,
     Repair,
     Review,
     Sample,
@@ -28,14 +25,6 @@ from grader.records import (
     Task,
     TaskChoice,
     Verdict,
-)
-from grader.repair import (
-    Model,
-    mend,
-    model_repair,
-    needs_mend,
-    reference_fixed,
-    screening,
 )
 from grader.rules import explained
 
@@ -154,7 +143,7 @@ def _reviewed(
     note = ""
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
-            repairs, note = _repairs(workshop, choice.task, states, judged, examined)
+            repairs, note = find_repairs(workshop, choice.task, states, judged, examined)
     return assemble(
         workshop,
         sample,
@@ -167,32 +156,6 @@ def _reviewed(
         note,
         first.trouble,
     )
-
-
-def _repairs(
-    workshop: Workshop,
-    task: Task,
-    states: tuple[Program, ...],
-    judged: Callable[[Submission], Evaluation],
-    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
-) -> tuple[tuple[Repair, ...], str]:
-    found: list[Repair] = []
-    note = ""
-    if needs_mend(states[0]):
-        screen = screening(workshop.device, task, known(workshop, task))
-        mended, note = mend(states, judged, examined, workshop.options.repair_tries, screen)
-        if mended is None and workshop.options.llm:
-            model = Model(workshop.options.llm)
-            mended, said = model_repair(task, states[-1], judged, model)
-            note = f"{note} {said}".strip()
-        found += [mended] if mended else []
-
-    def traced(reference: str) -> JsonValue:
-        return judge.trace(reference, workshop.form, sandbox.Limits())
-
-    fixed = reference_fixed(task, states[0].submission, judged, traced)
-    found += [fixed] if fixed else []
-    return tuple(found), note
 
 
 def choose_task(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.records import Evaluation, Submission, Task
 from grader.repair.compose import UncoveredError
-from grader.repair.reference import Trace, composed
+from grader.repair.reference import Trace, composed, program
 from grader.tasks.problem import load
+
+Judge = Callable[[Task, Submission], Evaluation]
+"""Puts a program for a problem's draft through the same evaluation as any submission."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +25,24 @@ class Covered:
     families: tuple[str, ...] = ()
     """Families of its stages; empty where none covers it."""
     reason: str = ""
-    """Why it isn't covered."""
+    """Why it isn't covered; the verdict's sentence where its kernel was evaluated."""
+    verdict: str = ""
+    """Status of its kernel's evaluation; empty where that was not asked for."""
+    seconds: float = 0.0
+    """What writing and evaluating it took."""
 
 
-def coverage(folder: Path, trace: Trace) -> Iterator[Covered]:
-    """Trace every problem file below a folder and write its kernel, without building it.
+def coverage(folder: Path, trace: Trace, judge: Judge | None = None) -> Iterator[Covered]:
+    """Trace every problem file below a folder and write its kernel; with `judge`, evaluate it too.
+
+    Raises UsageError where there is no such folder.
+    """
+    for path, task in problems(folder):
+        yield covered(path, task, trace, judge)
+
+
+def problems(folder: Path) -> Iterator[tuple[Path, Task]]:
+    """Yield the problem files below a folder and their drafts, by number.
 
     Raises UsageError where there is no such folder.
     """
@@ -32,13 +50,23 @@ def coverage(folder: Path, trace: Trace) -> Iterator[Covered]:
         raise UsageError(f"{folder} is no folder")
     for path in sorted(folder.rglob("*.py"), key=_order):
         try:
-            task = load(path)
+            yield path, load(path)
         except UsageError:
             continue
-        try:
-            yield Covered(path, composed(task, trace).families)
-        except UncoveredError as error:
-            yield Covered(path, reason=str(error))
+
+
+def covered(path: Path, task: Task, trace: Trace, judge: Judge | None = None) -> Covered:
+    """Write one problem's kernel; with `judge`, evaluate it."""
+    begin = time.monotonic()
+    try:
+        made = composed(task, trace)
+    except UncoveredError as error:
+        return Covered(path, reason=str(error), seconds=time.monotonic() - begin)
+    if judge is None:
+        return Covered(path, made.families, seconds=time.monotonic() - begin)
+    verdict = judge(task, program(made.code, sample=path.stem)).verdict
+    seconds = time.monotonic() - begin
+    return Covered(path, made.families, verdict.sentence, verdict.status, seconds)
 
 
 def _order(path: Path) -> tuple[str, int, str]:

@@ -105,7 +105,7 @@ def _guessed(
     if screen is None or build is None or build.status != "built" or program.status == "correct":
         return None
     guesses = guess(program, screen)
-    budget.said += guesses.said
+    budget.said.append(guesses.said)
     best: Program | None = None
     for fix in guesses.fixes[:GUESSED]:
         if not budget.take():

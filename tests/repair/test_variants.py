@@ -101,7 +101,7 @@ def test_nothing_is_changed_that_the_compiler_must_know(program: Program) -> Non
 
 
 def test_no_variable_is_proposed_where_it_is_not_known(program: Program) -> None:
-    assert not any("= part[s]" in line or "y[i]" in line for line in changed(program))
+    assert not any("] = part[s]" in line or "y[i]" in line for line in changed(program))
 
 
 @settings(deadline=None, max_examples=15)

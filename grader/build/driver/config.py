@@ -19,7 +19,7 @@ class Config:
     device: str
     """`sim` or `cuda`."""
     mode: str
-    """`fast`, or `stock`: the plain compilers and headers."""
+    """`fast`; `draft`, which takes the quick compilers' word; `stock`: the plain compilers and headers."""
     root: str
     """The folder that holds the `grader` package."""
     prepared: str

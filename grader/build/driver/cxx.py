@@ -8,7 +8,7 @@ from pathlib import Path
 from grader.build.driver import host_pass, stock
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import run, say, trace
+from grader.build.driver.tools import STOCK_WAY, run, say, trace
 
 _CUDA_LIBRARIES = {
     "c10_cuda", "torch_cuda", "cudart", "cudart_static", "cudadevrt", "cuda", "nvrtc",
@@ -28,7 +28,11 @@ def compile_cpp(config: Config, command: Command) -> int:
         outcome = host_pass.cpp_object(config, command)
         if outcome.ok:
             return 0
+        if config.mode == "draft":
+            say(outcome.text)
+            return outcome.code
         reason = f"clang failed: {outcome.text[:2000]}"
+    say(STOCK_WAY)
     trace(f"stock way: {reason}")
     return stock.plain_cpp(config, command)
 

@@ -1,4 +1,7 @@
-"""nvcc's place in torch's ninja file: the quick way, and the stock way where there is any doubt."""
+"""nvcc's place in torch's ninja file: the quick way, and the stock way where there is any doubt.
+
+What the quick compilers refuse of a draft has failed: no other is asked.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from grader.build.driver import device_pass, host_pass, stock
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import say, trace
+from grader.build.driver.tools import STOCK_WAY, say, trace
 
 _UNSUITED = {
     "-rdc",
@@ -34,8 +37,7 @@ def compile_cuda(config: Config, command: Command) -> int:
         folder = Path(name)
         reason = _unsuited(config, command, text)
         if reason:
-            trace(f"stock way: {reason}")
-            return stock.compile_cuda(config, command, text, folder)
+            return _stock_way(config, command, text, folder, reason)
         return _quick(config, command, text, folder)
 
 
@@ -58,14 +60,18 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     with ThreadPoolExecutor(1) as pool:
         host = pool.submit(_host, config, command, text, folder)
         outcome, ptx = device_pass.front_end(config, command, text, folder, "stub")
-        if not outcome.ok:
+        if not outcome.ok and config.mode != "draft":
             outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
         if not outcome.ok:
             say(outcome.text)
             return outcome.code
-        names = names_for(host.result(), ptx.read_text("utf-8", "replace"))
+        registered, refusal = host.result()
+        names = names_for(registered, ptx.read_text("utf-8", "replace"))
+    if names is None and config.mode == "draft":
+        say(refusal)
+        return 1
     if names is None:
-        return stock.compile_cuda(config, command, text, folder)
+        return _stock_way(config, command, text, folder, "clang refuses the host code")
     _rename(ptx, names)
     assembled, cubin = device_pass.assemble(config, command, ptx, folder)
     say(outcome.text)
@@ -76,8 +82,15 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     return device_pass.embed(blob, Path(str(command.output)))
 
 
-def _host(config: Config, command: Command, text: str, folder: Path) -> set[str] | None:
-    """Run the host pass; return the kernels that its object registers, None if clang refuses."""
+def _stock_way(config: Config, command: Command, text: str, folder: Path, reason: str) -> int:
+    say(STOCK_WAY)
+    trace(f"stock way: {reason}")
+    return stock.compile_cuda(config, command, text, folder)
+
+
+def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[set[str] | None, str]:
+    """Run the host pass; return the kernels that its object registers; None if clang refuses, and why."""
+    refusal = ""
     blob = folder / "placeholder"
     blob.write_bytes(bytes(64))
     header = str(host_pass.precompiled_for(text))
@@ -86,9 +99,10 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> set[str]
             config, command, text, header, blob=blob, folder=folder, face=face
         )
         if host.ok:
-            return kernel_names(Path(str(command.output)).read_bytes())
+            return kernel_names(Path(str(command.output)).read_bytes()), ""
+        refusal = host.text
         trace(f"host pass by clang: {host.text[:2000]}")
-    return None
+    return None, refusal
 
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")

@@ -8,7 +8,7 @@ from pathlib import Path
 from grader.build.driver import device_pass
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import Outcome, run, say, trace
+from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, trace
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)",
@@ -33,6 +33,7 @@ def decide_device(
     if sure(config, command, outcome.text, stub=True):
         return outcome, folder / "stub.ptx"
     trace(f"over the stub: {outcome.text[:1500]}")
+    say(STOCK_WAY)
     if not _HEAVY.search(text):
         made = device_pass.front_end(config, command, text, folder, "light")
         if made[0].ok or sure(config, command, made[0].text, stub=False):

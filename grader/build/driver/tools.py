@@ -12,6 +12,9 @@ from pathlib import Path
 LOG = "kernel-grader.log"
 """Beside the objects: what the compilers said, which torch drops when all goes well."""
 
+STOCK_WAY = "kernel-grader: compiled the stock way"
+"""In the log of a build that the quick compilers alone did not decide."""
+
 CANNOT_RUN = 126
 """Exit status where a tool is there no more or can't be started: the shell's."""
 UNABLE = "kernel-grader: can't run"

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.diagnose import Program
-from grader.repair.variants.expressions import OPERATORS
+from grader.repair.variants import sizes
+from grader.repair.variants.exchange import exchanged
+from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import read_call, text
+from grader.rules.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,15 +29,29 @@ LONG = 400
 def candidates(source: Source, program: Program) -> list[Variant]:
     """Return the variants of a submission's CUDA texts, ordered by cost, then by place."""
     lines = _suspect_lines(program)
+    wrong_shape = _wrong_shape(program)
     found: list[tuple[float, int, Variant]] = []
     for scope in scopes(source.cuda):
-        for variant in (*_replaced(scope), *_statements(scope), *_swapped_arguments(scope)):
+        for variant in (*_replaced(scope), *_statements(scope), *exchanged(scope)):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0
+            if _changes_shape(variant):
+                if not wrong_shape:
+                    continue
+                cost *= SUSPECT
             made = Variant(variant.pieces, cost)
             if made.fix() is not None:
                 found.append((cost, len(found), made))
     return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
+
+
+def _wrong_shape(program: Program) -> bool:
+    mismatches = (comparison.mismatch for comparison in program.evaluation.comparisons)
+    return any(mismatch is not None and mismatch.kind == "shape" for mismatch in mismatches)
+
+
+def _changes_shape(variant: Variant) -> bool:
+    return any(sizes.other_shape(piece.node, piece.text) for piece in variant.pieces)
 
 
 def _suspect_lines(program: Program) -> set[int]:
@@ -85,22 +101,3 @@ def _guarded(scope: Scope, node: Node) -> Iterator[Variant]:
     for bound in scope.integer_parameters:
         if bound != index:
             yield Variant((Piece(scope.unit, node, "guard", f"{index} < {bound}"),), 2.5)
-
-
-def _swapped_arguments(scope: Scope) -> Iterator[Variant]:
-    """Yield neighbouring arguments of one type the other way round, in launches and calls of own functions."""
-    own = {function.name: function for function in scope.unit.functions}
-    for node in expressions(scope):
-        callee = own.get(read_call(node).last) if node.type == "call_expression" else None
-        if callee is None:
-            continue
-        arguments = read_call(node).arguments
-        kinds = [" ".join(p.type.replace("__restrict__", "").split()) for p in callee.parameters]
-        for k in range(min(len(arguments), len(kinds)) - 1):
-            first, second = arguments[k], arguments[k + 1]
-            if kinds[k] == kinds[k + 1] and text(first) != text(second):
-                swapped = (
-                    Piece(scope.unit, first, "replace", text(second)),
-                    Piece(scope.unit, second, "replace", text(first)),
-                )
-                yield Variant(swapped, 3.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from grader.diagnose import Program
 from grader.records import Build, Evaluation, Fix, Submission
@@ -23,7 +23,7 @@ BUILDS = 3
 SECONDS = 150.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Guesses:
     """What came out."""
 
@@ -32,21 +32,48 @@ class Guesses:
     right: bool = False
     """Whether the fixes were right everywhere."""
     tried: int = 0
-    said: list[str] = field(default_factory=list)
-    """How far the search got, in words."""
+    """How many were run."""
+    wrong: float = 1.0
+    """Share of wrong elements that the best of them left of the first workload."""
+
+    def and_then(self, other: Guesses) -> Guesses:
+        """Return the nearer ones of both, none of which is right."""
+        near = other if other.wrong < self.wrong else self
+        return replace(near, tried=self.tried + other.tried)
+
+    @property
+    def said(self) -> str:
+        """Return how far the search got, in words."""
+        if not self.tried:
+            return "no small change could be tried"
+        best = f"; the best left {self.wrong:.1%} of the first workload wrong" if self.fixes else ""
+        return f"{self.tried} small changes tried{best}"
 
 
 def guess(program: Program, screen: Screen) -> Guesses:
     """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong."""
-    suspects = screen.suspects(program.evaluation)
-    chosen = candidates(parse(program.submission.code), program)[:MOST]
-    if not suspects or not chosen:
-        return Guesses()
+    wrong = screen.suspects(program.evaluation)
+    every = candidates(parse(program.submission.code), program) if wrong else []
+    begin = time.monotonic()
+    nearest = Guesses()
+    for start in range(0, len(every), MOST):
+        found = _in_one_build(program, screen, every[start : start + MOST], begin + SECONDS)
+        if found.right:
+            return found
+        nearest = nearest.and_then(found)
+        if time.monotonic() - begin > SECONDS:
+            break
+    return nearest
+
+
+def _in_one_build(
+    program: Program, screen: Screen, chosen: Sequence[Variant], until: float
+) -> Guesses:
     numbered = dict(enumerate(chosen, start=1))
     woven, build, numbered = _built(program.submission, numbered, screen)
     if woven is None or build is None:
-        return Guesses(said=["the small changes could not be built into one program"])
-    return _Rounds(program.evaluation, screen, woven, build, numbered).play()
+        return Guesses()
+    return _Rounds(program.evaluation, screen, woven, build, numbered, until).play()
 
 
 def _built(
@@ -81,11 +108,12 @@ class _Rounds:
     woven: Submission
     build: Build
     numbered: Mapping[int, Variant]
+    until: float
+    """When to begin no further round, on the monotonic clock."""
 
     def play(self) -> Guesses:
         """Run the variants in rounds, until one holds on every workload."""
         suspects = self.screen.suspects(self.evaluation)
-        begin = time.monotonic()
         seen: dict[int, Outcome] = {}
         for numbers in _rounds(self.numbered):
             seen.update(self.screen.run(self.woven, self.build, suspects[0], numbers))
@@ -93,7 +121,7 @@ class _Rounds:
             held = self._hold(right) if right else []
             if held:
                 return Guesses(self._fixes(held), right=True, tried=len(seen))
-            if time.monotonic() - begin > SECONDS:
+            if time.monotonic() > self.until:
                 break
         return self._nearest(seen, suspects[0].name)
 
@@ -120,11 +148,8 @@ class _Rounds:
             1.0,
         )
         better = sorted((o.wrong, n) for n, o in seen.items() if o.wrong < 0.98 * before)
-        said = f"{len(seen)} small changes tried in one build"
-        if better:
-            said += f"; the best left {better[0][0]:.1%} of {workload} wrong"
         fixes = self._fixes([n for _, n in better[:2]])
-        return Guesses(fixes, tried=len(seen), said=[said])
+        return Guesses(fixes, tried=len(seen), wrong=better[0][0] if better else 1.0)
 
     def _fixes(self, numbers: Sequence[int]) -> tuple[Fix, ...]:
         fixes = (

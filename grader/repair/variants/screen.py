@@ -41,10 +41,13 @@ class Screen:
     device: GuestDevice
     task: Task
     references: References
+    quick: bool = True
+    """Whether the quick compilers' word on what fails is enough."""
 
     def build(self, woven: Submission) -> Build:
         """Compile a woven program."""
-        return self.device.build(woven, self.task.workloads[0].init)
+        make = self.device.draft if self.quick else self.device.build
+        return make(woven, self.task.workloads[0].init)
 
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
         """Return the workloads that went wrong, the ones with the fewest elements first."""
@@ -110,6 +113,10 @@ class Screen:
         return found
 
 
-def screening(device: object, task: Task, references: References) -> Screen | None:
+def screening(
+    device: object, task: Task, references: References, *, quick: bool = True
+) -> Screen | None:
     """Return the screen of a device; None where it has no guests to run variants in."""
-    return Screen(device, task, references) if isinstance(device, GuestDevice) else None
+    if not isinstance(device, GuestDevice):
+        return None
+    return Screen(device, task, references, quick)

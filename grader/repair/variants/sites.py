@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,12 +44,37 @@ INTEGERS = {
     "uint64_t",
 }
 REALS = {"float", "double", "scalar_t", "T"}
+Option = tuple[str, float]
+"""Another text for an expression, and how unlikely it is."""
+
+
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?\d+\)?[ \t]*$", re.MULTILINE)
+_CONSTANT = re.compile(
+    r"\bconst(?:expr)?\s+(?:static\s+)?(?:int|unsigned|size_t|int64_t)\s+(\w+)\s*="
+)
 
 
 def plain_type(words: str) -> str:
     """Return a type without qualifiers and references."""
     dropped = {"const", "static", "constexpr", "volatile", "__restrict__", "__shared__"}
     return " ".join(w for w in words.replace("&", " ").split() if w not in dropped)
+
+
+def _told(kind: str, declared: Node) -> str:
+    """Return a declared type; for `auto`, that of a size where the value is one."""
+    if kind != "auto":
+        return kind
+    value = text(declared.child_by_field_name("value"))
+    return "int64_t" if re.search(r"\.(size|numel|dim)\(", value) else kind
+
+
+def parts(node: Node) -> tuple[str, str, str]:
+    """Return left side, operator and right side of an expression with two operands."""
+    return (
+        text(node.child_by_field_name("left")),
+        text(node.child_by_field_name("operator")),
+        text(node.child_by_field_name("right")),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +100,8 @@ class Scope:
                 name = child.child_by_field_name("declarator")
                 name = name if child.type == "init_declarator" else child
                 if name is not None and name.type == "identifier":
-                    found.append((text(name), kind, node.end_byte, end))
+                    known = _told(kind, child)
+                    found.append((text(name), known, node.end_byte, end))
         return tuple(found)
 
     def names(self, kinds: set[str], at: int) -> list[str]:
@@ -85,8 +112,43 @@ class Scope:
         return list(dict.fromkeys(known))
 
     def type_of(self, name: str) -> str:
-        """Return a variable's type; empty where it is none of this function."""
-        return next((kind for known, kind, _, _ in self.locals if known == name), "")
+        """Return a variable's type; empty where it is none that is known here."""
+        own = next((kind for known, kind, _, _ in self.locals if known == name), "")
+        return own or ("int" if name in self.constants else "")
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """Names of the whole numbers that the text fixes: macros, constants, template parameters."""
+        given = {
+            p.name for p in self.function.template_parameters if plain_type(p.type) in INTEGERS
+        }
+        return frozenset(
+            given | set(_CONSTANT.findall(self.unit.text)) | set(_MACRO.findall(self.unit.text))
+        )
+
+    @cached_property
+    def arrays(self) -> dict[str, str]:
+        """Type of the elements of each pointer parameter and of each array that is declared."""
+        found = {
+            p.name: p.type.replace("__restrict__", "")
+            for p in self.function.parameters
+            if p.is_pointer
+        }
+        body = self.function.body
+        for node in (
+            descendants(body, "array_declarator", "pointer_declarator") if body is not None else ()
+        ):
+            outer = next((o for o in around(node) if o.type == "declaration"), None)
+            name = node.child_by_field_name("declarator")
+            while name is not None and name.type != "identifier":
+                name = name.child_by_field_name("declarator")
+            if outer is not None and name is not None:
+                found.setdefault(text(name), text(outer.child_by_field_name("type")))
+        return found
+
+    def element_type(self, name: str) -> str:
+        """Return the type of an array's elements; empty where the name is none."""
+        return self.arrays.get(name, "")
 
     @cached_property
     def pointers(self) -> tuple[tuple[str, str], ...]:
