@@ -1,0 +1,89 @@
+"""The mend and the reference-fixed kernel of one submission, each passed by the one `evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader import build, judge, sandbox
+from grader.diagnose import Program
+from grader.pipeline.evaluation import init_of, verdict_of
+from grader.pipeline.workshop import Workshop, known
+from grader.records import Evaluation, Finding, JsonValue, Repair, Submission, Task
+from grader.repair import (
+    Model,
+    mend,
+    model_repair,
+    needs_mend,
+    reference_fixed,
+    screening,
+)
+
+
+def find_repairs(
+    workshop: Workshop,
+    task: Task,
+    states: tuple[Program, ...],
+    judged: Callable[[Submission], Evaluation],
+    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
+) -> tuple[tuple[Repair, ...], str]:
+    """Return what passed, and a note on the mend where none was found."""
+    found: list[Repair] = []
+    note = ""
+    if needs_mend(states[0]):
+        mended, note = _mended(workshop, task, states, judged, examined)
+        found += [mended] if mended else []
+
+    def traced(reference: str) -> JsonValue:
+        return judge.trace(reference, workshop.form, sandbox.Limits())
+
+    fixed = reference_fixed(task, states[0].submission, judged, traced)
+    found += [fixed] if fixed else []
+    return tuple(found), note
+
+
+def _mended(
+    workshop: Workshop,
+    task: Task,
+    states: tuple[Program, ...],
+    judged: Callable[[Submission], Evaluation],
+    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
+) -> tuple[Repair | None, str]:
+    quick = _quick(states)
+
+    def tried(program: Submission) -> Evaluation:
+        return (_refused(workshop, program, task) if quick else None) or judged(program)
+
+    screen = screening(workshop.device, task, known(workshop, task), quick=quick)
+    mended, note = mend(states, tried, examined, workshop.options.repair_tries, screen)
+    if mended is not None or not workshop.options.llm:
+        return mended, note
+    model = Model(workshop.options.llm)
+    mended, said = model_repair(task, states[-1], judged, model)
+    return mended, f"{note} {said}".strip()
+
+
+def _quick(states: tuple[Program, ...]) -> bool:
+    """Whether the quick compilers' word on a candidate is worth something: they took the program itself."""
+    builds = (state.evaluation.build for state in states)
+    return not any(made and made.status == "built" and build.stock_way(made) for made in builds)
+
+
+def _refused(workshop: Workshop, program: Submission, task: Task) -> Evaluation | None:
+    """Return the evaluation of a candidate that the quick compilers refuse; None where they take it.
+
+    Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a mend
+    the minutes in which the stock compilers would confirm it.
+    """
+    device = workshop.device
+    if device is None:
+        return None
+    made = device.draft(program, init_of(task))
+    if made.status == "built":
+        return None
+    return Evaluation(
+        submission=program.key,
+        device=device.name,
+        sandbox=workshop.form.name,
+        build=made,
+        verdict=verdict_of(workshop, task, made, (), (), ()),
+    )

@@ -1,0 +1,195 @@
+"""Other formulas that an author may have meant: functions, missing terms, roots, epsilons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.variants.kinds import kind_of
+from grader.repair.variants.sites import REALS, Option, Scope, is_target, parts, stored_in
+from grader.rules.cuda_code import descendants, read_call, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+FUNCTIONS = {
+    "fmaxf": "fminf",
+    "fminf": "fmaxf",
+    "fmax": "fmin",
+    "fmin": "fmax",
+    "max": "min",
+    "min": "max",
+    "sqrtf": "rsqrtf",
+    "rsqrtf": "sqrtf",
+    "sqrt": "rsqrt",
+    "rsqrt": "sqrt",
+    "expf": "expm1f",
+    "expm1f": "expf",
+    "logf": "log1pf",
+    "log1pf": "logf",
+    "sinf": "cosf",
+    "cosf": "sinf",
+    "floorf": "ceilf",
+    "ceilf": "floorf",
+    "__shfl_down_sync": "__shfl_xor_sync",
+    "__shfl_up_sync": "__shfl_down_sync",
+    "torch::empty": "torch::zeros",
+    "torch::empty_like": "torch::zeros_like",
+    "at::empty": "at::zeros",
+    "at::empty_like": "at::zeros_like",
+}
+NEAR = 4
+"""How many of the variables that were declared last may be what a formula lacks."""
+
+
+def call(scope: Scope, node: Node) -> Iterator[Option]:
+    """Another function of the same kind, or its argument alone."""
+    del scope
+    if node.type != "call_expression" or any(c.type == "kernel_call_syntax" for c in node.children):
+        return
+    made = read_call(node)
+    function = node.child_by_field_name("function")
+    if function is None or made.object is not None:
+        return
+    after = (node.text or b"")[function.end_byte - node.start_byte :].decode("utf-8", "replace")
+    if made.name in FUNCTIONS:
+        yield f"{FUNCTIONS[made.name]}{after}", 1.5 if "empty" in made.name else 2.5
+    if made.name in {"fabsf", "fabs", "expf", "logf", "sqrtf", "rsqrtf", "tanhf"}:
+        yield f"({text(made.arguments[0])})" if made.arguments else "0.0f", 4.0
+    if made.name in {"fabsf", "fabs", "abs"} and made.arguments:
+        yield f"({text(made.arguments[0])}) * ({text(made.arguments[0])})", 3.0
+    yield from _epsilon(node, made.name)
+
+
+def _epsilon(node: Node, name: str) -> Iterator[Option]:
+    """`sqrtf(v + eps)`: the epsilon outside."""
+    inner = next(iter(descendants(node, "binary_expression")), None)
+    if name in {"sqrtf", "sqrt"} and inner is not None and parts(inner)[1] == "+":
+        left, _, right = parts(inner)
+        yield f"({name}({left}) + {right})", 2.0
+
+
+def epsilon(scope: Scope, node: Node) -> Iterator[Option]:
+    """`sqrtf(v) + eps`: the epsilon inside."""
+    del scope
+    if node.type != "binary_expression":
+        return
+    left, sign, right = parts(node)
+    found = re.fullmatch(r"(sqrtf?|rsqrtf?)\((.*)\)", left, re.DOTALL)
+    if sign == "+" and found and _balanced(found[2]):
+        yield f"{found[1]}({found[2]} + {right})", 1.5
+
+
+def _balanced(words: str) -> bool:
+    depth = 0
+    for letter in words:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def result(scope: Scope, node: Node) -> Iterator[Option]:
+    """Multiply or divide what is stored by a size: a mean that forgets to divide, a forgotten sign."""
+    if scope.function.runs == "host" or not _is_result(scope, node):
+        return
+    words = text(node)
+    whole = words if re.fullmatch(r"[\w.\[\]]+", words) else f"({words})"
+    for name in scope.integer_parameters:
+        yield f"{whole} / {name}", 1.5
+        yield f"{whole} * {name}", 3.0
+    for name in scope.names({"float", "double", "scalar_t"}, scope.function.node.start_byte):
+        yield f"{whole} * {name}", 3.0
+        yield f"{whole} + {name}", 3.5
+    yield f"-{whole}", 2.5
+    yield f"sqrtf({whole})", 3.5
+
+
+def _is_result(scope: Scope, node: Node) -> bool:
+    parent = node.parent
+    if parent is None:
+        return False
+    arrays = {name for name, _ in scope.pointers}
+    if parent.type == "assignment_expression":
+        is_right = parent.child_by_field_name("right") == node
+        return is_right and (stored_in(parent) in arrays or _through_pointer(parent, arrays))
+    outer = parent.parent
+    if parent.type == "argument_list" and outer is not None and outer.type == "call_expression":
+        made = read_call(outer)
+        return made.name == "atomicAdd" and len(made.arguments) == 2 and made.arguments[1] == node
+    return False
+
+
+def _through_pointer(node: Node, arrays: set[str]) -> bool:
+    left = node.child_by_field_name("left")
+    return (
+        left is not None
+        and left.type == "pointer_expression"
+        and text(left).strip("*() ") in arrays
+    )
+
+
+def term(scope: Scope, node: Node) -> Iterator[Option]:
+    """Add what a value lacks: `- mean`, `+ eps`, `/ sum`, `/ n`."""
+    if (
+        scope.function.runs == "host"
+        or kind_of(scope, node) != "real"
+        or not _is_value(scope, node)
+    ):
+        return
+    words = text(node)
+    whole = words if re.fullmatch(r"[\w.\[\]]+", words) else f"({words})"
+    used = {text(inner) for inner in descendants(node, "identifier")}
+    for name in _reals(scope, node):
+        if name not in used:
+            yield from ((f"({whole} {sign} {name})", 3.0) for sign in "-+/*")
+    for name in scope.integer_parameters:
+        if name not in used:
+            yield f"({whole} / {name})", 2.5
+
+
+def _reals(scope: Scope, node: Node) -> list[str]:
+    """Return the real numbers that are known there: parameters, and what was declared last."""
+    known = scope.names(REALS, node.start_byte)
+    given = {p.name for p in scope.function.parameters}
+    own = [name for name in known if name not in given]
+    return [name for name in known if name in given] + own[-NEAR:]
+
+
+def _is_value(scope: Scope, node: Node) -> bool:
+    """Whether a node is a whole value: what is assigned, returned, given to a function, or an element in a product."""
+    parent = node.parent
+    if parent is None or is_target(node):
+        return False
+    if parent.type in {"assignment_expression", "init_declarator", "return_statement"}:
+        return True
+    if parent.type == "argument_list":
+        outer = parent.parent
+        return (
+            outer is not None
+            and outer.type == "call_expression"
+            and kind_of(scope, outer) == "real"
+        )
+    factor = parent.type == "binary_expression" and parts(parent)[1] in {"*", "/"}
+    return factor and node.type == "subscript_expression"
+
+
+def root(scope: Scope, node: Node) -> Iterator[Option]:
+    """`rsqrt(v)` for `1 / v`, `a / sqrt(v)` for `a / v`."""
+    if node.type != "binary_expression" or kind_of(scope, node) != "real":
+        return
+    left, sign, right = parts(node)
+    if sign == "/" and scope.function.runs != "host":
+        yield f"{left} / sqrt({right})", 2.5
+
+
+def square(scope: Scope, node: Node) -> Iterator[Option]:
+    """`s += v * v` for `s += v`."""
+    parent = node.parent
+    if node.type not in {"identifier", "subscript_expression"} or kind_of(scope, node) != "real":
+        return
+    if parent is None or parent.type != "assignment_expression" or is_target(node):
+        return
+    if parts(parent)[1] == "+=":
+        yield f"{text(node)} * {text(node)}", 2.5

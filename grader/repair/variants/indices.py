@@ -1,0 +1,174 @@
+"""Other indices and sizes that an author may have meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.variants.kinds import kind_of
+from grader.repair.variants.sites import INTEGERS, REALS, Option, Scope, is_target, parts
+from grader.rules.cuda_code import around, descendants, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+NEAR = 4
+"""How many of the variables that were declared last may be meant by an index."""
+
+
+def name(scope: Scope, node: Node) -> Iterator[Option]:
+    """Another variable of the same kind: the wrong size in a comparison or an index."""
+    if node.type != "identifier" or is_target(node):
+        return
+    own, kind = text(node), scope.type_of(text(node))
+    if kind in INTEGERS and _in_index(node):
+        for other in scope.names(INTEGERS, node.start_byte):
+            if other != own:
+                given = other in scope.integer_parameters
+                yield other, (2.5 if alike(own, other) else 4.0) if given else 4.5
+    elif kind in REALS:
+        for other in scope.names({kind}, node.start_byte)[-5:]:
+            if other != own:
+                yield other, 4.5
+    else:
+        yield from _other_pointer(scope, own)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two names are easily taken for one another: `H` and `W`, `in_len` and `out_len`, `H` and `OH`."""
+    if max(len(one), len(other)) <= 2:
+        return True
+    words = (
+        set(re.split(r"_|(?<=[a-z])(?=[A-Z])", one)),
+        set(re.split(r"_|(?<=[a-z])(?=[A-Z])", other)),
+    )
+    return bool(words[0] & words[1])
+
+
+def _in_index(node: Node) -> bool:
+    kinds = {"subscript_argument_list", "binary_expression", "init_declarator", "argument_list"}
+    return any(outer.type in kinds for outer in list(around(node))[:3])
+
+
+def _other_pointer(scope: Scope, own: str) -> Iterator[Option]:
+    kinds = dict(scope.pointers)
+    for other, kind in scope.pointers:
+        if own in kinds and other != own and kind == kinds[own]:
+            yield other, 4.0
+
+
+def built_in(scope: Scope, node: Node) -> Iterator[Option]:
+    """Another of the thread's coordinates."""
+    if node.type != "field_expression" or scope.function.runs == "host" or is_target(node):
+        return
+    found = re.fullmatch(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", text(node))
+    if not found:
+        return
+    owner, axis = found.groups()
+    pairs = {
+        "threadIdx": "blockIdx",
+        "blockIdx": "threadIdx",
+        "blockDim": "gridDim",
+        "gridDim": "blockDim",
+    }
+    yield f"{pairs[owner]}.{axis}", 4.0
+    if axis != "z":
+        yield f"{owner}.{'y' if axis == 'x' else 'x'}", 4.0
+    if owner == "threadIdx" and axis == "x":
+        yield "(blockIdx.x * blockDim.x + threadIdx.x)", 3.5
+
+
+def stride(scope: Scope, node: Node) -> Iterator[Option]:
+    """`x[k * inner]` for `x[k]`; `(i / hw) % c` for `i % c`."""
+    if scope.function.runs == "host":
+        return
+    if node.type == "identifier" and _is_addend(node) and kind_of(scope, node) == "integer":
+        for name in scope.integer_parameters:
+            if name != text(node):
+                yield f"{text(node)} * {name}", 2.5
+    elif node.type == "binary_expression" and parts(node)[1] == "%":
+        left, _, right = parts(node)
+        for name in scope.integer_parameters:
+            if name != right:
+                yield f"({left} / {name}) % {right}", 3.0
+
+
+def _is_addend(node: Node) -> bool:
+    """Whether a node is an index, or is added to others to make one."""
+    parent = node.parent
+    while parent is not None and parent.type == "binary_expression" and parts(parent)[1] == "+":
+        parent = parent.parent
+    return parent is not None and parent.type == "subscript_argument_list"
+
+
+def whole(scope: Scope, node: Node) -> Iterator[Option]:
+    """Another variable as the whole index: `bias[c]` for `bias[i / hw]`."""
+    parent = node.parent
+    if parent is None or parent.type != "subscript_argument_list" or scope.function.runs == "host":
+        return
+    given = {p.name for p in scope.function.parameters}
+    known = [n for n in scope.names(INTEGERS, node.start_byte) if n not in given]
+    for name in known[-NEAR:]:
+        if name != text(node):
+            yield name, 3.5
+
+
+def nested(scope: Scope, node: Node) -> Iterator[Option]:
+    """`b * S + a` for `a * S + b`, and `(x * H + h) * W + w` for `(x * W + h) * H + w`."""
+    if node.type != "binary_expression" or kind_of(scope, node) != "integer":
+        return
+    product, sign, b = parts(node)
+    left = node.child_by_field_name("left")
+    if sign != "+" or left is None or left.type != "binary_expression":
+        return
+    a, times, size = parts(left)
+    if times != "*":
+        return
+    for other in (size, *(p for p in scope.integer_parameters if p != size)):
+        yield f"{_factor(b)} * {other} + {a}", 2.8 if other == size else 3.5
+    inner = re.fullmatch(r"\((.*) \* (\w+) \+ (\w+)\)", a)
+    if inner and inner[2] != size:
+        yield f"({inner[1]} * {size} + {inner[3]}) * {inner[2]} + {b}", 2.5
+    del product
+
+
+def _factor(words: str) -> str:
+    return words if re.fullmatch(r"[\w.\[\]]+|\(.*\)", words) else f"({words})"
+
+
+def transposed(scope: Scope, node: Node) -> Iterator[Option]:
+    """`tile[k][tx]` for `tile[tx][k]`."""
+    del scope
+    inner = node.child_by_field_name("argument")
+    if node.type != "subscript_expression" or inner is None or inner.type != "subscript_expression":
+        return
+    if is_target(node):
+        return
+    array = text(inner.child_by_field_name("argument"))
+    first, second = (text(n.child_by_field_name("indices")) for n in (inner, node))
+    if first != second:
+        yield f"{array}{second}{first}", 2.5
+
+
+def shift(scope: Scope, node: Node) -> Iterator[Option]:
+    """`o * stride - pad` for `o * stride`; one more or less; a size times another."""
+    parent = node.parent
+    if parent is None or parent.type not in {"init_declarator", "assignment_expression"}:
+        return
+    if is_target(node) or kind_of(scope, node) != "integer":
+        return
+    words = text(node)
+    used = {text(inner) for inner in descendants(node, "identifier")}
+    if scope.function.runs == "host":
+        for name in scope.names(INTEGERS, node.start_byte):
+            if name not in used:
+                yield f"{_factor(words)} * {name}", 3.0
+        yield f"{words} + 1", 3.0
+        yield f"{words} - 1", 3.5
+        return
+    for name in scope.integer_parameters:
+        if name not in used:
+            yield f"{words} - {name}", 3.0
+            yield f"{words} + {name}", 3.5
+            yield f"{_factor(words)} * {name}", 3.5
