@@ -36,7 +36,7 @@ class Node:
     """Positional arguments; `Ref` where another node's value goes in."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     path: str = ""
-    """Where a module or attribute lies in the model: `layers.0.conv`."""
+    """Where a module or attribute lies in the model: `layers.0.conv`; a placeholder's own name."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     module: str = ""
     """The class of the module that is called."""
@@ -105,7 +105,7 @@ def _node(item: dict[str, Any]) -> Node:
     name, kind, target = item["name"], item["kind"], item["target"]
     if not _NAME.fullmatch(name) or keyword.iskeyword(name) or kind not in KINDS:
         raise KeyError(name)
-    path = target if kind in {"call_module", "get_attr"} else ""
+    path = target if kind in {"call_module", "get_attr", "placeholder"} else ""
     if path and not _PATH.fullmatch(path):
         raise KeyError(path)
     plain = {"placeholder": "placeholder", "output": "output", "get_attr": "get_attr"}.get(kind)

@@ -80,7 +80,7 @@ class _Body:
     def _expression(self, node: Node) -> str | None:
         """Return a node's value as Python text; None where it needs no statement of its own."""
         if node.op == "placeholder":
-            self.to.names[node.name] = node.name
+            self.to.names[node.name] = node.path
             return None
         if node.op == "get_attr":
             self.to.names[node.name] = f"self.{node.path}"
