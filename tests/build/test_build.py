@@ -37,12 +37,17 @@ def options(prepared: Prepared) -> dict[str, JsonValue]:
 
 
 def _build(
-    program: Program, prepared: Prepared, options: dict[str, JsonValue], folder: Path
+    program: Program,
+    prepared: Prepared,
+    options: dict[str, JsonValue],
+    folder: Path,
+    mode: building.Mode = "fast",
 ) -> Build:
     submission = Submission(sample="test", code=program.code, line_map=(), how="test")
     return building.build(
         submission,
         device="sim",
+        mode=mode,
         form=strongest(),
         limits=Limits(wall=600),
         prepared=prepared,
@@ -82,6 +87,21 @@ def test_fails_with_the_stock_compilers_words(
     assert made.key == ""
     assert program.error in made.log
     assert program.error in str(made.errors[0].data["message"]), made.errors
+
+
+def test_a_draft_is_the_fast_build_or_the_quick_compilers_word(
+    prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
+) -> None:
+    built = _build(BUILT["flags"], prepared, options, tmp_path, "draft")
+    assert built.status == "built", built.log[-3000:]
+    assert _build(BUILT["flags"], prepared, options, tmp_path) == built
+    assert not building.stock_way(built)
+    # That the name is none of torch's takes the real headers to say.
+    failed = _build(FAILED["bad_host_call"], prepared, options, tmp_path, "draft")
+    assert failed.status == "failed"
+    assert failed.errors
+    assert not building.stock_way(failed)
+    assert len([folder for folder in tmp_path.iterdir() if folder.is_dir()]) == 1
 
 
 def test_a_python_error_is_told_with_its_line(

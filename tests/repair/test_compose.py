@@ -78,6 +78,18 @@ def test_a_traced_reference_becomes_its_stages() -> None:
     assert "self.fc(" not in made.code
 
 
+def test_an_argument_keeps_the_name_that_the_reference_gives_it() -> None:
+    """torch.fx calls the node of an argument `A` `a`."""
+    given = node("a", "placeholder", "A")
+    last = node("output", "output", "output", ref("b"))
+    text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, A):\n        return A\n"
+    made = compose(
+        text, read_graph({"nodes": [given, node("b", "call_function", "relu", ref("a")), last]}), "t", "ops"
+    )  # fmt: skip
+    assert "def forward(self, A):" in made.code
+    assert "elementwise_1(A)" in made.code
+
+
 def test_elementwise_neighbours_share_a_kernel_unless_a_value_is_needed_twice() -> None:
     a = node("a", "call_function", "relu", ref("x"))
     b = node("b", "call_function", "tanh", ref("a"))

@@ -96,6 +96,53 @@ def test_what_an_author_may_have_meant_is_among_the_changes(program: Program, li
         assert any("sum;\n    __syncthreads();\n    for (int s" in text for text in texts)
 
 
+SLIPS = """
+__global__ void norm(const float* x, const float* g, float* y, float eps, int N, int C, int HW, int total) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= total) return;
+    int n = i % HW;
+    int c = i / HW;
+    float mean = 0.0f, sq = 0.0f;
+    for (int k = 0; k + 4 <= HW; ++k) {
+        float v = x[(c * N + n) * HW + k];
+        mean += v;
+        sq += v;
+    }
+    float scale = 1.0f / (sq / HW);
+    y[i] = x[i] * scale * g[i] + fabsf(mean) * (1 / HW);
+}
+void run(torch::Tensor x, torch::Tensor g, torch::Tensor y) {
+    auto C = x.size(1);
+    int HW = x.size(2);
+    dim3 grid((C + 15) / 16, (HW + 15) / 16);
+    norm<<<grid, 256>>>(x.data_ptr<float>(), g.data_ptr<float>(), y.data_ptr<float>(), 1e-5f, x.size(0), C, HW, x.numel());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "int n = i / HW;",
+        "for (int k = 0; k < HW; ++k) {",
+        "float v = x[(n * C + c) * HW + k];",
+        "sq += v * v;",
+        "float scale = 1.0f / sqrt((sq / HW));",
+        "y[i] = (x[i] - mean) * scale * g[i] + fabsf(mean) * (1 / HW);",
+        "y[i] = x[i] * scale * g[c] + fabsf(mean) * (1 / HW);",
+        "y[i] = x[i] * scale * g[i] + fabsf(mean) * (1.0f / HW);",
+        "int HW = x.size(2) * x.size(3);",
+        "dim3 grid((HW + 15) / 16, (C + 15) / 16);",
+    ],
+)
+def test_slips_of_indices_formulas_and_sizes(program: Program, line: str) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + SLIPS + rest[rest.index('"""') :]
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    lines = {re.sub(r"\s+", "", edits.apply(text, fix.edits)) for fix in changes if fix}
+    assert any(re.sub(r"\s+", "", line) in changed for changed in lines)
+
+
 def test_nothing_is_changed_that_the_compiler_must_know(program: Program) -> None:
     assert not any("part[257]" in line or "part[128]" in line for line in changed(program))
 
