@@ -6,8 +6,11 @@ Knows plain records (`{"id", "completion"}` and its many spellings) and what the
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import NamedTuple
 
+from grader.ingest.kernelbench import identify
 from grader.records import JsonValue, KernelBenchId
 
 TEXT_FIELDS = (
@@ -50,13 +53,16 @@ REFERENCE_FIELDS = (
     "ref_arch_src",
     "reference",
     "reference_code",
+    "ref_code",
     "pytorch_code",
     "pytorch_code_module",
 )
 ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "index", "idx")
 TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")
 
+ENTRY_CLASS = "ModelNew"
 MAX_DEPTH = 6
+MAX_NAME = 200
 
 
 class Completion(NamedTuple):
@@ -107,9 +113,26 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
 
 
 def _last_answer(value: dict[str, JsonValue]) -> str:
-    """Return what the model said last in a list of messages."""
+    """Return what the model said last in a list of messages: of what names the class, if any."""
     said = [one for one in _messages(value) or () if _role(one) in {"assistant", "model", "gpt"}]
-    return _message_text(said[-1]) if said else ""
+    texts = [f"{_message_text(one)}{_called(one)}" for one in said]
+    naming = [text for text in texts if ENTRY_CLASS in text]
+    return next(reversed(naming or texts), "")
+
+
+def _called(message: dict[str, JsonValue]) -> str:
+    """Return what a message's calls of tools were given, as JSON: files are written that way."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    given = [
+        *(one.get("input") for one in _dicts(content) if one.get("type") == "tool_use"),
+        *(call.get("arguments") for one in _dicts(calls) for call in _dicts([one.get("function")])),
+    ]
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in given if one]
+    return "".join(f"\n\n{text}" for text in texts)
+
+
+def _dicts(value: JsonValue) -> list[dict[str, JsonValue]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _joined(value: JsonValue) -> str:
@@ -170,7 +193,7 @@ def _first_scalar(fields: dict[str, JsonValue], names: tuple[str, ...]) -> str |
         value = fields.get(name)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
             text = str(value).strip()
-            if len(text) <= 200 and "\n" not in text:
+            if len(text) <= MAX_NAME and "\n" not in text:
                 return text
     return None
 
@@ -179,7 +202,9 @@ def _kernelbench(fields: dict[str, JsonValue]) -> KernelBenchId | None:
     level = _number(fields, "level", "level_id")
     problem = _number(fields, "problem_id", "task_id", "problem")
     if level is None or problem is None:
-        return None
+        names = (_first_scalar(fields, (name,)) for name in (*ID_FIELDS, *TASK_FIELDS, "task_id"))
+        found = (identify(Path(f"{name}.py")) for name in names if name)
+        return next(filter(None, found), None)
     return KernelBenchId(level=level, problem=problem, sample=_number(fields, "sample_id") or 0)
 
 

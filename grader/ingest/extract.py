@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, thought_end
 from grader.ingest.numbered import joined, number_lines, trimmed
@@ -36,6 +37,9 @@ def extract(sample: Sample) -> Extraction:
     """
     text = sample.text
     prompted = _reference_in(sample.prompt) if sample.prompt else None
+    quoted = _quoted_answer(text)
+    if quoted is not None:
+        return _from_quoted(sample, quoted, prompted)
     if not defines(text, MODEL):
         return Extraction(
             submission=None,
@@ -47,6 +51,36 @@ def extract(sample: Sample) -> Extraction:
     if whole is not None:
         return Extraction(submission=whole, reference=prompted)
     return _from_transcript(sample, prompted)
+
+
+def _quoted_answer(text: str) -> Quoted | None:
+    """Return the JSON string that holds the final answer, if no block after it does."""
+    answers = [one for one in quoted_texts(text, MODEL) if _FORWARD.search(one.text)]
+    if not answers or len(answers[-1].text) > MAX_CODE:
+        return None
+    plain = [one.end for one in cut_segments(text) if _defines(text, one, MODEL)]
+    return answers[-1] if max(plain, default=0) <= answers[-1].start else None
+
+
+def _from_quoted(sample: Sample, quoted: Quoted, prompted: str | None) -> Extraction:
+    """Return the answer of a JSON string; each line of its code stands in the string's one line."""
+    inner = extract(sample.model_copy(update={"text": quoted.text}))
+    text = sample.text
+    line = text.count("\n", 0, quoted.start) + 1
+    submission = inner.submission and inner.submission.model_copy(
+        update={
+            "line_map": tuple(line if number else 0 for number in inner.submission.line_map),
+            "how": f"the code in the JSON string at line {line}",
+        }
+    )
+    prose = _prose(text, cut_segments(text), [(quoted.start, quoted.end)], line)
+    return inner.model_copy(
+        update={
+            "submission": submission,
+            "reference": prompted or inner.reference,
+            "prose": prose,
+        }
+    )
 
 
 def _whole(sample: Sample) -> Submission | None:

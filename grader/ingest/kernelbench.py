@@ -13,7 +13,7 @@ from grader.records import KernelBenchId
 
 _NAME = re.compile(
     r"(?:.*[/_-])?level[_-]?(\d{1,6})[/_-](?:problem|task)[_-]?(\d{1,6})"
-    r"(?:[/_-]sample[_-]?(\d{1,6}))?"
+    r"(?:[/_-](?:sample|solution)[_-]?(\d{1,6}))?"
     r"(?:[/_-](?:kernel|solution|answer|response|code|model_new|generated_kernel))?"
     r"\.(?:py|txt|md|py\.txt)",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ _NUMBERED = re.compile(
 )
 """An answer that is called like its problem: `level1/39_L2Norm_.py`."""
 _PARTS = 4
-_PROMPT = re.compile(r"level_\d+_problem_\d+_sample_\d+_prompt\.txt\Z")
+_PROMPT = re.compile(r"level_\d+_problem_\d+_(?:sample|solution)_\d+_prompt\.txt\Z")
 
 
 def is_prompt(path: Path) -> bool:

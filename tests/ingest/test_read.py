@@ -75,6 +75,8 @@ def test_a_folder_of_everything(tmp_path: Path) -> None:
         ("gpt/level_1/problem_39/sample_2/kernel.py", (1, 39, 2)),
         ("gpt/level1/problem_39/sample_2.py", (1, 39, 2)),
         ("level_2/task_7.py", (2, 7, 0)),
+        ("level_1_problem_3_solution_5_kernel.py", (1, 3, 5)),
+        ("level_1_problem_3_solution_5_response.txt", (1, 3, 5)),
         ("level3/7_Deep_Net_.py", (3, 7, 0)),
         ("level3/7_Deep_Net_/solution.txt", (3, 7, 0)),
         ("model_level-2_problem-7_sample-1.txt", (2, 7, 1)),
@@ -288,13 +290,24 @@ def test_prompt_task_and_number_of_a_record(tmp_path: Path) -> None:
         {"completions": [FENCED, f"```python\n{OTHER}```"], "id": "n"},
         {"id": "q", "messages": [{"role": "user", "content": REFERENCE}], "completion": FENCED},
         {"id": "t", "ref_arch_src": REFERENCE, "kernel": CODE},
+        {"level_id": 1, "task_id": 6, "ref_code": REFERENCE, "custom_code": CODE},
+        {"custom_id": "level_1_problem_19_sample_3", "completion": FENCED},
+        {"task_id": "level_2_problem_8", "completion": FENCED, "id": "u"},
     ]
     samples = read(write(tmp_path / "r.jsonl", "\n\n".join(map(json.dumps, records))))
-    assert [one.id for one in samples] == ["r_7", "r_4", "n_0", "n_1", "q", "t"]
+    assert [one.id for one in samples] == [
+        *("r_7", "r_4", "n_0", "n_1", "q", "t"),
+        *("r_00011", "level_1_problem_19_sample_3", "u"),
+    ]
     assert samples[0].task_hint == "relu"
-    assert [extract(samples[i]).reference for i in (0, 4, 5)] == [REFERENCE] * 3
+    assert [extract(samples[i]).reference for i in (0, 4, 5, 6)] == [REFERENCE] * 4
     assert samples[1].kernelbench == KernelBenchId(level=1, problem=19, sample=4)
     assert [code_of(samples[i]) for i in (2, 3)] == [CODE, OTHER]
+    assert [samples[i].kernelbench for i in (6, 7, 8)] == [
+        KernelBenchId(level=1, problem=6, sample=0),
+        KernelBenchId(level=1, problem=19, sample=3),
+        KernelBenchId(level=2, problem=8, sample=0),
+    ]
 
 
 def test_lines_that_are_no_records_are_not_lost(tmp_path: Path) -> None:
