@@ -1,4 +1,4 @@
-"""Code that stands in a JSON string: tool calls in a trajectory, `{"code": "import torch\\n..."}`."""
+r"""Code that stands in a JSON string: tool calls in a trajectory, `{"code": "import torch\n..."}`."""
 
 from __future__ import annotations
 

@@ -103,4 +103,5 @@ def test_thanks_after_the_answer_do_not_hide_it() -> None:
     turns = [FENCED, "You're welcome."]
     messages = [{"role": "assistant", "content": text} for text in turns]
     record = read_record({"messages": messages})
-    assert record is not None and record.texts == (FENCED,)
+    assert record is not None
+    assert record.texts == (FENCED,)
