@@ -13,6 +13,10 @@ _LIBRARIES = re.compile(
     r"undefined symbol: ((?:cublas|cudnn|cusparse|cusolver|cufft|curand|nvrtc|nccl|cu[A-Z]|cuda)\w*"
     r"|_ZN\w*(?:at4cuda|c104cuda|cudnn)\w*)"
 )
+_DRIVER = re.compile(
+    r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver"
+)
+"""What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
 _VALUES = re.compile(r"tensor\([^()]*\)")
 _TRITON = re.compile(r"[/\\]triton[/\\]|active drivers|No module named 'triton'")
 
@@ -85,6 +89,8 @@ def _lacks(reason: str, traceback: str) -> str:
         return f"{symbol[1]}, of a library of NVIDIA's"
     if _TRITON.search(traceback) or _TRITON.search(reason):
         return "Triton kernels"
+    if _DRIVER.search(reason):
+        return "a call that reached CUDA's own libraries, which look for a driver"
     return ""
 
 

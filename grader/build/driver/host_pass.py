@@ -17,6 +17,9 @@ _EXTENSION = re.compile(
     r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]'
 )
 _HARMLESS_DEFINES = {"NDEBUG", "TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"}
+_PYBIND_ABI = re.compile(r"-DPYBIND11_(?:COMPILER_TYPE|STDLIB|BUILD_ABI)=")
+"""Older torch gives every call the names of its own build; they only name pybind11's registry of
+types, in which an extension of functions over tensors has none."""
 _CUDA_DEFINES = re.compile(r"-D__CUDA_NO_\w+__$")
 CUDA_DEFINES = [
     "-D__CUDA_NO_HALF_OPERATORS__",
@@ -49,7 +52,7 @@ def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None
         return f"{OLD_ABI} changes what is precompiled"
     for define in command.defines:
         name = define[2:].partition("=")[0].partition("(")[0]
-        if define == OLD_ABI:
+        if define == OLD_ABI or _PYBIND_ABI.match(define):
             continue
         if name in conditions and name not in _HARMLESS_DEFINES and not _CUDA_DEFINES.match(define):
             return f"{define} changes what is precompiled"
@@ -201,5 +204,9 @@ def _includes(config: Config, command: Command, *, cuda: bool, face: bool) -> li
 
 def _defines(command: Command) -> list[str]:
     return [
-        d for d in command.defines if not _CUDA_DEFINES.match(d) and "INCLUDE_EXTENSION_H" not in d
+        define
+        for define in command.defines
+        if not _CUDA_DEFINES.match(define)
+        and not _PYBIND_ABI.match(define)
+        and "INCLUDE_EXTENSION_H" not in define
     ]

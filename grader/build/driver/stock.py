@@ -20,6 +20,7 @@ _UNDEFINED = re.compile(
 _MISSING_FILE = re.compile(r"fatal error: (\S+): No such file or directory")
 _HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
 """What only the full torch/extension.h has."""
+_TORCH_CUDA = re.compile(r"^\s*#\s*include\s*[<\"](?:ATen|c10)/cuda/", re.MULTILINE)
 
 
 def decide_device(
@@ -89,12 +90,45 @@ def _can_find(config: Config, command: Command, name: str) -> bool:
 
 def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> int:
     """Compile by nvcc alone with the real headers; for the simulator its program is added."""
-    extra = [part for path in config.library_includes for part in ("-isystem", path)]
-    outcome = run([config.nvcc, *command.arguments, *extra, "-Xptxas", "-v"])
+    outcome = _compiled(config, command, [config.nvcc], ["-Xptxas", "-v"])
     say(outcome.text)
     if not outcome.ok or config.device != "sim":
         return outcome.code
     return _embed_program(config, command, text, folder)
+
+
+def plain_cpp(config: Config, command: Command) -> int:
+    """Run g++ with the call as it came."""
+    outcome = _compiled(config, command, [config.gxx], [])
+    say(outcome.text)
+    return outcome.code
+
+
+def _compiled(config: Config, command: Command, compiler: list[str], more: list[str]) -> Outcome:
+    """Compile with the real headers; what the simulator is to run, with its face on torch's CUDA.
+
+    An object over torch's own CUDA headers calls libc10_cuda, which looks for a driver. The face
+    has fewer names, so what it accepts the real headers accept; where the stock build was asked
+    for, they are asked all the same.
+    """
+    libraries = [part for path in config.library_includes for part in ("-isystem", path)]
+    rest = [*command.arguments, *libraries, *more]
+    if config.device != "sim" or not _names_torch_cuda(command):
+        return run([*compiler, *rest])
+    if config.mode == "stock":
+        verdict = run([*compiler, *rest])
+        if not verdict.ok:
+            return verdict
+    faced = run([*compiler, f"-I{config.stubs}/face", *rest])
+    if faced.ok:
+        return faced
+    trace(f"the face refuses: {faced.text[:1500]}")
+    return run([*compiler, *rest])
+
+
+def _names_torch_cuda(command: Command) -> bool:
+    text = Path(command.sources[0]).read_text("utf-8", "replace")
+    return _TORCH_CUDA.search(text) is not None
 
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
@@ -107,11 +141,3 @@ def _embed_program(config: Config, command: Command, text: str, folder: Path) ->
         return outcome.code
     blob = device_pass.gpu_binary(config, command, ptx, ptx, folder)
     return device_pass.embed(blob, Path(str(command.output)))
-
-
-def plain_cpp(config: Config, command: Command) -> int:
-    """Run g++ with the call as it came."""
-    extra = [part for path in config.library_includes for part in ("-isystem", path)]
-    outcome = run([config.gxx, *command.arguments, *extra])
-    say(outcome.text)
-    return outcome.code

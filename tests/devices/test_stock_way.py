@@ -1,0 +1,73 @@
+"""A program that only the stock compilers can build meets the simulator all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader import judge, sandbox
+from grader.build import stock_way
+from grader.devices import Device
+from grader.judge.reference import reference
+from grader.records import Task, TensorSpec, Workload
+
+from .conftest import a_submission
+
+CODE = '''
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = """
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>
+
+template <typename F> __global__ void each(int n, F f) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) f(i);
+}
+
+at::Tensor twice(at::Tensor x) {
+    const at::cuda::CUDAGuard guard(x.device());
+    auto y = at::empty_like(x);
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
+    const int n = x.numel();
+    each<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
+        n, [=] __device__(int i) { to[i] = 2.0f * from[i]; });
+    C10_CUDA_KERNEL_LAUNCH_CHECK();
+    return y;
+}
+"""
+module = load_inline(
+    name="twice",
+    cpp_sources="at::Tensor twice(at::Tensor x);",
+    cuda_sources=source,
+    functions=["twice"],
+    extra_cuda_cflags=["--extended-lambda"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.twice(x)
+'''
+TASK = Task(
+    name="double",
+    title="twice the input",
+    source="file",
+    reference="import torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n",
+    workloads=(Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(3, 100)),)),),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_torchs_cuda_calls_reach_the_simulator(device: Device) -> None:
+    submission = a_submission(CODE)
+    build = device.build(submission, ())
+    assert build.status == "built", build.log[-3000:]
+    assert stock_way(build)
+    known = reference(TASK, TASK.workloads, 1, device.form, sandbox.Limits(wall=60))  # type: ignore[attr-defined]
+    (result,) = device.run(submission, build, TASK, known)
+    assert result.run.status == "ran", result.run.reason
+    assert judge.compare(TASK, TASK.workloads[0], known, result).equal
