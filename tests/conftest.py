@@ -1,14 +1,16 @@
 """Settings of the property tests.
 
 The suite's verdict on a commit depends on the commit alone: by default each property is tried on
-the same drawn examples every time. `HYPOTHESIS_PROFILE=search pytest` draws new ones; what it finds
-becomes an `@example` beside the property.
+the same drawn examples every time, however long a busy machine takes over them.
+`HYPOTHESIS_PROFILE=search pytest` draws new ones; what it finds becomes an `@example` beside the
+property.
 """
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("steady", derandomize=True, database=None)
-settings.register_profile("search", derandomize=False)
+UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
+settings.register_profile("steady", UNTIMED, derandomize=True, database=None)
+settings.register_profile("search", UNTIMED, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
