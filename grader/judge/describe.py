@@ -27,10 +27,18 @@ reference make together, floating-point operations of its products, elements of 
 MOST: Mapping[str, int] = {
     "size": 500_000,
     "elements": 100_000_000,
-    "flops": 4_000_000_000,
+    "flops": 16_000_000_000,
     "weights": 80_000_000,
 }
 """What is taken where nothing smaller is to be had: torch's own share of it runs on a CPU."""
+HUGE: Mapping[str, int] = {
+    "size": 500_000,
+    "elements": 200_000_000,
+    "flops": 100_000_000_000,
+    "weights": 200_000_000,
+}
+"""What is taken where even that is exceeded: a network for large images whose layers fix their size
+(VGG's classifier). torch computes it in seconds, and few workloads are made of it."""
 NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
 SECONDS = 15.0
@@ -79,6 +87,8 @@ class _Chosen:
     odd: tuple[_Size, ...]
     single: Facts | None
     """A batch of one."""
+    huge: bool = False
+    """Whether each run of it takes seconds, so that few are made."""
 
 
 def describe(task: Task, form: Form, limits: Limits) -> Task:
@@ -105,7 +115,8 @@ def describe(task: Task, form: Form, limits: Limits) -> Task:
 def _asked(reference: str, form: Form, limits: Limits) -> _Answer:
     """Return all that depends on the text alone; the same text is asked about only once."""
     workloads, length, note = _described(reference, form, limits)
-    if not workloads:
+    if not any(workload.role == "general" for workload in workloads):
+        # There are none, or they are huge: to ask what wrong programs would get takes minutes.
         return workloads, length, note, ()
     draft = Task(
         name="problem",
@@ -143,12 +154,18 @@ def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Worklo
     if reply.status != "done":
         return (), 1, f"the problem's own text fails: {reply.reason or reply.status}"
     try:
-        return _workloads(found, reply.description)
+        return workloads_of(found, reply.description)
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return (), 1, "the problem's own text describes its inputs in a way that makes no sense"
 
 
-def _workloads(found: Sequence[Chain], description: Facts) -> tuple[tuple[Workload, ...], int, str]:
+def workloads_of(
+    found: Sequence[Chain], description: Facts
+) -> tuple[tuple[Workload, ...], int, str]:
+    """Return workloads, reduction length and why there are none, from a guest's description.
+
+    Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where that makes no sense.
+    """
     sizes = [
         _Size(chain.kind, variant.batch, _checked_fact(fact))
         for chain, facts in zip(found, description["chains"], strict=True)
@@ -209,6 +226,7 @@ def _chosen(sizes: Sequence[_Size], full: Facts | None) -> _Chosen | None:
         stressed=(second or first).fact,
         odd=tuple(_spread([size for size in small if size.kind == "odd"])),
         single=next((size.fact for size in regular if _batch(size.fact) == 1), None),
+        huge=not first.within(MOST),
     )
 
 
@@ -217,7 +235,8 @@ def _regular(sizes: Sequence[_Size], small: Sequence[_Size]) -> list[_Size]:
     cheap = [size for size in small if size.kind in REGULAR]
     if cheap:
         return sorted([*cheap, *_pairs(sizes, cheap)], key=_preference)
-    large = [size for size in sizes if size.kind in REGULAR and size.within(MOST)]
+    usable = [size for size in sizes if size.kind in REGULAR and size.within(HUGE)]
+    large = [size for size in usable if size.within(MOST)] or usable
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = (size for size in large if size.cost <= most)
     return sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
@@ -307,17 +326,23 @@ class _Maker:
             yield self._made(fact, "nominal")
         if any(item.get("dtype") in REAL for item in chosen.stressed["inputs"]):
             yield self._made(chosen.stressed, "stress", "signed")
+        if not chosen.huge:
+            yield from self._more(chosen)
+        if full is not None:
+            yield self._made(full, "full")
+
+    def _more(self, chosen: _Chosen) -> Iterator[Workload]:
+        real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
+        if real:
             yield self._made(chosen.stressed, "stress", "skewed")
         for size in chosen.odd:
             yield self._made(size.fact, "general")
         if chosen.single is not None:
             yield self._made(chosen.single, "general")
-        if any(item.get("dtype") in REAL for item in chosen.stressed["inputs"]):
+        if real:
             yield self._made(chosen.stressed, "general", "heavy tails")
         if chosen.nominal[0]["weights"]:
             yield self._made(chosen.nominal[0], "general", weights="drawn")
-        if full is not None:
-            yield self._made(full, "full")
 
     def _made(
         self, fact: Facts, role: Role, label: str = "", weights: Weights = "initial"

@@ -246,3 +246,21 @@ def test_more_than_one_in_a_batch_where_that_costs_little_more(form):
     )
     nominal = described(text, form).workloads[0].inputs[0]
     assert nominal.shape == (2, 48, 4, 4, 4)
+
+
+def test_a_reference_that_is_slow_to_construct_is_constructed_once_for_all_batches(form):
+    text = problem_of(
+        "return given[0].sum(dim=1)", "torch.rand(batch_size, 300)", "batch_size = 64"
+    ).replace(
+        "self.args = args",
+        """import time
+        assert Model.made == 0, "constructed again"
+        Model.made = 1
+        end = time.process_time() + 0.5
+        while time.process_time() < end:
+            pass
+    made = 0
+""",
+    )
+    nominal = described(text, form).workloads[0]
+    assert nominal.inputs[0].shape == (64, 300)

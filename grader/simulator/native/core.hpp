@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,6 +29,13 @@ using i64 = int64_t;
 constexpr unsigned warp_lanes = 32;
 constexpr u32 none = ~u32(0);
 constexpr u32 shared_margin = 4096;  // around the shared window: nobody else's memory lies there
+
+// Processor time of the calling thread: on a crowded machine a kernel gets as far as on an idle one.
+inline double thread_seconds() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
 
 struct Ctx;
 struct Insn;
@@ -313,7 +321,6 @@ struct Launch {
     std::atomic<bool> stop{false};
     std::atomic<u64> next_block{0};
     std::atomic<u64> steps{0};
-    double deadline = 0;
     u32 grid_barrier[2] = {sizeof(u32) * 2, 0};  // what cooperative groups keeps: its size, and a counter
 };
 
@@ -334,6 +341,7 @@ struct Worker {
     Stop stop;
     u64 lane_steps = 0, unflushed = 0;
     u64 blocks_run = 0;
+    double begun = 0, busy = 0;  // `thread_seconds` at its start, and until its end
     bool illegal = false, shared_outside = false;
     u64 outside_address = 0, outside_by = 0;  // the worst access outside of every region
     u64 clock = 0;

@@ -1,6 +1,5 @@
 // Launching: parameters, blocks over host threads, results in an order that doesn't depend on them.
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 #include "report.hpp"
@@ -14,8 +13,6 @@ public:
 };
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 const RawFunction* kernel_of(const Blob& blob, const std::string& name, u32& index) {
     for (u32 k = 0; k < blob.functions.size(); ++k)
@@ -33,7 +30,9 @@ void work(Worker& w) {
     w.block_counts.resize(code.blocks.size());
     w.last_region.assign(code.insns.size(), nullptr);
     w.findings.most = launch.options.max_findings;
+    w.begun = thread_seconds();
     Residents(w).run();
+    w.busy = thread_seconds() - w.begun;
     if (w.stop.status != Status::ok) launch.stop = true;
     w.lane_steps += w.unflushed;
     launch.steps += w.unflushed;
@@ -137,7 +136,6 @@ std::optional<VariableInfo> find_variable(const ProgramRef& program, const std::
 LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 grid, Dim3 block, u64 dynamic_shared,
                     void* const* args, const Options& options) {
     std::lock_guard guard(launching);
-    const double start = now();
     const Blob& blob = *program->blob;
     u32 index = 0;
     const RawFunction* f = kernel_of(blob, kernel, index);
@@ -163,7 +161,6 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     l.dynamic_shared = dynamic_shared;
     l.window = code->static_window + u32(dynamic_shared);
     l.options = options;
-    if (options.seconds > 0) l.deadline = start + options.seconds;
     u32 bytes = 0;
     for (const RawFormal& p : f->parameters) bytes = std::max(bytes, p.offset + p.size);
     l.parameters.resize(bytes);
@@ -193,6 +190,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         findings.merge(w.findings);
         r.lane_steps += w.lane_steps;
         r.blocks_run += w.blocks_run;
+        r.seconds = std::max(r.seconds, w.busy);
         r.illegal_access |= w.illegal;
         r.shared_outside |= w.shared_outside;
         if (w.outside_by > r.outside_by) {
@@ -207,7 +205,6 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         r.reason = stop->reason;
         if (stop->insn != none) r.line = blob.line_of(code->insns[stop->insn].loc);
     }
-    r.seconds = now() - start;
     std::vector<InsnCount> counts(code->insns.size());
     std::vector<BlockCount> blocks(code->blocks.size());
     for (const Worker& w : workers) {

@@ -1,7 +1,6 @@
 #include "run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <sys/mman.h>
 
 #include "access.hpp"
@@ -15,8 +14,6 @@ constexpr u32 short_quantum = 512;  // the same, once blocks of the launch have 
 constexpr u32 idle_rounds = 40;     // without a change, until other blocks get a turn
 constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
 constexpr u32 last_epoch = (1u << 20) - 2;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -501,7 +498,7 @@ bool Runner::within_budget() {
         c_.halt(Status::budget, "stopped", nullptr);
     } else if (launch_.options.lane_steps && total > launch_.options.lane_steps) {
         c_.halt(Status::budget, "the budget of " + std::to_string(launch_.options.lane_steps) + " instructions is used up", nullptr);
-    } else if (launch_.deadline > 0 && now() > launch_.deadline) {
+    } else if (launch_.options.seconds > 0 && thread_seconds() - worker_.begun > launch_.options.seconds) {
         c_.halt(Status::budget, "the time limit of one launch is used up", nullptr);
     }
     return worker_.stop.status == Status::ok;

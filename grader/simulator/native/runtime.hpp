@@ -74,7 +74,7 @@ struct Runtime {
     std::map<std::string, int> registers;     // by kernel, as ptxas said
     std::vector<HostPointer> host_pointers;
     std::map<std::string, Fit> fits;          // by kernel, threads and shared bytes
-    double device_seconds = 0;                // wall-clock time inside launches
+    double device_seconds = 0;                // processor time inside launches, of the thread that took longest in each
     double device_time = 0;                   // made-up clock of events
 };
 

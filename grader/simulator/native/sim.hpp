@@ -106,7 +106,7 @@ struct Options {
     uint64_t max_blocks = 0;           // run only that many, spread from the first to the last; 0: all
     uint64_t resident_blocks = 0;      // blocks that the GPU holds at once; 0: no limit
     bool cooperative = false;          // the launch gives blocks a barrier for the whole grid
-    double seconds = 0;                // wall-clock limit of one launch; 0: no limit
+    double seconds = 0;                // processor time of each host thread of a launch; 0: no limit
     bool check_races = true;
     bool check_uninitialised = true;
     bool count_lines = true;
@@ -136,7 +136,7 @@ struct LaunchResult {
     bool shared_outside = false;  // a shared access beyond all that the block has
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
-    double seconds = 0;
+    double seconds = 0;  // processor time of the host thread that took longest
 };
 
 // As cudaLaunchKernel: args[i] points at the value of parameter i. dynamic_shared in bytes.
