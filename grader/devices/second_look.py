@@ -24,7 +24,7 @@ from grader.simulator.report import api_calls
 from grader.source import parse
 
 REPEATS = 8
-"""Further calls of the smallest deciding workload, after all the others."""
+"""Further calls of the smallest deciding workload, after all the others; fewer where each is slow."""
 COPYING = frozenset({"_to_copy", "copy_", "to", "cpu", "item", "_local_scalar_dense", "tolist"})
 LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand")
 QUICK = 0.25
@@ -47,7 +47,7 @@ def second_look(
     nothing unless the first took a small part of that time. Raises GraderError where something of
     ours fails.
     """
-    asked, origin, known = _in_another_order(task, references)
+    asked, origin, known = _in_another_order(task, references, runs, device.seconds)
     results = device.run(submission, build, asked, known)
     if _stalled(results):
         results = device.run(submission, build, asked, known)
@@ -127,17 +127,19 @@ def _stalled(results: Sequence[RunResult]) -> str:
 
 
 def _in_another_order(
-    task: Task, references: References
+    task: Task, references: References, runs: Sequence[Run], seconds: float
 ) -> tuple[Task, dict[str, str], References]:
     """Return the task with its workloads reversed and one repeated, and what is known of them.
 
-    The names of repeated workloads are new; the mapping says which they stand for.
+    The names of repeated workloads are new; the mapping says which they stand for. All repeats
+    together take about `seconds` at most, if each takes as long as it took in `runs`.
     """
     deciding = [w for w in task.judged if w.role in DECIDING]
     smallest = min(deciding, key=element_count)
+    took = next((run.seconds for run in runs if run.workload == smallest.name), 0.0)
     again = [
         smallest.model_copy(update={"name": f"{smallest.name[:180]} again {i + 1}"})
-        for i in range(REPEATS)
+        for i in range(min(REPEATS, int(seconds / max(took, 0.001))))
     ]
     workloads = (*reversed(task.judged), *again)
     origin = {w.name: w.name for w in task.judged} | {w.name: smallest.name for w in again}

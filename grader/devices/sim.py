@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,16 +16,18 @@ from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.rehearsal import rehearse
 from grader.errors import GraderError
-from grader.judge import References
+from grader.judge import Group, References
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, JsonValue, Run, Submission, Task, Workload, digest
-from grader.sandbox import Form, GuestReply, GuestResult
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source
 from grader.store import Store
 
 SHARE = 0.45
 """Part of a program's wall time that the kernels of one workload may use."""
+ALONE = 0.75
+"""The same where a guest runs no other workload."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,24 @@ class Simulator(GuestDevice):
         self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
     ) -> Run:
         """Return how one workload's run ended, with what the simulator saw."""
-        return run_of(workload, result, reply, source, self.seconds)
+        alone = len(reply.results) == 1
+        return run_of(workload, result, reply, source, self._seconds(alone=alone))
+
+    def job(
+        self,
+        submission: Submission,
+        build: Build,
+        group: Group,
+        workloads: Sequence[Workload],
+        references: References,
+    ) -> GuestJob:
+        """Return the job of a guest; a workload that is alone has more of its time."""
+        job = super().job(submission, build, group, workloads, references)
+        settings = job.options["simulator"]
+        if len(workloads) != 1 or not isinstance(settings, Mapping):
+            return job
+        alone = {**settings, "seconds": self._seconds(alone=True)}
+        return replace(job, options={**job.options, "simulator": alone})
 
     def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the full size, where the kernels' first and last blocks are run."""
@@ -122,7 +141,10 @@ class Simulator(GuestDevice):
     @property
     def seconds(self) -> float:
         """Seconds of simulation that the kernels of one workload may take."""
-        return max(SHARE * self.options.run_seconds, 1.0)
+        return self._seconds(alone=False)
+
+    def _seconds(self, *, alone: bool) -> float:
+        return max((ALONE if alone else SHARE) * self.options.run_seconds, 1.0)
 
 
 def open_simulator(

@@ -54,10 +54,9 @@ def test_what_runs_in_seconds_gets_every_kind_of_workload(limits):
     assert not note
 
 
-def test_what_takes_seconds_for_each_run_gets_few_workloads():
+def test_what_takes_long_for_each_run_gets_one_workload():
     workloads, length, note = made_of(cost_at(HUGE))
-    assert [w.role for w in workloads] == ["nominal", "stress", "full"]
-    assert [w.inputs[0].shape[0] for w in workloads] == [2, 2, 10]
+    assert [(w.role, w.inputs[0].shape[0]) for w in workloads] == [("nominal", 2), ("full", 10)]
     assert length >= 25088
     assert not note
 
