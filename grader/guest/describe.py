@@ -22,7 +22,7 @@ VALUES_LIMIT = 1 << 18
 """Elements of the inputs whose values are looked at."""
 TEXT = 300
 SLOW = 0.3
-"""Processor time, in seconds, from which a module's construction is not repeated."""
+"""Processor time, in seconds, from which a module's construction or failure is not repeated."""
 
 
 class On(TorchFunctionMode):  # type: ignore[misc]
@@ -77,8 +77,10 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
 
     `options["full"]` is its text as it is: only the shapes of its inputs are asked for. Each of
     `options["chains"]` is a list of smaller variants from the smallest on; the reference is run on
-    each until one costs more than `options["most"]` allows. The answer has `full`, `chains` (facts
-    on each variant that was reached) and `values` (for each input, what its values are like).
+    each until one costs more than `options["most"]` allows. `options["kinds"]` names each chain's
+    kind: where a variant fails slowly, those of other batches at the same step are taken to fail too.
+    The answer has `full`, `chains` (facts on each variant that was reached) and `values` (for each
+    input, what its values are like).
     """
     if options.get("trace"):
         return trace(module, On("meta"))
@@ -88,12 +90,19 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
     chains = options["chains"]
     facts: list[list[dict[str, Any]]] = [[] for _ in chains]
     going = set(range(len(chains)))
+    hopeless: dict[tuple[str, int], dict[str, Any]] = {}
     for step in range(max(map(len, chains), default=0)):
         for number in sorted(going):
             if step >= len(chains[number]) or time.process_time() > end:
                 going.discard(number)
                 continue
-            fact = _variant(make, chains[number][step], options["most"]["size"])
+            place = (options["kinds"][number], step)
+            begin = time.process_time()
+            fact = hopeless.get(place) or _variant(
+                make, chains[number][step], options["most"]["size"]
+            )
+            if fact["error"] and time.process_time() - begin > SLOW:
+                hopeless[place] = fact
             facts[number].append(fact)
             if any(fact.get(name, 0) > limit for name, limit in options["most"].items()):
                 going.discard(number)
