@@ -27,7 +27,7 @@ from grader.store import Store
 SHARE = 0.45
 """Part of a program's wall time that the kernels of one workload may use."""
 ALONE = 0.75
-"""The same where a guest runs no other workload."""
+"""The same for a costly workload, which is its task's only one."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class Simulator(GuestDevice):
         self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
     ) -> Run:
         """Return how one workload's run ended, with what the simulator saw."""
-        alone = len(reply.results) == 1
-        return run_of(workload, result, reply, source, self._seconds(alone=alone))
+        return run_of(workload, result, reply, source, self._seconds(alone=workload.costly))
 
     def job(
         self,
@@ -87,12 +86,13 @@ class Simulator(GuestDevice):
         workloads: Sequence[Workload],
         references: References,
     ) -> GuestJob:
-        """Return the job of a guest; a workload that is alone has more of its time."""
+        """Return the job of a guest; a costly workload has nearly all of its time."""
         job = super().job(submission, build, group, workloads, references)
         settings = job.options["simulator"]
-        if len(workloads) != 1 or not isinstance(settings, Mapping):
+        if not any(w.costly for w in workloads) or not isinstance(settings, Mapping):
             return job
-        alone = {**settings, "seconds": self._seconds(alone=True)}
+        # Marking each access for races is half of what a kernel's run takes.
+        alone = {**settings, "seconds": self._seconds(alone=True), "check_races": 0}
         return replace(job, options={**job.options, "simulator": alone})
 
     def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:

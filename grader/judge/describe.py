@@ -39,6 +39,7 @@ HUGE: Mapping[str, int] = {
 }
 """What is taken where even that is exceeded: a network for large images whose layers fix their size
 (VGG's classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
+COSTLY = "its layers fix a large size: one workload stands for it, and races are not looked for"
 NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
 SECONDS = 15.0
@@ -163,7 +164,9 @@ def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Worklo
 def workloads_of(
     found: Sequence[Chain], description: Facts
 ) -> tuple[tuple[Workload, ...], int, str]:
-    """Return workloads, reduction length and why there are none, from a guest's description.
+    """Return workloads, reduction length and a note (why there are none, for instance).
+
+    All from a guest's description.
 
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where that makes no sense.
     """
@@ -184,7 +187,8 @@ def workloads_of(
     maker = _Maker([item if isinstance(item, dict) else {} for item in description["values"]])
     made = list(maker.all(chosen, full))
     unique = {workload.name: workload for workload in reversed(made)}
-    return tuple(reversed(unique.values())), max(map(_reduction_length, chosen.nominal)), ""
+    note = COSTLY if chosen.huge else ""
+    return tuple(reversed(unique.values())), max(map(_reduction_length, chosen.nominal)), note
 
 
 def _fitting(sizes: Sequence[_Size], full: Facts) -> list[_Size]:
@@ -324,7 +328,8 @@ class _Maker:
     def all(self, chosen: _Chosen, full: Facts | None) -> Iterator[Workload]:
         """Yield all workloads, the nominal ones first."""
         for fact in chosen.nominal:
-            yield self._made(fact, "nominal")
+            nominal = self._made(fact, "nominal")
+            yield nominal.model_copy(update={"costly": True}) if chosen.huge else nominal
         if not chosen.huge:
             yield from self._more(chosen)
         if full is not None:

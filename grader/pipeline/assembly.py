@@ -62,7 +62,12 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(*sample.notes, *(submission.notes if submission else ()), *trouble),
+        notes=(
+            *sample.notes,
+            *(submission.notes if submission else ()),
+            *(task.notes if task and task.source != "builtin" else ()),
+            *trouble,
+        ),
         task=TaskSummary(
             name=task.name if task else None,
             source=choice.how,

@@ -65,6 +65,8 @@ class Workload(Record):
     weights: Weights = "initial"
     """`initial`: as the reference's constructor leaves them under the seed (KernelBench's way);
     `drawn`: parameters and running statistics drawn anew, so that none is 0 or 1 by default."""
+    costly: bool = False
+    """A run of it may take minutes on a CPU: it is the only one, and races are not looked for."""
     reference_may_be_nonfinite: bool = False
     """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
 

@@ -57,8 +57,9 @@ def test_what_runs_in_seconds_gets_every_kind_of_workload(limits):
 def test_what_takes_long_for_each_run_gets_one_workload():
     workloads, length, note = made_of(cost_at(HUGE))
     assert [(w.role, w.inputs[0].shape[0]) for w in workloads] == [("nominal", 2), ("full", 10)]
+    assert [w.costly for w in workloads] == [True, False]
     assert length >= 25088
-    assert not note
+    assert "races are not looked for" in note
 
 
 def test_what_takes_minutes_gets_none_and_says_so():
