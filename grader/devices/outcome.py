@@ -15,6 +15,7 @@ _LIBRARIES = re.compile(
 )
 _DRIVER = re.compile(
     r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver"
+    r"|Cannot access accelerator device when none"
 )
 """What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
 _VALUES = re.compile(r"tensor\([^()]*\)")
