@@ -1,11 +1,13 @@
 """Every attack and every honest twin through the whole pipeline, on the simulator.
 
-Run as `python benchmarks/attacks.py [part of a name ...]`; exits with 1 on any miss. Prints a
-Markdown table, the one of docs/trust.md.
+Run as `python benchmarks/attacks.py [--form NAME] [part of a name ...]`; exits with 1 on any miss.
+`--form` takes a weaker form of the sandbox than the strongest one that holds here. Prints a Markdown
+table, the one of docs/trust.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import secrets
 import sys
 from pathlib import Path
@@ -15,13 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.attacks import suite
 
 
-def main(wanted: list[str]) -> int:
+def main(wanted: list[str], form: str) -> int:
     cases = [
         case
         for case in (*suite.attacks(), *suite.twins())
         if not wanted or any(part in case.name for part in wanted)
     ]
-    shop = suite.workshop(secrets.randbits(62))
+    shop = suite.workshop(secrets.randbits(62), form=form)
     print(f"sandbox: {shop.form.name}; device: {shop.device.name if shop.device else 'none'}\n")
     print("| submission | row | expected | verdict | ok | rules | why | s |")
     print("|---|---|---|---|---|---|---|---|")
@@ -53,4 +55,8 @@ def _row(outcome: suite.Outcome) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--form", default="")
+    given = parser.parse_args()
+    raise SystemExit(main(given.parts, given.form))

@@ -15,6 +15,7 @@ from grader.build import host_fault
 from grader.build import log as logs
 from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
+from grader.build.imports import imports
 from grader.build.lacking import lacking
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
@@ -22,11 +23,11 @@ from grader.records import Build, Evidence, JsonValue, Submission, digest
 from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
 from grader.source import Source
 from grader.source import parse as parse_source
-from grader.store import touch
+from grader.store import grader_version, touch
 
-VERSION = "1"
-"""Raise it when the same inputs may build differently."""
 LOG_LIMIT = 200_000
+ARTIFACT = 128 << 20
+"""Bytes of a build's files that are kept; an ordinary one has a few million."""
 DRAFT = "building-"
 """What the folder of an unfinished build is called."""
 _RECORD = "build.json"
@@ -40,7 +41,7 @@ def build_key(
     tools = asdict(prepared.toolchain)
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
     stamp = [f"{name}={tools[name]}" for name in names]
-    where = (prepared.address, device, mode, arch or "", VERSION)
+    where = (prepared.address, device, mode, arch or "", grader_version("build", "guest"))
     return digest("build", submission.key, *where, *stamp)[:40]
 
 
@@ -151,6 +152,7 @@ class Bench:
             preload=self.preload,
             options=self.options,
         )
+        limits = replace(limits, output=ARTIFACT)
         reply = converse(job, self.form, limits)
         lazy = reply.status == "done" and not _extensions(files) and _compiles(submission.code)
         if lazy and init is not None:
@@ -227,7 +229,7 @@ def _outcome(
             "device": device,
             "mode": mode,
             "errors": errors,
-            "warnings": logs.warnings(log, source),
+            "warnings": (*logs.warnings(log, source), *imports(files)),
             "resources": logs.resources(log),
             "log": log,
             "reason": "" if reply.status == "done" else _reason(reply, errors),

@@ -18,11 +18,11 @@ import numpy as np
 from grader.devices.base import RunResult
 from grader.judge import Group, compare
 from grader.judge.conduct import probe
-from grader.judge.honesty import computing
-from grader.judge.inputs import Array
+from grader.judge.honesty import TO_THE_HOST, computing, names_of
 from grader.judge.part import FullSizePart
-from grader.records import Build, Evidence, Run, Submission, Task
-from grader.sandbox import GuestJob, GuestReply, Limits, Part
+from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
+from grader.sandbox import GuestJob, GuestReply, GuestResult, Limits, Part
+from grader.simulator.report import api_calls
 from grader.source import parse
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ MEMORY = 3 << 30
 """Bytes that may really be used."""
 CLAIMED = 1 << 40
 """Bytes that may be asked for."""
+COPYING = frozenset({"clone", "copy_", "_to_copy"})
+FILLED, STORED = 1, 2
+"""How an element was written: by a fill or a copy, or by a kernel."""
 
 
 def full_size(
@@ -78,43 +81,62 @@ def _wrong_values(
 ) -> tuple[Evidence, ...]:
     """Compare what was written, where it can only come from inputs and blocks that were there."""
     result = reply.results[0]
-    if run.status != "ran" or len(result.outputs) != 2 or computing([run]):
+    if run.status != "ran" or len(result.outputs) != 3 or computing([run]):
         return ()
-    values, written = result.outputs
+    values, how, stored = result.outputs
     expected = part.references.expected[part.workload.name].native[0]
-    if values.array.shape != expected.shape or written.array.shape != expected.shape:
+    if values.array.shape != expected.shape or how.array.shape != expected.shape:
         return ()
     launches = sum(launch.count for launch in run.launches)
-    if launches == 0 and not written.array.any():
-        text = f"at {part.full.name}, the task's full size, it launches nothing and returns memory that nobody wrote"
-        return (probe("full-size", text, part.full.name),)
+    if launches == 0:
+        return _without_a_launch(task, part, run, result)
     if launches != 1 or run.evidence or any(count.atomics for count in run.counts):
         return ()
-    looked_at = written.array.astype(bool) & ~_filled(values.array, written.array.astype(bool))
+    kernel = run.launches[0].kernel
+    idle = not sum(count.stores for count in run.counts)
+    if (how.array == FILLED).all() and (idle or not (stored.array.any() or copies(run, result))):
+        text = f"{kernel} writes nothing, and what is returned is how the memory was filled"
+        return _incorrect(part, text) if _differs(task, part, run, result) else ()
+    looked_at = how.array == STORED
     seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))
-    shown = replace(result, outputs=(replace(values, array=seen),))
-    found = compare(task, part.workload, part.references, RunResult(run, shown))
-    if found.equal or not found.counts or found.mismatch is None:
+    worst = _differs(task, part, run, replace(result, outputs=(replace(values, array=seen),)))
+    if worst is None:
         return ()
-    worst = found.mismatch
     text = (
-        f"at {part.full.name}, the task's full size, {run.launches[0].kernel} writes wrong values: "
-        f"of the {int(looked_at.sum())} elements that were looked at, the worst at "
-        f"{list(worst.worst_index)} is {worst.worst_value:.6g} where the reference has "
+        f"{kernel} writes wrong values: of the {int(looked_at.sum())} elements that were looked at, "
+        f"the worst at {list(worst.worst_index)} is {worst.worst_value:.6g} where the reference has "
         f"{worst.worst_reference:.6g}"
     )
+    return _incorrect(part, text)
+
+
+def _without_a_launch(
+    task: Task, part: FullSizePart, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Judge what a program returns that launches nothing at this size: filled or copied memory."""
+    if not result.outputs[1].array.any():
+        return _incorrect(part, "it launches nothing and returns memory that nobody wrote")
+    helped = TO_THE_HOST & names_of([run]) or any(
+        name.startswith("cublas") for name in api_calls(result.report)
+    )
+    if helped or _differs(task, part, run, result) is None:
+        return ()
+    return _incorrect(part, "it launches nothing, and what it returns is wrong")
+
+
+def _differs(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> Mismatch | None:
+    """Return how the first rows differ from the reference's; None where they don't."""
+    first = replace(result, outputs=result.outputs[:1])
+    found = compare(task, part.workload, part.references, RunResult(run, first))
+    return None if found.equal or not found.counts else found.mismatch
+
+
+def copies(run: Run, result: GuestResult) -> bool:
+    """Whether values may have come to the result by a copy, which is nobody's store."""
+    calls = api_calls(result.report)
+    return bool(COPYING & names_of([run])) or any("Memcpy" in name for name in calls)
+
+
+def _incorrect(part: FullSizePart, what: str) -> tuple[Evidence, ...]:
+    text = f"at {part.full.name}, the task's full size, {what}"
     return (probe("full-size", text, part.full.name),)
-
-
-def _filled(values: Array, written: Array) -> Array:
-    """Return a mask of what may be an initial fill (`torch::zeros`) that no block came to replace.
-
-    One block doesn't write everything: where something is unwritten, there was no fill.
-    """
-    if not written.all():
-        return np.zeros(values.shape, np.bool_)
-    found, counts = np.unique(values[written], return_counts=True)
-    mask = np.asarray(values == 0)
-    if found.size and counts.max() > written.sum() / 2:
-        mask |= np.asarray(values == found[counts.argmax()])
-    return mask

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grader.judge.honesty import LIBRARY
+from grader.judge.honesty import VALUES_TO_THE_HOST as TO_THE_HOST
 from grader.records import JsonValue, Run, RunStatus, Workload
 from grader.sandbox import GuestReply, GuestResult
 from grader.simulator import report as reports
@@ -18,6 +20,7 @@ _DRIVER = re.compile(
     r"|Cannot access accelerator device when none"
 )
 """What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
+_OF_HANDLES = tuple(f"cublas{verb}" for verb in ("Create", "Destroy", "Set", "Get"))
 _VALUES = re.compile(r"tensor\([^()]*\)")
 _TRITON = re.compile(r"[/\\]triton[/\\]|active drivers|No module named 'triton'")
 
@@ -40,10 +43,20 @@ def run_of(
         evidence=evidence,
         launches=launches,
         counts=counts,
-        operators=outcome.operators,
+        operators={**outcome.operators, **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),
     )
+
+
+def _beside_torch(report: JsonValue) -> dict[str, int]:
+    """Return how often cuBLAS computed, and how often values went to the host without torch."""
+    calls = reports.api_calls(report)
+    return {
+        name: count
+        for name, count in calls.items()
+        if (name.startswith(LIBRARY) and not name.startswith(_OF_HANDLES)) or name == TO_THE_HOST
+    }
 
 
 def _status(

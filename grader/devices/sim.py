@@ -133,6 +133,8 @@ class Simulator(GuestDevice):
                 "seconds": self.seconds,
                 "skip_kernels": self.idle,
                 "max_blocks": self.blocks,
+                "track_stores": self.blocks > 0,
+                "gate": True,
             },
             "registers": {r.kernel: r.registers for r in build.resources} if build else {},
             "log_operators": False,

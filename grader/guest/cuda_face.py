@@ -46,6 +46,10 @@ def install(options: Mapping[str, Any]) -> None:
     runtime.kgsim_mark_input.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
     runtime.kgsim_unwritten_in.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     runtime.kgsim_unwritten_in.restype = ctypes.c_size_t
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    runtime.kgsim_stored.argtypes = (pointer, size, size, pointer)
+    runtime.kgsim_stored_bytes.argtypes = (pointer,)
+    runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
     gpu = dict(options["gpu"])
     _state.update(runtime=runtime, backend=backend, inputs=0, unwritten=[], operators=None)
     for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
@@ -90,21 +94,38 @@ def enlarged(tensor: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 def written(tensor: torch.Tensor) -> torch.Tensor:
-    """Return which elements somebody wrote, as bools on the CPU; all where that isn't known."""
+    """Return how each element was written, as bytes on the CPU.
+
+    That is 0 for not at all, 1 for in any way, 2 for by a kernel; 1 where it isn't known.
+    """
     if not _is_plain(tensor):
-        return torch.ones(tensor.shape, dtype=torch.bool)
-    found = torch.zeros(tensor.numel(), dtype=torch.bool)
+        return torch.ones(tensor.shape, dtype=torch.uint8)
+    found = torch.zeros(tensor.numel(), dtype=torch.uint8)
     todo = [(0, tensor.numel())]
     size, base = tensor.itemsize, tensor.data_ptr()
     while todo:
         start, end = todo.pop()
         missing = _state["runtime"].kgsim_unwritten_in(base + start * size, (end - start) * size)
         if missing == 0:
-            found[start:end] = True
+            found[start:end] = 1
         elif missing < (end - start) * size and end - start > 1:
             middle = (start + end) // 2
             todo += [(start, middle), (middle, end)]
-    return found.reshape(tensor.shape)
+    return (2 * stored(tensor).flatten()).maximum(found).reshape(tensor.shape)
+
+
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """Return which elements a kernel stored to, as bytes 0 and 1 on the CPU."""
+    found = torch.zeros(tensor.shape, dtype=torch.uint8)
+    if _is_plain(tensor):
+        size, count = tensor.itemsize, tensor.numel()
+        _state["runtime"].kgsim_stored(tensor.data_ptr(), size, count, found.data_ptr())
+    return found
+
+
+def any_stored(tensor: torch.Tensor) -> bool:
+    """Return whether a kernel has stored to a tensor's memory."""
+    return bool(tensor.is_cuda and _state["runtime"].kgsim_stored_bytes(tensor.data_ptr()))
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:

@@ -185,6 +185,6 @@ MAX_BODIES: Mapping[str, int] = {
     "take": 1 << 20,
     "file": 2 << 30,
     "described": 4 << 20,
-    "result": 64 << 20,
+    "result": 16 << 20,
 }
 """Most bytes of a body, by kind; tensors have the size that their header says, others none."""

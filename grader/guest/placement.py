@@ -25,8 +25,12 @@ class Placement:
         return whole
 
     def written(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return which elements of a result somebody wrote, as bools on the CPU; all, if unknown."""
-        return torch.ones(tensor.shape, dtype=torch.bool)
+        """Return how each element of a result was written: see `cuda_face.written`."""
+        return torch.ones(tensor.shape, dtype=torch.uint8)
+
+    def any_stored(self, tensor: torch.Tensor) -> bool:  # noqa: ARG002 - the simulator's
+        """Return whether a kernel stored to any element of a result, as far as that is known."""
+        return False
 
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return a CPU tensor with the values of a tensor that the submission returned."""
@@ -111,6 +115,10 @@ class Simulator(Placement):
     def written(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return what the simulator knows of it."""
         return self._face.written(tensor)
+
+    def any_stored(self, tensor: torch.Tensor) -> bool:
+        """Return what the simulator knows of it."""
+        return bool(self._face.any_stored(tensor))
 
     def module(self, model: Any) -> Any:
         """Move its parameters there."""

@@ -242,12 +242,16 @@ class Session:
             structure, leaves = tensors.flatten(result)
             self._place.check_outputs(leaves if rows is None else [])
             if rows is not None:
-                firsts = [leaf[:rows] for leaf in leaves]
-                leaves = [part for leaf in firsts for part in (leaf, self._place.written(leaf))]
+                leaves = [part for leaf in leaves for part in self._first(leaf, rows)]
             captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
         if self._job["role"] == "submission" and rows is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
+
+    def _first(self, leaf: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor, bool]:
+        """Return the first rows of a result, how each element was written, and if by a kernel at all."""
+        first = leaf[:rows]
+        return first, self._place.written(first), self._place.any_stored(leaf)
 
     def _report(self, operators: Counter[str]) -> bytes:
         """Return what was seen during the run as JSON; explains a verdict and never makes one."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
-from grader.ingest.markers import answer_start, thought_end
+from grader.ingest.markers import answer_start, is_asked, thought_end
 from grader.ingest.numbered import joined, number_lines, trimmed
 from grader.ingest.python_region import class_line, defines, find_program, python_error
 from grader.ingest.restore import Program, restore
@@ -152,6 +152,14 @@ def _prompt_end(text: str) -> int:
     return max(text.rfind(phrase) + 1 for phrase in _GIVEN)
 
 
+def _is_given(text: str, segments: tuple[Segment, ...], one: Segment) -> bool:
+    """Whether KernelBench's words that give the architecture stand right before a segment."""
+    if not one.inside:
+        return any(phrase in text[one.start : one.end] for phrase in _GIVEN)
+    start = segments[one.index - 1].start if one.index else 0
+    return any(phrase in text[start : one.start] for phrase in _GIVEN)
+
+
 def _defines(text: str, segment: Segment, name: str) -> bool:
     return class_line(name).search(text, segment.start, segment.end) is not None
 
@@ -170,9 +178,17 @@ def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part
 
 
 def _reference_before(text: str, segments: tuple[Segment, ...], before: int) -> str | None:
-    """Return the last quoted `Model` before the answer that is no answer itself."""
+    """Return the last quoted `Model` before the answer that is no answer itself.
+
+    What was asked comes before what the model itself quotes: it may have changed it.
+    """
     quoting = [one for one in segments[:before] if _defines(text, one, REFERENCE)]
-    for one in reversed(quoting[-MAX_BLOCKS:]):
+    if len(quoting) > 2 * MAX_BLOCKS:
+        quoting = [*quoting[:MAX_BLOCKS], *quoting[-MAX_BLOCKS:]]
+    asked = [one for one in quoting if _is_given(text, segments, one)] or [
+        one for one in quoting if is_asked(text, one.start)
+    ]
+    for one in (*reversed(asked), *reversed(quoting)):
         if one.end - one.start > MAX_CODE or _defines(text, one, MODEL):
             continue
         lines = trimmed(segment_lines(text, one))

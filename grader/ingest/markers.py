@@ -12,6 +12,12 @@ _ANSWER = re.compile(
     r"|^#{1,4} (?:Assistant|Response|Answer):?[ \t]*$|^(?:Assistant|ASSISTANT):[ \t]*$",
     re.MULTILINE,
 )
+_QUESTION = re.compile(
+    r"<\|im_start\|>\s*user|<\|user\|>|<\uff5cUser\uff5c>|<\|start_header_id\|>\s*user"
+    r"|\[INST\]|<start_of_turn>\s*user"
+    r"|^#{1,4} (?:User|Human|Prompt|Question):?[ \t]*$|^(?:User|USER|Human|HUMAN):",
+    re.MULTILINE,
+)
 _THINK_END = re.compile(
     r"</think(?:ing)?>|<\uff5cend\u2581of\u2581thinking\uff5c>|\u25c1/think\u25b7"
 )
@@ -38,6 +44,17 @@ def answer_start(text: str) -> int:
     for found in _ANSWER.finditer(text):
         start = found.end()
     return start
+
+
+def is_asked(text: str, offset: int) -> bool:
+    """Whether what stands at an offset was said to the model, by the marks of a chat.
+
+    That is so before its first turn, and after a mark of the user's up to its next turn.
+    """
+    if not _ANSWER.search(text, offset):
+        return False
+    last = max((found.end() for found in _ANSWER.finditer(text, 0, offset)), default=0)
+    return last == 0 or _QUESTION.search(text, last, offset) is not None
 
 
 def thought_end(text: str) -> int:

@@ -74,6 +74,10 @@ MOVING_OPERATORS = frozenset(
 """Operators of torch that make, move or name memory; any other one computes."""
 
 
+LIBRARY = "cublas"
+"""What the names of a vendor's functions begin with, among a run's operators."""
+VALUES_TO_THE_HOST = "values to the host"
+"""A copy of more than a few values to the host that no operator of torch made."""
 TO_THE_HOST = frozenset({"_to_copy", "_local_scalar_dense", "item"})
 """Operators that may take values to the host, where anything can compute."""
 
@@ -106,7 +110,8 @@ def suspicions(
 
 def computing(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the operators of torch that computed something inside forward."""
-    return tuple(sorted(names_of(runs) - MOVING_OPERATORS))
+    names = names_of(runs) - MOVING_OPERATORS - {VALUES_TO_THE_HOST}
+    return tuple(sorted(name for name in names if not name.startswith(LIBRARY)))
 
 
 def names_of(runs: Sequence[Run]) -> frozenset[str]:
@@ -119,5 +124,11 @@ def _delegated(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
     """Say what a library computed, for a policy that asks for kernels of the submission's own."""
     if not launched:
         return ("No kernel of the submission ran: the result is a library's.",)
-    names = computing(runs)
-    return (f"Work is left to torch's own operators: {', '.join(names[:8])}.",) if names else ()
+    if VALUES_TO_THE_HOST in names_of(runs):
+        return ("Values are copied to the host, where the CPU may do the work.",)
+    names = (*computing(runs), *sorted(n for n in names_of(runs) if n.startswith(LIBRARY)))
+    return (
+        (f"Work is left to torch's own operators or a library: {', '.join(names[:8])}.",)
+        if names
+        else ()
+    )

@@ -25,7 +25,7 @@ def light(review: Review) -> Review:
 
 
 def _light_evaluation(evaluation: Evaluation) -> Evaluation:
-    dropped = {"build": None, "runs": (), "comparisons": (), "probes": ()}
+    dropped = {"build": None, "runs": (), "comparisons": (), "probes": (), "timings": ()}
     return evaluation.model_copy(update=dropped)
 
 

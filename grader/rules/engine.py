@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.merge import merge
 from grader.rules.registry import all_rules
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 TIME_LIMIT = 20.0
-"""Seconds of CPU after which no further rule is asked; an ordinary text takes some hundredths."""
+"""Seconds of CPU after which a rule is ended and no other one asked; an ordinary text takes some
+hundredths."""
 FIRST = ("SEC", "CHT")
 """Families that are asked first: no text may be so costly that a cheat in it goes unseen."""
 
@@ -55,13 +57,17 @@ def inspect(
     begin = time.thread_time()
     rules = chosen(all_rules().values(), select, ignore)
     for rule in sorted(rules, key=lambda rule: not rule.code.startswith(FIRST)):
-        if time.thread_time() - begin > TIME_LIMIT:
+        left = TIME_LIMIT - (time.thread_time() - begin)
+        if left < 0:
             trouble.append(
                 f"the rules from {rule.code} on were not asked: this text takes too long"
             )
             break
         try:
-            found.extend(rule.check(source, context))
+            with deadline(left):
+                found.extend(rule.check(source, context))
+        except TooSlowError:
+            trouble.append(f"rule {rule.code} was not finished: this text takes too long")
         except Exception as error:
             logger.exception("rule %s failed on a submission", rule.code)
             trouble.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")

@@ -40,6 +40,7 @@ GROUPS: dict[str, frozenset[str]] = {
     "uninit-global": frozenset({"uninit-global-read"}),
     "unwritten": frozenset({"unwritten-output", "unwritten"}),
     "host-memory": frozenset({"host-memory", "null-pointer"}),
+    "host-access": frozenset({"host-access"}),
     "launch": frozenset({"launch-error", "launch-error-unseen"}),
     "stop": frozenset({"trap", "assert", "stack-overflow"}),
 }

@@ -59,7 +59,8 @@ def executables() -> tuple[str, ...]:
 
 def _filter(plan: Plan) -> bytes:
     """Return the system-call filter; also what refuses namespaces inside the guest's own."""
-    return seccomp.program(sockets=plan.device == "cuda", signals=True)
+    gpu = plan.device == "cuda"
+    return seccomp.program(sockets=gpu, signals=True, memory_files=gpu)
 
 
 def _lacks() -> tuple[str, ...]:

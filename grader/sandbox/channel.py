@@ -12,6 +12,8 @@ from grader.sandbox.form import Guest
 from grader.sandbox.limits import Limits
 from grader.sandbox.usage import Usage
 
+WAITING = 20_000
+"""Frames that a guest may send ahead; more than any honest one has to say."""
 TICK = 0.25
 """Seconds between two looks at memory and disk."""
 
@@ -154,6 +156,8 @@ class HostChannel:
         data = os.read(self._guest.from_guest, CHUNK)
         if data:
             self._frames.extend(self._decoder.feed(data))
+            if len(self._frames) > WAITING:
+                raise ProtocolError(f"more than {WAITING} frames that nobody asked for")
         else:
             self._ended = True
             self._selector.unregister(self._guest.from_guest)

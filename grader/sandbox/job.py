@@ -34,7 +34,11 @@ class GuestWorkload:
     deadline: float | None = None
     """Seconds for this call, by the host's clock; None for what is left of the whole."""
     rows: int | None = None
-    """How many rows of each result come back, each with the map of what was written; None: all."""
+    """How many rows of each result come back; None: all.
+
+    With them come how each element was written (0: not at all, 1: in any way, 2: by a kernel), and
+    whether a kernel stored to the result at all.
+    """
 
 
 @dataclass(frozen=True)

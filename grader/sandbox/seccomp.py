@@ -26,6 +26,7 @@ REFUSED: Mapping[str, str] = {
         "keyctl add_key request_key settimeofday clock_settime clock_adjtime adjtimex "
         "stime sethostname setdomainname acct quotactl quotactl_fd swapon swapoff"
     ),
+    "what outlives a process": "shmget msgget semget mq_open",
     "mounts and namespaces": (
         "mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig "
         "fsmount fspick mount_setattr setns unshare name_to_handle_at open_by_handle_at "
@@ -50,11 +51,12 @@ def available() -> str:
 
 
 @cache
-def program(*, sockets: bool, signals: bool) -> bytes:
+def program(*, sockets: bool, signals: bool, memory_files: bool = False) -> bytes:
     """Return the BPF program, or b"" where libseccomp is missing.
 
     `sockets` allows AF_UNIX sockets (needed where the network is a namespace of its own and a GPU
-    driver wants one); `signals` allows kill(2) and its like (where others can't be reached anyway).
+    driver wants one); `signals` allows kill(2) and its like (where others can't be reached anyway);
+    `memory_files` allows memfd_create(2), whose memory counts for no process (GPU drivers use it).
     """
     if available():
         return b""
@@ -74,6 +76,8 @@ def program(*, sockets: bool, signals: bool) -> bytes:
         _refuse(rules, refused, "socket", sc.Arg(0, sc.NE, socket.AF_UNIX))
     else:
         _refuse(rules, refused, "socket")
+    if not memory_files:
+        _refuse(rules, refused, "memfd_create")
     if not signals:
         for name in ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "pidfd_send_signal"):
             _refuse(rules, refused, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,7 +14,8 @@ DISK_EVERY = 4
 """Looks at memory for one at disk."""
 COUNTING = 3.0
 """Seconds."""
-PAGE = os.sysconf("SC_PAGE_SIZE")
+_RESIDENT = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
+_ALL = re.compile(rb"^VmRSS:\s*(\d+) kB", re.MULTILINE)
 
 
 class Usage:
@@ -43,12 +44,14 @@ class Usage:
 
 
 def resident(pid: int) -> int:
-    """Return private resident bytes of a process: resident less file-backed and shared."""
+    """Return resident bytes of a process that no file stands behind: its own, and shared memory."""
     try:
-        _, all_pages, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
-    except (OSError, ValueError):
+        status = Path(f"/proc/{pid}/status").read_bytes()
+    except OSError:
         return 0
-    return (int(all_pages) - int(shared)) * PAGE
+    # Some containers' kernels tell the whole only.
+    found = _RESIDENT.findall(status) or _ALL.findall(status)
+    return sum(int(kibibytes) << 10 for kibibytes in found)
 
 
 def folder_size(folder: Path) -> int:

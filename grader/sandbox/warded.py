@@ -76,7 +76,7 @@ class Warded(Form):
             "scratch": str(folder),
             "disk": folder,
             "confine": self._confinement(plan, folder, identity),
-            "filter": self._filter(),
+            "filter": self._filter(plan),
         }
         try:
             if nursery is not None:
@@ -95,11 +95,15 @@ class Warded(Form):
         finally:
             os.close(lifeline)
 
-    def _filter(self) -> bytes:
+    def _filter(self, plan: Plan) -> bytes:
         if self.kind == "none":
             return b""
         # Where others have the same user id and no domain keeps signals in, there are none.
-        return seccomp.program(sockets=False, signals=self.own_identity or scoped())
+        return seccomp.program(
+            sockets=False,
+            signals=self.own_identity or scoped(),
+            memory_files=plan.device == "cuda",
+        )
 
     def _confinement(self, plan: Plan, folder: Path, identity: int | None) -> dict[str, Any]:
         limits = resource_limits(plan.limits, plan.device)

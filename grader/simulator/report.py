@@ -76,6 +76,7 @@ def to_evidence(
         *reader.findings(core),
         *reader.launch_errors(host),
         *reader.host_pointers(host),
+        *reader.host_access(_dict(host.get("host_access"))),
         *reader.unwritten(_dict(report).get("unwritten")),
     )
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))
@@ -147,6 +148,23 @@ class _Reader:
                 place=self._launch_place(kernel),
                 workload=self._workload,
                 data={"kernel": kernel, "parameter": parameter},
+            )
+
+    def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
+        size = _int(entry.get("bytes"))
+        if size:
+            write = entry.get("write") is True
+            text = (
+                f"The host code {'writes to' if write else 'reads'} the GPU's memory through a "
+                f"pointer (byte {_int(entry.get('offset'))} of a tensor of {size}): on a GPU the "
+                "process ends there with a segmentation fault."
+            )
+            yield Evidence(
+                kind="simulator",
+                code="host-access",
+                text=text,
+                workload=self._workload,
+                data={"write": write, "bytes": size},
             )
 
     def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:

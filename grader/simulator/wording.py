@@ -40,6 +40,7 @@ OF_THE_HOST = (
     "host-memory",
     "null-pointer",
     "unwritten-output",
+    "host-access",
 )
 """Kinds that are seen around kernels."""
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from grader import pipeline
 from grader.config import Options
+from grader.devices.sim import Simulator
 from grader.records import Review, Sample
+from grader.sandbox import forms
 from grader.store import Store
 
 FOLDER = Path(__file__).parent
@@ -101,10 +103,15 @@ def _without_header(text: str) -> str:
     return "\n" * end + "".join(lines[end:])
 
 
-def workshop(seed: int, run_seconds: float = 20.0) -> pipeline.Workshop:
-    """Return a workshop on the simulator."""
+def workshop(seed: int, run_seconds: float = 20.0, form: str = "") -> pipeline.Workshop:
+    """Return a workshop on the simulator; under the strongest form of sandbox, or the one named."""
     options = Options(device="sim", repair=False, run_seconds=run_seconds, build_seconds=120)
-    return pipeline.open_workshop(options, Store(), seed)
+    shop = pipeline.open_workshop(options, Store(), seed)
+    if not form or not isinstance(shop.device, Simulator):
+        return shop
+    chosen = next(one for one in forms() if one.name == form)
+    device = dataclasses.replace(shop.device, form=chosen)
+    return dataclasses.replace(shop, form=chosen, device=device)
 
 
 def grade(cases: list[Case], shop: pipeline.Workshop) -> Iterator[Outcome]:

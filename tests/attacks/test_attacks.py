@@ -28,6 +28,8 @@ FEW = {
     "honest/two_passes",
     "honest/vector_path",
     "x05_host_reads_device_memory",
+    "x26_writes_zeros_over_zeros",
+    "x28_host_reads_one_value",
 }
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 

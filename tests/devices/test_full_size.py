@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.full_size import _filled
 from grader.records import Submission
 from grader.store import Store
 from grader.tasks import builtin_tasks
@@ -51,17 +47,3 @@ def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:
     evaluation = pipeline.evaluate(workshop, submission, builtin_tasks()["relu"])
     assert evaluation.verdict.status == "correct", evaluation.verdict.sentence
     assert evaluation.verdict.general, evaluation.verdict.reasons
-
-
-@given(st.floats(-5, 5).filter(lambda fill: fill != 0), st.integers(1, 40))
-def test_an_initial_fill_says_nothing(fill: float, computed: int) -> None:
-    values = np.full(100, fill)
-    values[:computed] = np.arange(computed) + 10.0
-    mask = _filled(values, np.ones(100, np.bool_))
-    assert mask[computed:].all()
-    assert not mask[:computed].any()
-
-
-def test_without_a_fill_zeros_are_a_blocks_own() -> None:
-    written = np.arange(100) < 32
-    assert not _filled(np.zeros(100), written).any()

@@ -177,6 +177,27 @@ def test_the_reference_is_kept(one: Sample) -> None:
     assert extract(one).reference == REFERENCE
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"<|im_start|>user\n```python\n{REFERENCE}```\n<|im_start|>assistant\n",
+        f"### User\nSpeed this up:\n```python\n{REFERENCE}```\n### Assistant\n",
+        f"You are given the following architecture:\n```python\n{REFERENCE}```\n",
+    ],
+)
+def test_what_was_asked_is_the_reference_whatever_the_answer_quotes(asked: str) -> None:
+    easier = REFERENCE.replace("return", "return x  #")
+    text = f"{asked}The original, as I read it:\n```python\n{easier}```\nFaster:\n{FENCED}"
+    assert extract(sample(text)).reference == REFERENCE
+
+
+def test_the_user_s_last_word_is_what_was_asked() -> None:
+    example = REFERENCE.replace("return", "return 2 *")
+    turns = (("user", example), ("assistant", "class A: pass\n"), ("user", REFERENCE))
+    said = "".join(f"<|im_start|>{who}\n```python\n{text}```\n" for who, text in turns)
+    assert extract(sample(f"{said}<|im_start|>assistant\n{FENCED}")).reference == REFERENCE
+
+
 def test_a_reference_after_the_answer_is_none() -> None:
     assert extract(sample(f"{FENCED}Original:\n```python\n{REFERENCE}```\n")).reference is None
 

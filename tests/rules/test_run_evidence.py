@@ -15,7 +15,14 @@ from grader.source import parse
 from grader.tasks import builtin_tasks
 
 KERNELS = Path(__file__).parent / "kernels"
-HOST = ("launch-error", "launch-error-unseen", "host-memory", "null-pointer", "unwritten-output")
+HOST = (
+    "launch-error",
+    "launch-error-unseen",
+    "host-memory",
+    "null-pointer",
+    "unwritten-output",
+    "host-access",
+)
 ROLES = ("nominal", "general")
 FAMILIES = ("SYN", "RED", "MEM", "IDX", "NUM")
 

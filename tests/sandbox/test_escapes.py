@@ -143,6 +143,10 @@ def test_no_way_out(
     attempt("perf", lambda: call(298, 0, 0, -1, -1, 0))
     attempt("io_uring", lambda: call(425, 1, 0))
     attempt("a handle", lambda: call(304, -100, 0, 0))
+    attempt("a memory file", lambda: os.memfd_create("x"))
+    attempt("shared memory that stays", lambda: call(29, 0, 4096, 0o1600))
+    attempt("semaphores that stay", lambda: call(64, 0, 1, 0o1600))
+    attempt("a message queue", lambda: call(68, 0, 0o1600))
     attempt("more memory", lambda: __import__("resource").setrlimit(2, (-1, -1)) is None)
     print("succeeded:", json.dumps(succeeded))
     return x
@@ -198,7 +202,8 @@ def test_nothing_outlives_it(run: Any, each_form: Form, way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", ["one file", "many files", "deep folders", "memory", "many processes"]
+    "way",
+    ["one file", "many files", "deep folders", "memory", "shared memory", "many processes"],
 )
 def test_nothing_is_filled(run: Any, each_form: Form, way: str) -> None:
     body = {
@@ -216,6 +221,13 @@ def test_nothing_is_filled(run: Any, each_form: Form, way: str) -> None:
             return x
         """,
         "memory": "keep = [bytearray(64 << 20) for _ in range(200)]; return x",
+        "shared memory": """
+            import mmap
+            keep = [mmap.mmap(-1, 64 << 20) for _ in range(100)]
+            for one in keep:
+                one.write(bytes(64 << 20))
+            time.sleep(100)
+        """,
         "many processes": """
             for _ in range(30):
                 if os.fork() == 0:
@@ -231,6 +243,7 @@ def test_nothing_is_filled(run: Any, each_form: Form, way: str) -> None:
         "many files": ("No space left", "of disk"),
         "deep folders": ("",),
         "memory": ("MemoryError", "of memory"),
+        "shared memory": ("of memory",),
         "many processes": ("of memory",),
     }[way]
     said = reply.reason + reply.results[0].reason

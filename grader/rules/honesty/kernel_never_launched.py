@@ -70,7 +70,8 @@ def _kernels(source: Source) -> Iterator[Finding]:
     ):
         return
     kernels = [(unit, kernel) for unit in source.cuda for kernel in unit.kernels]
-    idle = [(unit, kernel) for unit, kernel in kernels if not _started(source, kernel)]
+    started = {name: _started(source, name) for name in {kernel.name for _, kernel in kernels}}
+    idle = [(unit, kernel) for unit, kernel in kernels if not started[kernel.name]]
     if not idle:
         return
     if len(idle) == len(kernels):
@@ -93,16 +94,16 @@ def _kernels(source: Source) -> Iterator[Finding]:
         )
 
 
-def _started(source: Source, kernel: Kernel) -> bool:
+def _started(source: Source, kernel: str) -> bool:
     """Whether a kernel is launched, or handed on as a function, anywhere."""
-    if any(launch.kernel == kernel.name for unit in source.units for launch in unit.launches):
+    if any(launch.kernel == kernel for unit in source.units for launch in unit.launches):
         return True
     return any(_mentioned(unit, kernel) for unit in source.units)
 
 
-def _mentioned(unit: Unit, kernel: Kernel) -> bool:
+def _mentioned(unit: Unit, kernel: str) -> bool:
     code = cuda_code(unit)
-    for node in code.variable(kernel.name):
+    for node in code.variable(kernel):
         outer = list(around(node))
         if any(one.type == "function_declarator" for one in outer[:3]):
             continue
@@ -111,7 +112,7 @@ def _mentioned(unit: Unit, kernel: Kernel) -> bool:
         if callee.startswith(ONLY_SETTINGS):
             continue
         return True
-    pattern = re.compile(rf"\b{re.escape(kernel.name)}\b")
+    pattern = re.compile(rf"\b{re.escape(kernel)}\b")
     return any(pattern.search(text(node)) for node in code.of("preproc_arg"))
 
 

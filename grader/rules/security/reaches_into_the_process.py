@@ -39,7 +39,7 @@ CONSTRUCTOR = ("constructor", "destructor", "ifunc")
 DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for raw memory, the process's own files, and code that runs at load time."""
     code = python_code(source)
     if code is not None:
@@ -68,6 +68,16 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         )
                         break
     yield from _native(source)
+    for item in context.seen("link"):
+        if item.code == "reaching-import":
+            name = str(item.data.get("name", ""))
+            yield RULE.finding(
+                None,
+                f"the built extension calls {name}, which reaches into the process that loads it",
+                confidence="proven",
+                evidence=(item,),
+                data={"target": name, "rejects": True},
+            )
 
 
 def _native(source: Source) -> Iterator[Finding]:
@@ -133,7 +143,7 @@ torch::Tensor f(torch::Tensor x) {
             "    Box constructor;\n    return x;\n}"
         ),
     ),
-    detects=("text",),
+    detects=("text", "evidence"),
     guards="Comments do not count, and neither do functions of the file with such a name.",
     mend="",
     check=check,

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "gate.hpp"
 #include "runtime.hpp"
 
 namespace kgsim {
@@ -23,7 +24,7 @@ constexpr size_t kPoisonLimit = size_t{1} << 30;
 
 struct Block {
     size_t bytes;
-    size_t mapped;  // bytes of the mapping that starts kGuard before the data
+    size_t mapped;  // bytes of the mapping that starts kGuard before the data; 0: from the C heap
     int kind;
 };
 
@@ -49,7 +50,15 @@ void note_size(Heap& all, const Block& block, int sign) {
 // The host's own memory is no region: kernels can't touch it.
 void register_block(uint64_t base, const Block& block, bool unwritten) {
     if (block.kind == kKindHost) return;
-    add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten});
+    const bool stores = runtime().settings.track_stores && block.kind == kKindDevice;
+    add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten, stores});
+}
+
+// Out of host code's reach, where it has pages of its own.
+void shut_in(uint64_t base, const Block& block) {
+    if (block.kind != kKindDevice || block.mapped == 0) return;
+    gate_add(reinterpret_cast<void*>(base - kGuard), block.mapped, reinterpret_cast<void*>(base),
+             block.bytes);
 }
 
 std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
@@ -70,7 +79,7 @@ uint64_t limit() {
 
 using namespace kgsim;
 
-KG_API void* kgsim_alloc(size_t bytes, int kind) {
+static void* allocate(size_t bytes, int kind, bool own_pages) {
     auto& all = heap();
     {
         std::lock_guard lock(all.mutex);
@@ -80,7 +89,7 @@ KG_API void* kgsim_alloc(size_t bytes, int kind) {
         }
     }
     const size_t mapped = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
-    const bool large = mapped >= (size_t{1} << 17);
+    const bool large = own_pages || mapped >= (size_t{1} << 17);
     const bool rehearsal = runtime().settings.rehearsal;
     // Shared memory does not count against the limit of a process' private memory.
     const int share = rehearsal ? MAP_SHARED : MAP_PRIVATE;
@@ -101,7 +110,16 @@ KG_API void* kgsim_alloc(size_t bytes, int kind) {
     all.blocks[base] = block;
     note_size(all, block, 1);
     register_block(base, block, !rehearsal);
+    shut_in(base, block);
     return data;
+}
+
+KG_API void* kgsim_alloc(size_t bytes, int kind) {
+    return allocate(bytes, kind, kind == kKindDevice && runtime().settings.gate);
+}
+
+KG_API void* kgsim_alloc_result(size_t bytes) {
+    return allocate(bytes, kKindHost, runtime().settings.gate);
 }
 
 KG_API void kgsim_free(void* data) {
@@ -120,6 +138,7 @@ KG_API void kgsim_free(void* data) {
     }
     void* raw = static_cast<char*>(data) - kGuard;
     if (block.mapped) {
+        gate_remove(raw);
         munmap(raw, block.mapped);
     } else {
         std::free(raw);
@@ -134,6 +153,7 @@ KG_API void kgsim_to_device(void* data, int written) {
     found->second.kind = kKindDevice;
     note_size(all, found->second, 1);
     register_block(found->first, found->second, !written && !runtime().settings.rehearsal);
+    shut_in(found->first, found->second);
 }
 
 KG_API int kgsim_rehearsal(void) { return runtime().settings.rehearsal; }
@@ -151,6 +171,28 @@ KG_API void kgsim_written(const void* data, size_t bytes) {
 
 KG_API size_t kgsim_unwritten_in(const void* data, size_t bytes) {
     return unwritten_bytes(reinterpret_cast<uint64_t>(data), bytes);
+}
+
+KG_API void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out) {
+    stored_elements(reinterpret_cast<uint64_t>(data), item, count, out);
+}
+
+KG_API int kgsim_zero(void* data, size_t bytes) {
+    constexpr size_t large = size_t{64} << 20, page = 4096;
+    if (!runtime().settings.track_stores || bytes < large) return 0;
+    auto* begin = static_cast<char*>(data);
+    auto* first = reinterpret_cast<char*>((reinterpret_cast<uint64_t>(begin) + page - 1) / page * page);
+    const size_t whole = (bytes - (first - begin)) / page * page;
+    if (madvise(first, whole, MADV_DONTNEED) != 0) return 0;
+    const DeviceMemoryOpen open;
+    std::memset(begin, 0, first - begin);
+    std::memset(first + whole, 0, begin + bytes - (first + whole));
+    return 1;
+}
+
+KG_API uint64_t kgsim_stored_bytes(const void* data) {
+    const auto region = find_region(reinterpret_cast<uint64_t>(data));
+    return region ? region->bytes_written_by_kernels : 0;
 }
 
 KG_API void kgsim_mark_input(void* data, size_t bytes, const char* name) {

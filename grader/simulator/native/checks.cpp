@@ -98,6 +98,7 @@ void note_written(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
         if (!r || a.at[l] < r->base || a.at[l] + bytes > r->end) r = c.launch->regions.find(a.at[l]);
         if (!r) continue;
         if (r->init) std::memset(r->init + (a.at[l] - r->base), 1, bytes);
+        if (r->stored) std::memset(r->stored + (a.at[l] - r->base), 1, bytes);
         r->written.store(r->written.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
         if (r->read_only || r->kind == RegionKind::constant) {
             Event e{r->kind == RegionKind::constant ? Found::constant_written : Found::input_written, i.id};
@@ -170,7 +171,7 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
     }
     c.whole = good == c.mask && holds(last) ? last : nullptr;
     if (how != Access::load && good) {
-        if (good == c.mask && holds(last) && !last->init && !last->read_only && last->kind != RegionKind::constant)
+        if (good == c.mask && holds(last) && !last->init && !last->stored && !last->read_only && last->kind != RegionKind::constant)
             last->written.store(last->written.load(std::memory_order_relaxed) + bytes * u32(std::popcount(good)), std::memory_order_relaxed);
         else
             note_written(c, i, a, bytes, good);

@@ -248,7 +248,8 @@ struct Region {
     RegionId id = -1;
     RegionKind kind = RegionKind::allocation;
     bool live = true, read_only = false;
-    u8* init = nullptr;  // one byte a byte; null: all initialised
+    u8* init = nullptr;    // one byte a byte; null: all initialised
+    u8* stored = nullptr;  // one byte a byte, set by kernels' stores; null: not kept
     std::string name;
     std::atomic<u64> written{0};
     std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)

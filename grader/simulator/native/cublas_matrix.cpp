@@ -20,6 +20,7 @@ template <class T>
 int one(const char* name, void* h, int ta, int tb, int64_t m, int64_t n, int64_t k, const T* alpha,
         const T* a, int64_t lda, const T* b, int64_t ldb, const T* beta, T* c, int64_t ldc,
         int64_t sa = 0, int64_t sb = 0, int64_t sc = 0, int count = 1) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (count < 0 || alpha == nullptr || beta == nullptr) return kInvalidValue;
     constexpr int type = kType<T>;
@@ -36,6 +37,7 @@ template <class T>
 int by_pointers(const char* name, void* h, int ta, int tb, int m, int n, int k, const T* alpha,
                 const T* const* a, int lda, const T* const* b, int ldb, const T* beta, T* const* c,
                 int ldc, int count) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     const Matrix tables[] = {{a, count, 1, count, kDouble}, {b, count, 1, count, kDouble},
                              {c, count, 1, count, kDouble}};
@@ -59,6 +61,7 @@ int mixed(const char* name, void* h, int ta, int tb, int64_t m, int64_t n, int64
           const void* alpha, const void* a, int at, int64_t lda, const void* b, int bt, int64_t ldb,
           const void* beta, void* c, int ct, int64_t ldc, int compute, int64_t sa = 0,
           int64_t sb = 0, int64_t sc = 0, int count = 1) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (!plain(at) || !plain(bt) || !plain(ct)) {
         kgsim::missing("cuBLAS with integer or 8-bit types");

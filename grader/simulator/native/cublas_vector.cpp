@@ -30,6 +30,7 @@ bool there(const char* name, const Vector<T>& v) {
 // Calls `body` where the handle is good and the vectors are in device memory.
 template <class Body, class... Vectors>
 int on(const char* name, void* h, Body body, const Vectors&... vectors) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (!(there(name, vectors) && ...)) return kExecutionFailed;
     if (!idle()) body();
@@ -39,6 +40,7 @@ int on(const char* name, void* h, Body body, const Vectors&... vectors) {
 template <class T>
 int gemv(const char* name, void* h, int op, int m, int n, const T* alpha, const T* a, int lda,
          const T* x, int incx, const T* beta, T* y, int incy) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (m < 0 || n < 0 || lda < std::max(1, m) || !incx || !incy) return kInvalidValue;
     const Vector<const T> from{x, op == kPlain ? n : m, incx};
@@ -59,6 +61,7 @@ int gemv(const char* name, void* h, int op, int m, int n, const T* alpha, const 
 template <class T>
 int geam(const char* name, void* h, int ta, int tb, int m, int n, const T* alpha, const T* a,
          int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (m < 0 || n < 0 || lda < (ta == kPlain ? m : n) || ldb < (tb == kPlain ? m : n) || ldc < m)
         return kInvalidValue;
@@ -82,6 +85,7 @@ int geam(const char* name, void* h, int ta, int tb, int m, int n, const T* alpha
 template <class T>
 int dgmm(const char* name, void* h, int side, int m, int n, const T* a, int lda, const T* x,
          int incx, T* c, int ldc) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (m < 0 || n < 0 || lda < m || ldc < m || (side != 0 && side != 1)) return kInvalidValue;
     const Vector<const T> diagonal{x, side == 0 ? m : n, incx};
@@ -132,6 +136,7 @@ template <class T>
 int of_triangle(const char* name, void* h, int side, int fill, int op, bool mirrored, bool unit,
                 int m, int n, const T* alpha, const T* a, int lda, const T* b, int ldb, T beta, T* c,
                 int ldc) {
+    const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     const int order = side == 0 ? m : n;
     if (m < 0 || n < 0 || lda < std::max(1, order) || ldb < std::max(1, m) || ldc < std::max(1, m))
@@ -163,6 +168,7 @@ int of_triangle(const char* name, void* h, int side, int fill, int op, bool mirr
     KG_API int cublas##L##symm_v2(void* h, int side, int fill, int m, int n, const T* alpha,        \
                                   const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
                                   int ldc) {                                                        \
+        const kgsim::DeviceMemoryOpen open; /* beta may be there */                                 \
         return of_triangle("cublas" #L "symm", h, side, fill, kPlain, true, false, m, n, alpha, a,  \
                            lda, b, ldb, *beta, c, ldc);                                             \
     }                                                                                               \

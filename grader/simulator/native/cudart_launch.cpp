@@ -210,6 +210,7 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     auto options = options_of_launch();
     options.resident_blocks = resident_blocks(kernel, block, shared);
     options.cooperative = cooperative;
+    const DeviceMemoryOpen open;
     const auto result = launch(kernel.program, kernel.name, {grid.x, grid.y, grid.z},
                                {block.x, block.y, block.z}, shared, args, options);
     state.device_seconds += result.seconds;

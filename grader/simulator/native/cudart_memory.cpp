@@ -58,6 +58,9 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
     return cudaSuccess;
 }
 
+// More than flags and sizes: values that the host may compute with.
+constexpr size_t kValues = 1024;
+
 // In a rehearsal large memory stays untouched.
 bool left_out(size_t bytes) { return runtime().settings.rehearsal && bytes > (size_t{64} << 20); }
 
@@ -65,6 +68,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) 
     if (bytes == 0) return finish(cudaSuccess);
     const auto error = check_copy(to, from, bytes, kind);
     if (error != cudaSuccess) return finish(error);
+    if (bytes >= kValues && on_device(from) && !on_device(to)) count_call("values to the host");
+    const DeviceMemoryOpen open;
     if (!left_out(bytes)) std::memmove(to, from, bytes);
     copy_initialised(address(to), address(from), bytes);
     return finish(cudaSuccess);
@@ -73,7 +78,9 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) 
 cudaError_t fill(void* to, int value, size_t bytes) {
     if (bytes == 0) return finish(cudaSuccess);
     if (!on_device(to) || !within(to, bytes)) return finish(cudaErrorInvalidValue);
-    if (!left_out(bytes)) std::memset(to, value, bytes);
+    const DeviceMemoryOpen open;
+    const bool done = left_out(bytes) || (value == 0 && kgsim_zero(to, bytes));
+    if (!done) std::memset(to, value, bytes);
     mark_initialised(address(to), bytes);
     return finish(cudaSuccess);
 }
@@ -102,6 +109,7 @@ cudaError_t to_symbol(const void* symbol, const void* from, size_t bytes, size_t
     const auto error = symbol_range(symbol, offset, bytes, &to);
     if (error != cudaSuccess) return finish(error);
     if (from == nullptr && bytes) return finish(cudaErrorInvalidValue);
+    const DeviceMemoryOpen open;
     std::memcpy(to, from, bytes);
     mark_initialised(address(to), bytes);
     return finish(cudaSuccess);
@@ -112,6 +120,7 @@ cudaError_t from_symbol(void* to, const void* symbol, size_t bytes, size_t offse
     const auto error = symbol_range(symbol, offset, bytes, &from);
     if (error != cudaSuccess) return finish(error);
     if (to == nullptr && bytes) return finish(cudaErrorInvalidValue);
+    const DeviceMemoryOpen open;
     std::memcpy(to, from, bytes);
     copy_initialised(address(to), address(from), bytes);
     return finish(cudaSuccess);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cudart_module.hpp"
+#include "gate.hpp"
 #include "guard_alloc.hpp"
 #include "runtime.hpp"
 
@@ -56,6 +57,12 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"memory", number(&all.memory)},
         {"skip_kernels", number(&all.skip_kernels)},
         {"rehearsal", number(&all.rehearsal)},
+        {"track_stores", number(&all.track_stores)},
+        {"gate",
+         [&all](const char* value) {
+             all.gate = std::atoi(value) != 0;
+             if (all.gate) shut_gate();
+         }},
     };
     return *table;
 }
@@ -103,6 +110,13 @@ std::string host_pointers_json(const std::vector<HostPointer>& pointers) {
     return out + "]";
 }
 
+std::string host_access_json() {
+    const auto access = host_access();
+    if (!access.seen) return "null";
+    return "{\"offset\":" + std::to_string(access.offset) + ",\"bytes\":" +
+           std::to_string(access.bytes) + ",\"write\":" + (access.write ? "true" : "false") + "}";
+}
+
 std::string names_json() {
     std::string out = "{";
     for (const auto& [name, text] : demangled_names())
@@ -120,6 +134,7 @@ std::string host_json() {
     out += ",\"over_budget\":" + json_text(state.over_budget);
     out += ",\"launch_errors\":" + launch_errors_json(state.launch_errors);
     out += ",\"host_pointers\":" + host_pointers_json(state.host_pointers);
+    out += ",\"host_access\":" + host_access_json();
     out += ",\"fits\":" + fits_json(state.fits);
     out += ",\"names\":" + names_json();
     out += ",\"not_run\":" + counts_json(state.not_run);

@@ -11,6 +11,8 @@ enum KgsimKind { kKindHost = 0, kKindDevice = 1, kKindPinned = 2, kKindManaged =
 // null when there is none (or more than the GPU has). Registered as a region of the simulator,
 // its bytes unwritten.
 void* kgsim_alloc(size_t bytes, int kind);
+// Memory of the host's for the result of an operator, which may become the device's.
+void* kgsim_alloc_result(size_t bytes);
 void kgsim_free(void* data);
 // Memory that a CPU operator made becomes the device's when its tensor does.
 void kgsim_to_device(void* data, int written);
@@ -18,6 +20,13 @@ int kgsim_kind(const void* address);  // -1 where nothing of ours is
 // The host has written there.
 void kgsim_written(const void* data, size_t bytes);
 size_t kgsim_unwritten_in(const void* data, size_t bytes);
+// Sets out[i] where a kernel has stored to element i; kept only while `track_stores` is set.
+void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out);
+// Makes large memory zero without touching it, in a run that looks at a part of it alone; 0 where
+// it is not so large, or all of it counts.
+int kgsim_zero(void* data, size_t bytes);
+// Bytes that kernels have stored to the allocation around the address, each store counted.
+uint64_t kgsim_stored_bytes(const void* data);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);
@@ -26,4 +35,20 @@ int kgsim_rehearsal(void);
 // The error that took the context, or one that a launch left; null if there is none.
 const char* kgsim_lost(void);
 const char* kgsim_launch_error(void);
+// Between them the grader's own code may touch the device's memory (gate.hpp).
+void kgsim_open(void);
+void kgsim_close(void);
 }
+
+namespace kgsim {
+
+// While one lives, device memory can be touched.
+class DeviceMemoryOpen {
+ public:
+  DeviceMemoryOpen() { kgsim_open(); }
+  ~DeviceMemoryOpen() { kgsim_close(); }
+  DeviceMemoryOpen(const DeviceMemoryOpen&) = delete;
+  DeviceMemoryOpen& operator=(const DeviceMemoryOpen&) = delete;
+};
+
+}  // namespace kgsim

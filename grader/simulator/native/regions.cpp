@@ -15,8 +15,10 @@ u8* shadow(u64 size) {
     return p == MAP_FAILED ? nullptr : static_cast<u8*>(p);
 }
 void drop_shadow(Region& r) {
-    if (r.init) munmap(r.init, r.end > r.base ? r.end - r.base : 1);
-    r.init = nullptr;
+    for (u8** map : {&r.init, &r.stored}) {
+        if (*map) munmap(*map, r.end > r.base ? r.end - r.base : 1);
+        *map = nullptr;
+    }
     drop_writers(r);
 }
 
@@ -68,6 +70,7 @@ RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind
     r->name = name;
     r->read_only = flags.read_only;
     if (flags.uninitialised && size) r->init = shadow(size);
+    if (flags.stores && size) r->stored = shadow(size);
     const RegionId id = r->id;
     reg.live[base] = std::move(r);
     return id;
@@ -105,6 +108,11 @@ void mark_initialised(u64 address, u64 size) {
     Region* r = reg.holding(address);
     if (!r || !r->init) return;
     const u64 n = std::min(size, r->end - address);
+    if (n == r->end - r->base) {
+        munmap(r->init, n);
+        r->init = nullptr;
+        return;
+    }
     std::memset(r->init + (address - r->base), 1, n);
 }
 
@@ -112,6 +120,9 @@ void copy_initialised(u64 to, u64 from, u64 size) {
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     Region *t = reg.holding(to), *f = reg.holding(from);
+    if (t && t->stored && f && f->stored)
+        std::memmove(t->stored + (to - t->base), f->stored + (from - f->base),
+                     std::min({size, t->end - to, f->end - from}));
     if (!t || !t->init) return;
     const u64 n = std::min(size, t->end - to);
     u8* out = t->init + (to - t->base);
@@ -141,6 +152,15 @@ u64 unwritten_bytes(u64 address) {
         if (Region* r = reg.holding(address)) { base = r->base; size = r->end - r->base; }
     }
     return size ? unwritten_bytes(base, size) : 0;
+}
+
+void stored_elements(u64 address, u64 item, u64 count, u8* out) {
+    Registry& reg = registry();
+    std::lock_guard guard(reg.lock);
+    Region* r = reg.holding(address);
+    if (!r || !r->stored) return;
+    for (u64 i = 0; i < count && address + (i + 1) * item <= r->end; ++i)
+        out[i] = r->stored[address - r->base + i * item];
 }
 
 static RegionInfo info(const Region& r) {

@@ -36,6 +36,8 @@ struct Settings {
     // touched, large operators of torch and of cuBLAS give shapes only, and a launch that is cut
     // short is no failure. What it tells of are launches that are refused and lost contexts.
     bool rehearsal = false;
+    bool track_stores = false; // keep which bytes of device memory kernels have stored to
+    bool gate = false;         // host code can't touch device memory (gate.hpp)
     double seconds = 0;        // of all launches of a workload together; 0: no limit
     uint64_t memory = 0;       // bytes that may be allocated together; 0: the GPU's
 };

@@ -21,6 +21,7 @@ enum class RegionKind : uint8_t { tensor, allocation, variable, constant, host }
 struct RegionFlags {
     bool read_only = false;      // an input: a write to it is a finding (and is carried out)
     bool uninitialised = false;  // torch.empty, cudaMalloc: reads before the first write are findings
+    bool stores = false;         // keep which bytes kernels have stored to
 };
 
 using RegionId = int64_t;  // never reused; negative: refused
@@ -51,6 +52,8 @@ void copy_initialised(uint64_t to, uint64_t from, uint64_t size);
 uint64_t unwritten_bytes(uint64_t address);
 // Bytes within [address, address + size) that nobody has written.
 uint64_t unwritten_bytes(uint64_t address, uint64_t size);
+// Sets out[i] where a kernel has stored to the i-th of the elements of `item` bytes at `address`.
+void stored_elements(uint64_t address, uint64_t item, uint64_t count, uint8_t* out);
 // The live region that holds the address (or starts there, for empty ones).
 std::optional<RegionInfo> find_region(uint64_t address);
 

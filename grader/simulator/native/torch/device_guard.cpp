@@ -30,7 +30,9 @@ struct GuardedAllocator : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     const Device device(type_, type_ == c10::kCUDA ? 0 : -1);
     if (bytes == 0) return {nullptr, nullptr, &kgsim_free, device};
-    void* data = kgsim_alloc(bytes, kind_);
+    // What an operator makes may become the device's.
+    const bool result = kind_ == kKindHost && InsideOperator::depth() > 0;
+    void* data = result ? kgsim_alloc_result(bytes) : kgsim_alloc(bytes, kind_);
     if (data == nullptr) refuse(bytes);
     return {data, data, &kgsim_free, device};
   }
@@ -38,6 +40,7 @@ struct GuardedAllocator : c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &kgsim_free; }
 
   void copy_data(void* to, const void* from, std::size_t count) const override {
+    const DeviceMemoryOpen open;
     std::memcpy(to, from, count);
     kgsim_written(to, count);
   }

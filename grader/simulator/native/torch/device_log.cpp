@@ -25,16 +25,33 @@ Log& log() {
   return *log;
 }
 
+// The operator that was logged last on this thread and has not come to the backend.
+std::string& announced() {
+  static thread_local std::string name;
+  return name;
+}
+
+void add(const std::string& name) {
+  std::lock_guard lock(log().mutex);
+  if (log().counts.size() < kMostNames || log().counts.count(name)) ++log().counts[name];
+}
+
 std::unique_ptr<at::ObserverContext> count(const at::RecordFunction& function) {
   if (InsideOperator::depth() > 0) return nullptr;
   const std::string name = function.name();
   if (name.find("::") == std::string::npos) return nullptr;
-  std::lock_guard lock(log().mutex);
-  if (log().counts.size() < kMostNames || log().counts.count(name)) ++log().counts[name];
+  announced() = name;
+  add(name);
   return nullptr;
 }
 
 }  // namespace
+
+void note_call(const std::string& name) {
+  if (InsideOperator::depth() > 0) return;
+  if (announced() != name) add(name);
+  announced().clear();
+}
 
 int& InsideOperator::depth() {
   static thread_local int depth = 0;

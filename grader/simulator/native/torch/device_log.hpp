@@ -1,5 +1,6 @@
 // The log of torch operators that a submission ran, on any device.
 #pragma once
+#include <string>
 
 namespace kgsim {
 
@@ -12,6 +13,10 @@ class InsideOperator {
   InsideOperator& operator=(const InsideOperator&) = delete;
   static int& depth();
 };
+
+// An operator has come to the backend: it is logged unless it was when it was called. (Calls can be
+// dispatched again by hand, or made with torch's observers switched off.)
+void note_call(const std::string& name);
 
 // Starts to watch every call that goes through torch's dispatcher, from Python or C++.
 void watch_operators();

@@ -11,6 +11,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "device_log.hpp"
@@ -121,6 +122,8 @@ class Call {
     check_context();
     check_devices();
     {
+      std::optional<DeviceMemoryOpen> open;
+      if (touches()) open.emplace();
       at::AutoDispatchBelowADInplaceOrView below_autograd;
       InsideOperator inside;
       widen_softmax(stack);
@@ -228,7 +231,12 @@ class Call {
     static const std::unordered_set<std::string> plain = {
         "aten::copy_", "aten::_to_copy", "aten::clone", "aten::_local_scalar_dense",
         "aten::resize_", "aten::set_", "aten::_copy_from", "aten::is_pinned"};
-    if (!writes() || plain.count(op_.schema().name())) return false;
+    return touches() && !plain.count(op_.schema().name());
+  }
+
+  // Whether it reads or writes values: no view, no allocation.
+  bool touches() const {
+    if (!writes()) return false;
     for (const auto& result : op_.schema().returns())
       if (result.alias_info() != nullptr && !result.alias_info()->isWrite()) return false;
     return true;
@@ -334,7 +342,19 @@ class ShapesOnly {
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs_;
 };
 
+// Whether the call was to make large memory zero, and that has been done.
+bool zeroed(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  if (op.schema().name() != "aten::zero_") return false;
+  const auto& tensor = stack.back().toTensor();
+  if (!tensor.is_cuda() || !tensor.is_non_overlapping_and_dense()) return false;
+  if (!kgsim_zero(tensor.mutable_data_ptr(), tensor.nbytes())) return false;
+  note_written(tensor);
+  return true;
+}
+
 void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  note_call(op.schema().name());
+  if (zeroed(op, *stack)) return;
   ShapesOnly shapes(op);
   if (shapes.suits(*stack)) shapes.run(stack);
   else Call(op).run(stack);
@@ -355,8 +375,12 @@ const std::unordered_set<std::string> kWhole = {
     "aten::lstm",     "aten::gru",           "aten::rnn_tanh",      "aten::rnn_relu",
     "aten::rms_norm", "aten::lstm_cell", "aten::gru_cell",     "aten::rnn_tanh_cell", "aten::rnn_relu_cell"};
 
+// Made of `empty` and `zero_` by torch itself.
+const std::unordered_set<std::string> kOfZeros = {"aten::zeros", "aten::zeros_like", "aten::new_zeros"};
+
 bool takes(const c10::OperatorHandle& op) {
   using c10::DispatchKey;
+  if (kOfZeros.count(op.schema().name())) return false;
   if (op.schema().name().rfind("aten::", 0) != 0) return false;
   if (kWhole.count(op.schema().name())) return true;
   if (op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd)) return false;

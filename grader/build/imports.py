@@ -1,0 +1,36 @@
+"""What a built extension asks of the process that loads it, told from its bytes.
+
+A text can spell a name so that no rule finds it (token pasting, macros); the loader needs it whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.records import Evidence
+
+OURS = frozenset({"kgsim_blas_handle"})
+"""Functions of the simulator's own that the stand-ins of torch's headers call."""
+REACHING = (
+    "dlsym", "dlvsym", "dlmopen", "mprotect", "pkey_mprotect", "ptrace", "process_vm_readv",
+    "process_vm_writev", "sigaction", "prctl", "syscall", "memfd_create",
+)  # fmt: skip
+"""Functions of the C library that no kernel's host code has a use for."""
+# Names end with a zero byte in a library's table; one may be the end of another there.
+_NAMES = re.compile(rb"(kgsim_\w{1,60}|(?<![\w.])(?:" + "|".join(REACHING).encode() + rb"))\0")
+
+
+def imports(files: Path) -> Iterator[Evidence]:
+    """Yield a finding's evidence for each such name in the built extensions, once for each."""
+    names: set[str] = set()
+    for path in sorted(files.rglob("*.so")) if files.is_dir() else []:
+        names |= {name.decode() for name in _NAMES.findall(path.read_bytes())}
+    for name in sorted(names - OURS):
+        yield Evidence(
+            kind="link",
+            code="reaching-import",
+            text=f"The built extension imports {name}.",
+            data={"name": name},
+        )

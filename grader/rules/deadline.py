@@ -1,0 +1,72 @@
+"""Ends a rule that a hostile text keeps busy: a limit of CPU time for a block of Python."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+LOOK = 0.5
+"""Seconds between two looks at the threads that have a deadline."""
+
+
+class TooSlowError(Exception):
+    """The block has used up its time."""
+
+
+@dataclass
+class _Watched:
+    clock: int
+    end: float
+    """CPU seconds of the thread."""
+    told: bool = False
+
+
+_lock = threading.Lock()
+_watched: dict[int, _Watched] = {}
+_watcher: list[threading.Thread] = []
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Raise TooSlowError in this thread once it has used so much CPU time inside the block.
+
+    What runs in C is not interrupted. Blocks of one thread don't nest.
+    """
+    thread = threading.get_ident()
+    with _lock:
+        _watched[thread] = _Watched(
+            time.pthread_getcpuclockid(thread), time.thread_time() + seconds
+        )
+        if not _watcher or not _watcher[0].is_alive():
+            _watcher[:] = [threading.Thread(target=_watch, name="deadlines", daemon=True)]
+            _watcher[0].start()
+    try:
+        yield
+    finally:
+        with _lock:
+            if _watched.pop(thread).told:
+                # It may not have come yet, and must not come later.
+                _raise(thread, None)
+
+
+def _watch() -> None:
+    """Look at the threads until none has a deadline."""
+    while True:
+        time.sleep(LOOK)
+        with _lock:
+            if not _watched:
+                _watcher.clear()
+                return
+            for thread, one in _watched.items():
+                if not one.told and time.clock_gettime(one.clock) > one.end:
+                    one.told = True
+                    _raise(thread, TooSlowError)
+
+
+def _raise(thread: int, error: type[Exception] | None) -> None:
+    given = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)

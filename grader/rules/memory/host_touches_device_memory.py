@@ -1,0 +1,102 @@
+"""MEM013: host code follows a pointer into the GPU's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence
+from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.observed import observed
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Finding, Place
+    from grader.source import Source
+
+POINTERS = ("data_ptr", "cudaMalloc")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Report what a run showed, at the first place of host code that does such a thing."""
+    proof = observed(context, "host-access")
+    if proof:
+        place = next(_places(source), None)
+        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+
+
+def _places(source: Source) -> Iterator[Place]:
+    """Yield where host code indexes or follows a pointer that it got from a tensor."""
+    for unit in units(source):
+        code = cuda_code(unit)
+        followed = [
+            *(
+                (node, node.child_by_field_name("argument"))
+                for node in code.of("subscript_expression")
+            ),
+            *(
+                (node, node.child_by_field_name("argument"))
+                for node in code.of("pointer_expression")
+                if text(node).startswith("*")
+            ),
+        ]
+        for node, base in sorted(followed, key=lambda pair: pair[0].start_byte):
+            function = code.function(node)
+            if base is None or function is None or function.runs != "host" or code.is_off(node):
+                continue
+            if any(name in text(base) for name in POINTERS) or _is_pointer(
+                text(base), text(function.body)
+            ):
+                yield unit.place(node)
+
+
+def _is_pointer(name: str, body: str) -> bool:
+    """Whether a function's text makes the name from a tensor's pointer."""
+    lines = (line.strip() for line in body.replace("\n", " ").split(";"))
+    return any(
+        name.isidentifier() and f"{name} =" in line and any(word in line for word in POINTERS)
+        for line in lines
+    )
+
+
+_CODE = """
+__global__ void scale(const float* x, float* y, float s, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * s;
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor s) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    float factor = FACTOR;
+    scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), factor, n);
+    return y;
+}
+"""
+
+RULE = Rule(
+    code="MEM013",
+    name="host-touches-device-memory",
+    severity="error",
+    summary="Host code reads or writes the GPU's memory through a pointer, which ends the process.",
+    why="`data_ptr()` of a CUDA tensor is an address of the GPU's. The CPU has no such page: the "
+    "process stops with a segmentation fault. Copy the value over first (`x.item<float>()`, "
+    "`cudaMemcpy`), or hand the pointer to the kernel.",
+    bad=Example(
+        _CODE.replace("FACTOR", "s.data_ptr<float>()[0]"),
+        Context(
+            evidence=(
+                Evidence(
+                    kind="simulator",
+                    code="host-access",
+                    text="The host code reads the GPU's memory through a pointer.",
+                ),
+            )
+        ),
+    ),
+    good=_CODE.replace("FACTOR", "s.item<float>()"),
+    detects=("evidence",),
+    guards="Only what a run has shown; tensors of the CPU may be read so.",
+    mend="",
+    check=check,
+)

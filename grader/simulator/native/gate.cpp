@@ -1,0 +1,132 @@
+// Keeps generated host code off the device's memory, which on the simulator is the process' own.
+//
+// Its pages can't be touched but while the runtime, cuBLAS or an operator of torch is at work. Host
+// code that follows a device pointer faults, as it does where there is a GPU; the fault is noted, the
+// context is lost, and the host code goes on to its end, so that a report can say what happened.
+
+#include "gate.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <map>
+#include <mutex>
+
+#include "guard_alloc.hpp"
+#include "runtime.hpp"
+
+namespace kgsim {
+namespace {
+
+struct Pages {
+    size_t mapped;
+    uint64_t data, bytes;
+};
+
+struct Gate {
+    std::mutex mutex;
+    bool shut = false;
+    int inside = 0;  // calls of our own that are at work
+    std::map<uint64_t, Pages> pages;
+    HostAccess access;
+    struct sigaction before {};
+};
+
+Gate& gate() {
+    static auto* gate = new Gate;
+    return *gate;
+}
+
+bool protect(uint64_t pages, size_t bytes, bool open) {
+    const int how = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    return mprotect(reinterpret_cast<void*>(pages), bytes, how) == 0;
+}
+
+void protect_all(Gate& all, bool open) {
+    for (const auto& [base, block] : all.pages)
+        if (!protect(base, block.mapped, open))  // the process may have no more memory than it has
+            make_sticky(cudaErrorMemoryAllocation, "CUDA error: out of memory");
+}
+
+bool is_write(const void* context) {
+#if defined(__x86_64__)
+    constexpr uint64_t kWrite = 2;  // of a page fault's error code
+    return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite;
+#else
+    (void)context;
+    return false;
+#endif
+}
+
+// Whether the fault was host code's at the gate, which stands open from then on.
+bool note_fault(uint64_t address, const void* context) {
+    auto& all = gate();
+    std::unique_lock lock(all.mutex, std::try_to_lock);
+    if (!lock || !all.shut || all.inside > 0) return false;
+    auto next = all.pages.upper_bound(address);
+    if (next == all.pages.begin()) return false;
+    const auto& [base, block] = *std::prev(next);
+    if (address >= base + block.mapped) return false;
+    all.access = {true, is_write(context), address > block.data ? address - block.data : 0, block.bytes};
+    all.shut = false;
+    protect_all(all, true);
+    return true;
+}
+
+void on_fault(int, siginfo_t* info, void* context) {
+    if (note_fault(reinterpret_cast<uint64_t>(info->si_addr), context))
+        make_sticky(cudaErrorIllegalAddress,
+                    "host code touches the GPU's memory through a pointer: a segmentation fault");
+    else
+        sigaction(SIGSEGV, &gate().before, nullptr);  // the access is made again, and meets it
+}
+
+}  // namespace
+
+void shut_gate() {
+    auto& all = gate();
+    std::lock_guard lock(all.mutex);
+    if (all.shut) return;
+    struct sigaction ours {};
+    ours.sa_sigaction = &on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    all.shut = sigaction(SIGSEGV, &ours, &all.before) == 0;
+}
+
+void gate_add(void* pages, size_t mapped, const void* data, size_t bytes) {
+    auto& all = gate();
+    const auto base = reinterpret_cast<uint64_t>(pages);
+    std::lock_guard lock(all.mutex);
+    all.pages[base] = {mapped, reinterpret_cast<uint64_t>(data), bytes};
+    if (all.shut && all.inside == 0) protect(base, mapped, false);
+}
+
+void gate_remove(const void* pages) {
+    auto& all = gate();
+    std::lock_guard lock(all.mutex);
+    all.pages.erase(reinterpret_cast<uint64_t>(pages));
+}
+
+HostAccess host_access() {
+    auto& all = gate();
+    std::lock_guard lock(all.mutex);
+    return all.access;
+}
+
+}  // namespace kgsim
+
+using namespace kgsim;
+
+KG_API void kgsim_open() {
+    auto& all = gate();
+    std::lock_guard lock(all.mutex);
+    if (all.inside++ == 0 && all.shut) protect_all(all, true);
+}
+
+KG_API void kgsim_close() {
+    auto& all = gate();
+    std::lock_guard lock(all.mutex);
+    if (--all.inside == 0 && all.shut) protect_all(all, false);
+}
