@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+from cyclopts import Parameter
 from rich.markup import escape as escape_markup
 
 from grader.cli.app import GATE, GRADED, app, out
@@ -107,11 +108,25 @@ def kernelbench(run: Path, *, own_tolerance: bool = False) -> int:
 
 
 @app.command
-def show(review: Path) -> int:
-    """Show a review in the terminal."""
+def show(
+    review: Path, *, all_: Annotated[bool, Parameter(name="--all", negative=())] = False
+) -> int:
+    """Show a review in the terminal.
+
+    Parameters
+    ----------
+    review
+        A markdown file of a run folder.
+    all_
+        Show what is folded, too: notes, whole files, logs.
+
+    """
     from rich.markdown import Markdown
+
+    from grader.report.terminal import terminal
 
     if not review.is_file():
         raise UsageError(f"no review at {review}", "name a .md file of a run folder")
-    out.print(Markdown(review.read_text("utf-8", "replace")))
+    text = terminal(review.read_text("utf-8", "replace"), everything=all_)
+    out.print(Markdown(text, hyperlinks=False))
     return GRADED

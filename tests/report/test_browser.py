@@ -24,13 +24,18 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
 )
+PATIENCE = 200_000
+"""Milliseconds that a page may take on a machine that does much else."""
 STATUSES = ("correct", "incorrect", "build_failed", "hung", "grader_error", "no_code")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator["playwright.Browser"]:
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        playwright.expect.set_options(timeout=PATIENCE)
+        chromium = driver.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -56,6 +61,7 @@ class Tab:
 
     def __init__(self, browser: "playwright.Browser", scheme: str = "light") -> None:
         self.context = browser.new_context(color_scheme=scheme)
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.trouble: list[str] = []
         self.requests: list[str] = []
@@ -185,7 +191,7 @@ def test_no_payload_runs(tab: Tab, tmp_path: Path) -> None:
     for number, words in enumerate(PAYLOADS):
         path = tmp_path / f"{number}.html"
         code = CODE.replace("float sums", f"{words} float sums") + f"# {words}\n"
-        made = html.page(review(words=words, code=code, task=words))
+        made = html.page(review(words=words, code=code, task=words, status="build_failed"))
         path.write_bytes(made.encode("utf-8", "replace"))
         page = tab.open(path)
         assert page.evaluate("window.pwned") is None, words
@@ -196,6 +202,7 @@ def test_no_payload_runs(tab: Tab, tmp_path: Path) -> None:
 
 def test_a_page_reads_without_script(browser: "playwright.Browser", run: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto((run / "index.html").as_uri())
     assert page.locator("#table tbody tr").count() == 13
@@ -258,11 +265,13 @@ def test_rows_are_drawn_as_they_are_scrolled_to(tab: Tab, large: Path) -> None:
 
 def test_a_large_index_says_what_it_needs(browser: "playwright.Browser", large: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(large.as_uri())
     assert page.get_by_role("link", name="README.md").is_visible()
     context.close()
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     context.add_init_script("delete globalThis.DecompressionStream")
     page = context.new_page()
     page.goto(large.as_uri())

@@ -50,6 +50,19 @@ def test_words_never_become_elements(make_review: Make, payload: str) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_log_and_a_note_never_become_elements(make_review: Make, payload: str) -> None:
+    def page(words: str) -> Shape:
+        made = make_review(words=words, status="build_failed")
+        return Shape(html.page(made.model_copy(update={"repairs": (), "repair_note": words})))
+
+    plain, hostile = page("two words"), page(payload)
+    lines = {"div", "ins", "del", "span"}
+    assert [t for t in hostile.tags if t not in lines] == [t for t in plain.tags if t not in lines]
+    assert hostile.active == []
+    assert hostile.links == plain.links
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_code_stays_code(make_review: Make, payload: str) -> None:
     code = CODE.replace("float sums", f"{payload} float sums") + f"# {payload}\n"
     shape = Shape(html.page(make_review(code=code)))
