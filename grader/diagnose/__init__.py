@@ -1,6 +1,7 @@
 """Findings and evidence to root causes; mends to see further."""
 
-from grader.diagnose.deepen import deepen, gather, mends, try_fixes
+from grader.diagnose.deepen import deepen, mends, try_fixes
+from grader.diagnose.gather import gather
 from grader.diagnose.headline import headline
 from grader.diagnose.program import Evaluate, Examine, Program, wrong_share
 from grader.diagnose.self_review import self_review

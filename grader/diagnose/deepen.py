@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from grader.diagnose.program import Evaluate, Examine, Program
-from grader.records import Finding, Fix, Mend, Place
+from grader.records import Finding, Fix, Mend
 from grader.source import edits
 
 MAX_MENDS = 6
@@ -94,58 +94,3 @@ def mends(states: tuple[Program, ...]) -> tuple[Mend, ...]:
             )
         )
     return tuple(found)
-
-
-def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
-    """Return the findings of all states with places in the first one's lines.
-
-    A finding of the first state that a later state proves takes over its evidence; one that only a later state shows
-    says after which mends.
-    """
-    first = states[0]
-    found = {_identity(finding): finding for finding in first.findings}
-    for state in states[1:]:
-        labels = tuple(fix.label for _, fix in state.mends)
-        back = edits.old_lines(first.submission.code, state.submission.code)
-        for finding in state.findings:
-            moved = _moved(finding, back, first.submission.line_map)
-            known = found.get(_identity(moved))
-            if known is None:
-                found[_identity(moved)] = moved.model_copy(
-                    update={"after_mend": labels, "fixes": ()}
-                )
-            elif known.confidence != "proven" and moved.confidence == "proven":
-                found[_identity(moved)] = known.model_copy(
-                    update={
-                        "confidence": "proven",
-                        "evidence": (*known.evidence, *moved.evidence),
-                        "message": moved.message,
-                        "after_mend": labels,
-                    }
-                )
-    return tuple(found.values())
-
-
-def _identity(finding: Finding) -> tuple[str, int]:
-    return finding.rule, finding.place.line if finding.place else 0
-
-
-def _moved(finding: Finding, back: tuple[int, ...], line_map: tuple[int, ...]) -> Finding:
-    if finding.place is None:
-        return finding
-    return finding.model_copy(update={"place": moved_place(finding.place, back, line_map)})
-
-
-def moved_place(place: Place, back: tuple[int, ...], line_map: tuple[int, ...]) -> Place:
-    """Return the place in the older text's lines; an inserted line becomes the last old one above it."""
-    line = _older(place.line, back)
-    end = max(line, _older(place.end_line, back))
-    sample_line = line_map[line - 1] if 1 <= line <= len(line_map) else 0
-    return place.model_copy(update={"line": line, "end_line": end, "sample_line": sample_line})
-
-
-def _older(line: int, back: tuple[int, ...]) -> int:
-    for number in range(min(line, len(back)), 0, -1):
-        if back[number - 1]:
-            return back[number - 1]
-    return 1

@@ -145,7 +145,7 @@ def _input(wrong: Wrong) -> Evidence | None:
             if float(np.mean(values == wrong.a)) >= MOST:
                 return wrong.evidence(
                     "input-returned",
-                    f"the wrong elements are those of input {number}",
+                    f"the wrong elements are those of input {number + 1}",
                     input=number,
                 )
     return None
@@ -185,17 +185,26 @@ def _single_ratio(wrong: Wrong) -> float | None:
 
 def _meaning(wrong: Wrong, factor: float) -> str:
     """Return what the factor may stand for: a length that was (not) divided by."""
-    lengths = {n for array in (wrong.exact, *wrong.inputs) for n in array.shape if n > 1}
-    lengths |= {array.size for array in wrong.inputs if array.size > 1}
-    lengths |= {32, 64, 128, 256, 512, 1024}
-    for n in sorted(lengths):
-        for value, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
-            if abs(abs(factor) / value - 1) < STEADY:
-                return f" ({text})"
-        for value, text in ((n**0.5, f"sqrt({n})"), (n**-0.5, f"1/sqrt({n})")):
-            if abs(abs(factor) / value - 1) < STEADY:
-                return f" ({text})"
+    size = abs(factor)
+    for n, what in sorted(_lengths(wrong).items()):
+        forms = ((n, f"{n}"), (1 / n, f"1/{n}"), (n**0.5, f"sqrt({n})"), (n**-0.5, f"1/sqrt({n})"))
+        for value, text in forms:
+            if abs(size / value - 1) < STEADY:
+                plain = what if text == str(n) else f"{text}, where {n} is {what}"
+                return f" ({plain if what else text})"
     return ""
+
+
+def _lengths(wrong: Wrong) -> dict[int, str]:
+    """Return the lengths that may be forgotten, each with what it is."""
+    found = dict.fromkeys((32, 64, 128, 256, 512, 1024), "")
+    for number, array in enumerate(wrong.inputs, 1):
+        found |= {array.size: f"the number of elements of input {number}"}
+    for number, array in reversed([*enumerate(wrong.inputs, 1)]):
+        for dim, n in enumerate(array.shape):
+            found[n] = f"the size of dim {dim} of input {number}"
+    found |= {n: found.get(n, "") for n in wrong.exact.shape}
+    return {n: what for n, what in found.items() if n > 1}
 
 
 def _offset(wrong: Wrong) -> Evidence | None:

@@ -140,9 +140,9 @@ class _Answer:
     def said(self) -> str:
         """The change in words."""
         if self.change.kind == "bump":
-            return f"raising input {self.change.input} at {list(self.change.index)}"
+            return f"raising input {self.change.input + 1} at {list(self.change.index)}"
         what = "doubling" if self.change.kind == "double" else "adding a constant to"
-        return f"{what} input {self.change.input}"
+        return f"{what} input {self.change.input + 1}"
 
     def moved(self, before: Array, after: Array) -> Array:
         """Return where an answer to the change differs from the answer before it."""

@@ -18,7 +18,7 @@ CATCH_ALL = "BLD015"
 EXPLAINS = ("SYN", "RED", "MEM", "NUM", "IDX", "EXT", "API")
 """Families whose errors explain a wrong result."""
 FOLLOWS: dict[str, tuple[str, ...]] = {
-    "SYN001": ("RED002", "RED004", "RED005"),
+    "SYN001": ("RED002", "RED005"),
     "RED001": ("RED003",),
     "MEM002": ("IDX005",),
     "BLD002": ("BLD006",),
@@ -30,6 +30,8 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings with those of one defect joined under the one that takes precedence.
+
+    `data["root"]` makes a finding take precedence over all others of its cause.
 
     Two findings are of one defect when they carry the same `data["cause"]`, when they rest on the
     same piece of compiler evidence, when they are of one rule at one place, or when `FOLLOWS` says
@@ -71,7 +73,7 @@ def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
     rank = PRECEDENCE.index(family) if family in PRECEDENCE else len(PRECEDENCE)
     return (
         finding.rule == CATCH_ALL,
-        rank,
+        -1 if finding.data.get("root") else rank,
         SEVERITY.index(finding.severity),
         finding.rule,
         finding.place.line if finding.place else 0,

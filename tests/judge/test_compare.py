@@ -222,6 +222,10 @@ def test_a_factor_is_named_by_the_length_that_it_is():
     exact = normal(4, 2560)
     found = judged((exact / 2560).astype(np.float32), exact)
     assert "1/2560" in found.mismatch.text
+    found = judged(
+        (exact * 2560).astype(np.float32), exact, inputs=(normal(4, 2560).astype(np.float32),)
+    )
+    assert "(the size of dim 1 of input 1)" in found.mismatch.text
     found = judged((exact * 16).astype(np.float32), exact)
     assert "sqrt(256)" in found.mismatch.text
 

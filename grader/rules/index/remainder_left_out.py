@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.cuda_code import descendants, text
+from grader.records import Evidence, Finding, Fix, JsonValue
+from grader.rules.cuda_code import descendants, one_line, text
+from grader.rules.index.host_quotient import Quotient, quotients
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before, simple_statement
@@ -42,6 +43,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for kernel in unit.kernels:
             for rounded in _rounded(unit, kernel):
                 yield _finding(rounded, wrong, context)
+        for quotient in quotients(unit) if _unwritten(wrong) else ():
+            yield _host_finding(quotient, wrong)
 
 
 def _evidence(context: Context) -> tuple[Evidence, ...]:
@@ -50,6 +53,11 @@ def _evidence(context: Context) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind == "mismatch" or item.code.replace("_", "-") == "unwritten-output"
     )
+
+
+def _unwritten(wrong: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Return what shows that a part of a result was never written."""
+    return tuple(item for item in wrong if item.code.replace("_", "-") == "unwritten-output")
 
 
 def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
@@ -121,17 +129,34 @@ def _compares(node: Node) -> bool:
 
 def _finding(rounded: Rounded, wrong: tuple[Evidence, ...], context: Context) -> Finding:
     lines = ", ".join(str(rounded.unit.place(loop).line) for loop in rounded.loops)
-    fatal = bool(wrong)
+    proof = _unwritten(wrong)
+    likely = bool(wrong) or context.device == "none"
     return RULE.finding(
         rounded.unit.place(rounded.value),
         f"`{rounded.name}` rounds `{' '.join(text(rounded.value).split())}` down, and nothing handles what the "
         f"loop{'s' if len(rounded.loops) > 1 else ''} in line {lines} leave over: the last elements of a size that "
         "doesn't divide are skipped",
-        severity="error" if fatal else "warning",
-        confidence="likely" if fatal or context.device == "none" else "possible",
+        severity="error" if wrong else "warning",
+        confidence="proven" if proof else "likely" if likely else "possible",
+        evidence=proof,
         fixes=_fixes(rounded),
-        data={"kernel": rounded.kernel.name},
+        data={"kernel": rounded.kernel.name, **(_CAUSE if proof else {})},
     )
+
+
+def _host_finding(quotient: Quotient, wrong: tuple[Evidence, ...]) -> Finding:
+    few = f"up to {quotient.by - 1} elements" if quotient.by > 2 else "one element"
+    return RULE.finding(
+        quotient.unit.place(quotient.value),
+        f"`{quotient.name}` rounds `{one_line(quotient.value)}` down, and {quotient.kernel} goes no further: "
+        f"{few} at the end are never written where the size is no multiple of {quotient.by}",
+        confidence="proven",
+        evidence=_unwritten(wrong),
+        data={"kernel": quotient.kernel, **_CAUSE},
+    )
+
+
+_CAUSE: dict[str, JsonValue] = {"cause": "unwritten", "root": True}
 
 
 def _fixes(rounded: Rounded) -> Iterator[Fix]:

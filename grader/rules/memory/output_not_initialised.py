@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Place
+from grader.records import Evidence, Finding, Fix, Place
 from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import global_regions
 from grader.rules.mending import fix
@@ -47,7 +47,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if proof and not found and not observed(context, "launch"):
         place = next((item.place for item in proof if item.place is not None), None)
         place = place or _allocation(source, context)
-        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+        yield RULE.finding(
+            place,
+            proof[0].text,
+            confidence="proven",
+            evidence=proof,
+            data={"cause": "unwritten"},
+        )
 
 
 def _allocation(source: Source, context: Context) -> Place | None:
@@ -60,10 +66,23 @@ def _allocation(source: Source, context: Context) -> Place | None:
     return None
 
 
-def _unwritten(context: Context) -> tuple:  # type: ignore[type-arg]
+def _unwritten(context: Context) -> tuple[Evidence, ...]:
+    """Return the comparisons whose wrong values are what fresh memory holds."""
     return tuple(
-        e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.code == "unwritten"
+        item
+        for item in context.evidence
+        if item.kind in {"mismatch", "probe"}
+        and item.code == "unwritten"
+        and not _shared(item, context)
     )
+
+
+def _shared(item: Evidence, context: Context) -> bool:
+    """Whether these are the bits that the simulator fills shared memory with, all ones.
+
+    It fills fresh global memory with others (`kPoison` in simulator/native/alloc.cpp).
+    """
+    return context.device == "sim" and set(str(item.data.get("bits", ""))[2:]) == {"f"}
 
 
 def _opaque(case: Case) -> Iterator[Tensor]:

@@ -23,7 +23,7 @@ PROBES = {
 }
 """What numeric probes show (`grader.judge.probes`): the cause comes before the pattern."""
 MEANING = {
-    "constant-factor": "every result is {factor:.4g} times what it should be",
+    "constant-factor": "every result is off by the same factor",
     "sign-flip": "every result has the wrong sign",
     "constant-offset": "every result is off by the same amount ({offset:+.4g})",
     "row-factor": "each row is off by a factor of its own, so the number that it is scaled by "

@@ -76,7 +76,7 @@ def counted(context: Context, line: int) -> tuple[Evidence, ...]:
     for count in context.counts:
         if count.line == line and count.requests and count.sectors > count.ideal_sectors:
             per, best = count.sectors / count.requests, count.ideal_sectors / count.requests
-            text = f"{per:.1f} sectors of 32 bytes for each warp access, where {best:.1f} would do"
+            text = f"{per:.1f} sectors of 32 bytes for each warp access, where {best:.1f} would do, at the sizes that ran"
             data = {
                 "sectors": count.sectors,
                 "ideal": count.ideal_sectors,
@@ -120,6 +120,7 @@ class Far:
             "stride": self.first.stride,
             "sectors": self.first.sectors,
             "lines": [self.line, *self.others],
+            "cause": f"lanes of {self.case.kernel} are {abs(self.first.stride)} elements apart",
         }
 
 

@@ -1,0 +1,123 @@
+"""The findings of a submission and of its mended forms, all in the submission's own lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from grader.diagnose.program import Program
+from grader.records import Evidence, Finding, Place
+from grader.source import edits
+
+_QUOTED = re.compile(r"(`[^`]*`)")
+_LINES = re.compile(r"\b(lines? )(\d+(?:(?:, | and | to )\d+)*)")
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way back from the lines of a mended text to those of the first."""
+
+    first: str
+    mended: str
+    line_map: tuple[int, ...]
+    """For each line of the first text its line in the sample."""
+
+    @cached_property
+    def back(self) -> tuple[int, ...]:
+        """For each line of the mended text the first's line that it is; 0 for an inserted one."""
+        return edits.old_lines(self.first, self.mended)
+
+    @cached_property
+    def changed(self) -> frozenset[int]:
+        """Lines of the mended text that the mends wrote."""
+        old, new = self.first.splitlines(), self.mended.splitlines()
+        pairs = enumerate(zip(self.back, new, strict=True), 1)
+        return frozenset(line for line, (was, text) in pairs if not was or old[was - 1] != text)
+
+    def line(self, line: int) -> int:
+        """Return a line's number in the first text; an inserted line becomes the last old one above it."""
+        for number in range(min(line, len(self.back)), 0, -1):
+            if self.back[number - 1]:
+                return self.back[number - 1]
+        return 1
+
+    def place(self, place: Place) -> Place:
+        """Return a place in the first text; one in the prose around it stays."""
+        if place.language == "text":
+            return place
+        line = self.line(place.line)
+        end = max(line, self.line(place.end_line))
+        sample_line = self.line_map[line - 1] if 1 <= line <= len(self.line_map) else 0
+        return place.model_copy(update={"line": line, "end_line": end, "sample_line": sample_line})
+
+    def text(self, text: str) -> str:
+        """Return a sentence with the lines that it names put right; quoted code stays."""
+        parts = _QUOTED.split(text)
+        return "".join(
+            part if index % 2 else _LINES.sub(self._numbers, part)
+            for index, part in enumerate(parts)
+        )
+
+    def _numbers(self, found: re.Match[str]) -> str:
+        return found[1] + re.sub(r"\d+", lambda number: str(self.line(int(number[0]))), found[2])
+
+    def evidence(self, item: Evidence) -> Evidence:
+        """Return evidence in the lines of the first text."""
+        return item.model_copy(
+            update={
+                "text": self.text(item.text),
+                "place": self.place(item.place) if item.place else None,
+                "related": tuple(self.place(place) for place in item.related),
+            }
+        )
+
+    def finding(self, finding: Finding) -> Finding:
+        """Return a finding in the lines of the first text."""
+        return finding.model_copy(
+            update={
+                "message": self.text(finding.message),
+                "place": self.place(finding.place) if finding.place else None,
+                "evidence": tuple(self.evidence(item) for item in finding.evidence),
+                "consequences": tuple(self.text(item) for item in finding.consequences),
+            }
+        )
+
+
+def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
+    """Return the findings of all states with places in the first one's lines.
+
+    A finding of the first state that a later state proves takes over its evidence; one that only a later state shows
+    says after which mends. What is no error, and stands where a mend wrote, is said of the mend and left out.
+    """
+    first = states[0].submission
+    found = {_identity(finding): finding for finding in states[0].findings}
+    for state in states[1:]:
+        labels = tuple(fix.label for _, fix in state.mends)
+        way = Way(first.code, state.submission.code, first.line_map)
+        for finding in state.findings:
+            moved = way.finding(finding)
+            known = found.get(_identity(moved))
+            if known is None and not _of_the_mend(finding, way):
+                found[_identity(moved)] = moved.model_copy(
+                    update={"after_mend": labels, "fixes": ()}
+                )
+            elif known and known.confidence != "proven" and moved.confidence == "proven":
+                found[_identity(moved)] = known.model_copy(
+                    update={
+                        "confidence": "proven",
+                        "evidence": (*known.evidence, *moved.evidence),
+                        "message": moved.message,
+                        "after_mend": labels,
+                    }
+                )
+    return tuple(found.values())
+
+
+def _identity(finding: Finding) -> tuple[str, int]:
+    return finding.rule, finding.place.line if finding.place else 0
+
+
+def _of_the_mend(finding: Finding, way: Way) -> bool:
+    written = finding.place is not None and finding.place.line in way.changed
+    return written and finding.severity != "error"

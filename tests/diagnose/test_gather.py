@@ -1,0 +1,67 @@
+"""What a mended form shows is said in the lines of the submission as it came."""
+
+from __future__ import annotations
+
+from grader.diagnose import Program, gather
+from grader.diagnose.gather import Way
+from grader.records import Evaluation, Evidence, Finding, Fix, Place, Submission, Verdict
+
+FIRST = "a = 1\nb = 2\nc = 3\nd = 4\n"
+MENDED = "# new\na = 1\nb = 20\nc = 3\nd = 4\n"
+
+
+def program(code: str, *findings: Finding, mended: bool = False) -> Program:
+    submission = Submission(sample="s", code=code, line_map=(11, 12, 13, 14), how="")
+    evaluation = Evaluation(
+        submission="",
+        device="sim",
+        sandbox="none",
+        verdict=Verdict(status="incorrect", sentence="It is wrong."),
+    )
+    mends = ((finding("BLD001", 1), Fix(label="mend b", edits=())),) if mended else ()
+    return Program(submission, evaluation, findings, mends)
+
+
+def finding(rule: str, line: int, severity: str = "error", text: str = "m") -> Finding:
+    place = Place(line=line, end_line=line)
+    return Finding(
+        rule=rule,
+        name=rule.lower(),
+        severity=severity,  # type: ignore[arg-type]
+        confidence="likely",
+        message=text,
+        place=place,
+        evidence=(Evidence(kind="simulator", code="race", text=text, place=place),),
+    )
+
+
+def test_places_and_the_lines_in_sentences_are_those_of_the_submission() -> None:
+    said = "line 4 reads what lines 3, 5 wrote; `line 4` stays"
+    (found,) = gather(
+        (program(FIRST), program(MENDED, finding("SYN002", 4, text=said), mended=True))
+    )
+    wanted = "line 3 reads what lines 2, 4 wrote; `line 4` stays"
+    assert found.message == found.evidence[0].text == wanted
+    assert found.place is not None
+    assert (found.place.line, found.place.sample_line) == (3, 13)
+    assert found.evidence[0].place == found.place
+    assert found.after_mend == ("mend b",)
+
+
+def test_a_warning_about_what_a_mend_wrote_is_left_out_and_an_error_is_not() -> None:
+    later = program(
+        MENDED, finding("PRF004", 3, "warning"), finding("SYN002", 3), finding("STY001", 1, "note")
+    )
+    assert [one.rule for one in gather((program(FIRST), later))] == ["SYN002"]
+
+
+def test_a_finding_that_a_mended_form_proves_keeps_its_place() -> None:
+    proven = finding("SYN002", 4).model_copy(update={"confidence": "proven"})
+    (found,) = gather((program(FIRST, finding("SYN002", 3)), program(MENDED, proven, mended=True)))
+    assert (found.confidence, found.after_mend, len(found.evidence)) == ("proven", ("mend b",), 2)
+
+
+def test_an_inserted_line_stands_for_the_one_above_it() -> None:
+    way = Way("a\nb\n", "a\nx\ny\nb\n", (1, 2))
+    assert [way.line(number) for number in (1, 2, 3, 4)] == [1, 1, 1, 2]
+    assert way.changed == {2, 3}
