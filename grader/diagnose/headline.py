@@ -1,4 +1,4 @@
-"""The sentence of a failed build, in the words of the finding that explains it."""
+"""The first sentence of a review: the verdict, in the words of the finding that matters most."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from grader.records import Finding, Verdict
 _OF_A_BUILD = frozenset({"compiler", "ptxas", "python", "link"})
 _UNEXPLAINED = "BLD015"
 """The rule that passes on a compiler's message as it is."""
+_UNSEEN = ("SYN", "RED", "MEM")
+"""Families whose defects need not show in the numbers."""
 
 
 def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     """Return the verdict, said by the first proven finding that explains why the build fails.
 
-    A compiler's own first message stays where no rule explains it, and among the reasons.
+    A compiler's own first message stays where no rule explains it, and among the reasons. A right result with a proven
+    defect in it is not called right without a word of that.
     """
+    if verdict.status == "correct" and verdict.general is not False:
+        return _right_by_luck(verdict, findings)
     told = next((one for one in findings if _explains(one)), None)
     if verdict.status != "build_failed" or told is None:
         return verdict
@@ -25,11 +30,22 @@ def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
 
 
+def _right_by_luck(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
+    unseen = next((one for one in findings if _proven(one) and one.rule.startswith(_UNSEEN)), None)
+    if unseen is None:
+        return verdict
+    at = f" at line {unseen.place.line}" if unseen.place else ""
+    right, defect = verdict.sentence.rstrip("."), unseen.message.rstrip(".")
+    return verdict.model_copy(update={"sentence": f"{right}, and yet wrong{at}: {defect}."})
+
+
+def _proven(finding: Finding) -> bool:
+    return finding.severity == "error" and finding.confidence == "proven" and not finding.after_mend
+
+
 def _explains(finding: Finding) -> bool:
     return (
-        finding.severity == "error"
-        and finding.confidence == "proven"
+        _proven(finding)
         and finding.rule != _UNEXPLAINED
-        and not finding.after_mend
         and any(item.kind in _OF_A_BUILD for item in finding.evidence)
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.diagnose.claims import sentences
+from grader.diagnose.claims import DOUBT, sentences
 from grader.diagnose.program import Program
 from grader.records import Doubt, Extraction, Finding, SelfReview
 from grader.rules.contract.author_admits_defect import admissions
@@ -42,15 +42,6 @@ TOPICS = (
 )  # fmt: skip
 """The more special first: a sentence belongs to the first topic that it names."""
 
-_DOUBT = re.compile(
-    r"\b(?:incomplete|incorrect(?:ly)?|wrong(?:ly)?|buggy|broken|flawed|inefficient|suboptimal)\b"
-    r"|\bunnecessar(?:y|ily)\b|\b(?:is|are|was|were|do|does|did|may|might|can|could)(?:n't| not)\b"
-    r"|\b(?:may|might|could) (?:cause|lead|fail|race|overflow|deadlock|be (?:wrong|slow))"
-    r"|\bwithout (?:stor|writ|synchroni|check|guard)\w+"
-    r"|\bneeds? to be\b|\bshould be\b|\bwould be (?:correct|right|better)\b|\bavoid\b",
-    re.IGNORECASE,
-)
-
 
 def self_review(
     extraction: Extraction, states: Sequence[Program], findings: Sequence[Finding]
@@ -75,7 +66,7 @@ def _doubted(extraction: Extraction) -> Iterator[tuple[int, str, Topic]]:
     seen: set[str] = set()
     for line, sentence in sentences(extraction.prose):
         topic = next((one for one in TOPICS if one.words.search(sentence)), None)
-        if topic is not None and topic.what not in seen and _DOUBT.search(sentence):
+        if topic is not None and topic.what not in seen and DOUBT.search(sentence):
             seen.add(topic.what)
             yield line, sentence, topic
 

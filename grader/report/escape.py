@@ -53,6 +53,11 @@ def prose(text: str, limit: int = 900) -> str:
     return "".join(spans).strip() or _escape_few("'".join(parts))
 
 
+def ended(text: str) -> str:
+    """Return a sentence with a full stop, where others follow it."""
+    return text if not text or text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
+
+
 def _escape_few(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     text = _FEW.sub(r"\\\1", text)

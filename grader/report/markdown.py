@@ -31,6 +31,7 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "prose": escape.prose,
+        "ended": escape.ended,
         "inline": escape.inline,
         "code": escape.code,
         "fence": escape.fence,

@@ -58,7 +58,10 @@ def strided() -> Finding:
 def test_a_claim_is_false_where_a_finding_contradicts_it() -> None:
     (claim,) = check("Fine.\nAll accesses are coalesced.", strided())
     assert (claim.line, claim.outcome) == (11, "false")
-    assert claim.because == "PRF002 strided-access-between-lanes (line 5): lanes are 4 KB apart"
+    assert (
+        claim.because
+        == "coalescing: PRF002 strided-access-between-lanes (line 5): lanes are 4 KB apart"
+    )
 
 
 @pytest.mark.parametrize(("ran", "outcome"), [(True, "true"), (False, "not checked")])
@@ -92,3 +95,22 @@ def test_sizes_and_results_are_held_against_the_verdict() -> None:
 def test_the_prompt_claims_nothing_and_each_kind_counts_once() -> None:
     assert check("All accesses are coalesced.", before=True) == ()
     assert len(check("Loads are coalesced. Stores are coalesced too.")) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I believe the partial sums are never stored to shared memory, so that needs another look.",
+        "The shared memory is not correctly managed.",
+        "No shared memory is needed.",
+        "It works without warp shuffles.",
+    ],
+)
+def test_doubts_and_denials_are_no_claims(words: str) -> None:
+    assert check(words) == ()
+
+
+def test_read_once_is_held_against_the_passes_over_memory() -> None:
+    again = strided().model_copy(update={"rule": "PRF004", "severity": "note"})
+    (claim,) = check("Each row is read from global memory exactly once, into shared memory.", again)
+    assert claim.outcome == "false"

@@ -43,3 +43,17 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
 def test_other_verdicts_have_their_own_sentence() -> None:
     right = FAILED.model_copy(update={"status": "correct", "sentence": "Correct."})
     assert headline(right, [SHARED]) == right
+
+
+def test_a_right_result_with_a_proven_race_is_not_simply_right() -> None:
+    right = FAILED.model_copy(
+        update={"status": "correct", "sentence": "Correct on all 7 workloads."}
+    )
+    race = SHARED.model_copy(update={"rule": "SYN002", "message": "thread 0 reads too early"})
+    told = headline(right, [race])
+    assert told.sentence == (
+        "Correct on all 7 workloads, and yet wrong at line 31: thread 0 reads too early."
+    )
+    assert headline(right, [race.model_copy(update={"confidence": "likely"})]) == right
+    special = right.model_copy(update={"general": False})
+    assert headline(special, [race]) == special
