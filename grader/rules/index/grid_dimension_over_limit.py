@@ -59,17 +59,22 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     dims = []
     for k in (1, 2):
         one, two = case.walk.launch.grid[k], odd.walk.launch.grid[k]
-        axis = _axis(case, one)
-        if one is not None and one != two and one > 1 and axis >= 0 and axis == _axis(odd, two):
-            dims.append((k, axis))
+        axes = _axes(case, one) & _axes(odd, two)
+        if one is not None and one != two and one > 1 and axes:
+            dims.append((k, min(axes)))
     if not dims:
         return None
     names = " and ".join("xyz"[k] for k, _ in dims)
     severe = any(axis >= 2 for _, axis in dims)
+    axes_said = " and ".join(str(axis) for _, axis in dims)
+    what = (
+        "sizes are sizes of the input (dimensions"
+        if len(dims) > 1
+        else "size is a size of the input (dimension"
+    )
     return RULE.finding(
         case.place(_where(case)),
-        f"the grid's {names} size is a size of the input (dimension "
-        f"{', '.join(str(a) for _, a in dims)}); only x may pass "
+        f"the grid's {names} {what} {axes_said}); only x may pass "
         f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
         confidence="likely",
@@ -77,12 +82,11 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     )
 
 
-def _axis(case: Case, size: int | None) -> int:
-    for region in case.walk.regions:
-        if region.tensor is not None and region.tensor.sizes:
-            if size in region.tensor.sizes:
-                return region.tensor.sizes.index(size)
-    return -1
+def _axes(case: Case, size: int | None) -> set[int]:
+    """Return the axes of the tensors that a kernel gets on which they have this size."""
+    tensors = [region.tensor for region in case.walk.regions if region.tensor is not None]
+    sizes = [tensor.sizes for tensor in tensors if tensor.sizes]
+    return {axis for shape in sizes for axis, n in enumerate(shape) if n == size}
 
 
 RULE = Rule(

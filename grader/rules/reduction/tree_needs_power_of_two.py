@@ -105,13 +105,15 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
         if steps[-1] % 2 and lost < 0:
             lost = steps[-1] - 1
         steps.append(steps[-1] // 2)
+    config = case.walk.launch.call.config
+    size = _block_size(case, config[1]) if len(config) > 1 else None
     real = case.sizes.name.startswith("usual")
     return RULE.finding(
         case.place(halving.loop.node),
         f"the halving loop only works for a power of two: a block of {threads} threads goes "
         f"{', '.join(str(s) for s in steps)}, and the partial result at index {lost} is dropped "
         "(the block size on "
-        f"line {case.line(case.walk.launch.call.node)} follows the data)",
+        f"line {case.line(size or case.walk.launch.call.node)} follows the data)",
         severity="error" if real else "warning",
         data={"kernel": case.kernel, "threads": threads},
         fixes=(*_round_block(case), *_any_size(case, halving)),
@@ -167,9 +169,7 @@ def _any_size(case: Case, halving: Halving) -> Iterator[Fix]:
         case.unit.edit(
             init.start_byte,
             init.end_byte,
-            f"for_init {k}".replace(
-                f"for_init {k}", f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;"
-            ),
+            f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;",
         ),
         case.unit.edit(test.start_byte, test.end_byte, "tree_size > 1"),
         case.unit.edit(
