@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.source.flow.expressions import Machine
-from grader.source.flow.lower import text_of
+from grader.source.flow.lowering import text_of
 from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.trace import Launch, StopWalkError, Walk

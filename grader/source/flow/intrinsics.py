@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow.access import Accesses
-from grader.source.flow.lower import _expression as parse_expression
+from grader.source.flow.lowering import parse_expression
 from grader.source.flow.machine import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Function, Lambda, Member, Name, Node

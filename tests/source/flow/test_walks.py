@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk
-from grader.source.flow.lower import lower_text
+from grader.source.flow.lowering import lower_text
 from grader.source.flow.reduction import losses
 
 KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
