@@ -10,8 +10,8 @@ import numpy as np
 
 from grader.source.flow.expressions import Machine
 from grader.source.flow.lowering import text_of
-from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.tree import (
     Binary,

@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.source.flow.access import Accesses
 from grader.source.flow.lowering import parse_expression
-from grader.source.flow.machine import Box
+from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Function, Lambda, Member, Name, Node
 from grader.source.flow.values import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from grader.source.flow.expressions import Machine
-from grader.source.flow.machine import Box, Frame
 from grader.source.flow.memory import Region
+from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.tree import Function, Program
 from grader.source.flow.values import SIZES, Pointer, Value, type_letter

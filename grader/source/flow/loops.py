@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.source.flow.machine import Box, LoopFrame, Statements, forget
+from grader.source.flow.machine import Statements, forget
 from grader.source.flow.memory import Region, everything
+from grader.source.flow.state import Box, LoopFrame
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import (
     Assign,

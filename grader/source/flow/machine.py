@@ -7,249 +7,27 @@ it needs no toolchain, takes about a millisecond, and is silent about what it do
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from grader.source.flow import memory
-from grader.source.flow.memory import Clock, Region
-from grader.source.flow.trace import Access, Event, StopWalkError, Walk
+from grader.source.flow.state import LoopFrame, State
+from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import (
     Block,
     Declare,
     Evaluate,
     Expr,
-    Function,
     If,
     Jump,
     Loop,
-    Node,
     Opaque,
-    Program,
     Return,
     Stmt,
 )
-from grader.source.flow.values import Mask, Value, blend, every, merge, some, spread, truth, unknown
+from grader.source.flow.values import Mask, Value, blend, merge, some, truth, unknown
 
 STEP_LIMIT = 2500
-CALL_DEPTH = 8
-
-
-class Box:
-    """A variable: references share it."""
-
-    __slots__ = ("type", "value")
-
-    def __init__(self, value: Value, type_: str = "?") -> None:
-        self.value = value
-        self.type = type_
-
-
-@dataclass(slots=True)
-class Frame:
-    """One call of a function."""
-
-    function: Function | None
-    entry: Mask
-    scopes: list[dict[str, Box]]
-    types: dict[str, str] = field(default_factory=dict)
-    result: Value | None = None
-    doubt: int = 0
-    """Set by a `return` that may or may not have happened."""
-
-
-@dataclass(slots=True)
-class LoopFrame:
-    """One run of a loop."""
-
-    node: Node
-    broken: Mask
-    continued: Mask
-    iteration: int = 0
-    doubt: int = 0
-
-
-class State:
-    """The threads of a block: who is active, what variables hold, and what was seen so far."""
-
-    def __init__(self, program: Program, walk: Walk, threads: int) -> None:
-        self.program = program
-        self.walk = walk
-        self.threads = threads
-        self.words = (threads + 63) // 64
-        self.ids = np.arange(threads, dtype=np.int64)
-        self.mask: Mask = np.ones(threads, np.bool_)
-        self.alive: Mask = np.ones(threads, np.bool_)
-        self.clock = Clock(0, np.zeros((threads + 31) // 32, np.int64))
-        self.frames: list[Frame] = []
-        self.loops: list[LoopFrame] = []
-        self.calls: list[Node] = []
-        self.doubt = 0
-        """0: certain; 1: under a condition on data, the same for all threads; 2: not the same."""
-        self.doubt_node: Node = None
-        self.branch: list[Node] = []
-        self.order = 0
-        self.nodes: list[Node] = []
-        self.node_index: dict[int, int] = {}
-        self.seen: set[tuple[Any, ...]] = set()
-        self.initialised = 0
-        self.return_node: Node = None
-        self.own = np.zeros((threads, self.words), np.uint64)
-        self.own[self.ids, self.ids >> 6] = np.uint64(1) << (self.ids & 63).astype(np.uint64)
-        self.full = np.bitwise_or.reduce(self.own, axis=0)
-
-    # --- what was seen -----------------------------------------------------------------------
-
-    def number_of(self, node: Node) -> int:
-        """Return a small number for a node, to keep in arrays."""
-        index = self.node_index.get(node.id)
-        if index is None:
-            index = self.node_index[node.id] = len(self.nodes)
-            self.nodes.append(node)
-        return index
-
-    def emit(self, kind: str, node: Node, **details: Any) -> None:
-        """Record an event once for each place."""
-        other = details.get("other")
-        key = (
-            kind,
-            node.id,
-            other.id if other is not None else 0,
-            self.calls[0].id if self.calls else 0,
-            bool(details.get("data", {}).get("same_warp")),
-        )
-        if key in self.seen:
-            return
-        self.seen.add(key)
-        details.setdefault("sure", self.doubt == 0)
-        call = self.calls[0] if self.calls else None
-        self.walk.events.append(Event(kind, node, call, **details))
-
-    def reporter(self, node: Node, region: Region) -> Any:
-        """Return the callback that the shadow memory reports conflicts to."""
-
-        def report(kind: str, cells: Any, threads: Any, other: int, same_warp: bool) -> None:
-            if self.doubt or region.escaped:
-                return
-            self.emit(
-                kind,
-                node,
-                other=self.nodes[other] if other >= 0 else None,
-                region=region,
-                cell=int(cells[0]),
-                thread=int(threads[0]),
-                count=len(cells),
-                data={
-                    "same_warp": same_warp,
-                    "cells": np.unique(cells),
-                    "threads": np.unique(threads),
-                    "exited": bool(not every(self.alive)),
-                    "active": int(self.mask.sum()),
-                    "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum()),
-                },
-            )
-
-        return report
-
-    def access(self, kind: str, region: Region, node: Node, offset: Value, **details: Any) -> None:
-        """Record an access to global memory."""
-        number = offset.number
-        offsets = None if number is None else spread(number, self.threads)
-        self.order += 1
-        self.walk.accesses.append(
-            Access(
-                kind,
-                region,
-                node,
-                self.calls[0] if self.calls else None,
-                offsets,
-                self.mask,
-                self.doubt == 0,
-                tuple((f.node.id, f.iteration) for f in self.loops),
-                uniform=offset.uniform,
-                order=self.order,
-                wide=offset.type == "l",
-                **details,
-            )
-        )
-
-    # --- variables ---------------------------------------------------------------------------
-
-    def find(self, name: str) -> Box | None:
-        """Return the variable of that name in the current function."""
-        for scope in reversed(self.frames[-1].scopes):
-            box = scope.get(name)
-            if box is not None:
-                return box
-        return None
-
-    def define(self, name: str, value: Value, type_: str = "?") -> None:
-        """Declare a variable in the innermost scope."""
-        self.frames[-1].scopes[-1][name] = Box(value, type_)
-
-    def store(self, box: Box, value: Value) -> None:
-        """Assign to a variable, in the active threads."""
-        if box.type not in {"?", value.type}:
-            value = Value(
-                value.number,
-                box.type,
-                value.varies,
-                value.parts,
-                value.reduced,
-                value.pointer,
-                value.thing,
-                value.loaded,
-            )
-            if box.type in "iul" and isinstance(value.number, float):
-                value.number = int(value.number)
-        if self.doubt:
-            box.value = merge(box.value, value, self.doubt == 2)
-        elif every(self.mask):
-            box.value = value
-        else:
-            box.value = blend(box.value, value, self.mask)
-
-    # --- barriers ----------------------------------------------------------------------------
-
-    def barrier(self, node: Node) -> None:
-        """Let the block meet at `__syncthreads()`."""
-        self.walk.barriers += 1
-        here = self.mask
-        if self.doubt == 2:
-            self.emit("barrier-divergence", node, other=self.doubt_node, sure=False)
-        elif not np.array_equal(here, self.alive):
-            missing = self.alive & ~here
-            self.emit(
-                "barrier-divergence",
-                node,
-                other=self.branch[-1] if self.branch else None,
-                sure=True,
-                thread=int(np.argmax(missing)),
-                count=int(missing.sum()),
-                data={"here": int(here.sum())},
-            )
-        elif not every(self.alive):
-            self.emit(
-                "barrier-exited",
-                node,
-                other=self.return_node,
-                sure=True,
-                thread=int(np.argmin(self.alive)),
-                count=int((~self.alive).sum()),
-            )
-        self.clock.epoch += 1
-
-    def warp_barrier(self) -> None:
-        """Let the active threads' warps meet."""
-        self.clock.warps[np.unique(self.ids[self.mask] >> 5)] += 1
-
-    def merge_doubt(self, saved: int) -> None:
-        """Leave a construct: certain again, unless a jump in it may have happened."""
-        pending = self.frames[-1].doubt if self.frames else 0
-        for loop in self.loops:
-            pending = max(pending, loop.doubt)
-        self.doubt = max(saved, pending)
 
 
 class Statements(State):
@@ -453,6 +231,3 @@ def forget(value: Value) -> Value:
 def memory_pointer_forgotten(pointer: Any) -> Any:
     """Return the pointer with an unknown offset into the same region."""
     return type(pointer)(pointer.region, None, True, pointer.scale, pointer.depth, pointer.type)
-
-
-__all__ = ["Box", "Frame", "LoopFrame", "State", "Statements", "forget", "memory"]
