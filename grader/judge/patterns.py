@@ -180,7 +180,8 @@ def _factor(wrong: Wrong) -> Evidence | None:
 def _single_ratio(wrong: Wrong) -> float | None:
     """Return a single number's ratio, where it can stand for something: one number always has one."""
     factor = float(wrong.a[0] / wrong.r[0]) if wrong.r[0] else float("nan")
-    return factor if np.isfinite(factor) and _meaning(wrong, factor) else None
+    telling = np.isfinite(factor) and (abs(factor + 1) < STEADY or _meaning(wrong, factor))
+    return factor if telling else None
 
 
 def _meaning(wrong: Wrong, factor: float) -> str:

@@ -256,3 +256,8 @@ def test_a_large_output_is_compared_in_parts():
     actual[8, 100] += 1
     found = judged(actual, exact)
     assert found.mismatch.worst_index == (8, 100)
+
+
+def test_one_number_of_the_other_sign() -> None:
+    assert "sign-flip" in codes(judged(np.float32([-3.5]), np.array([3.5])))
+    assert "sign-flip" not in codes(judged(np.float32([-3.0]), np.array([3.5])))

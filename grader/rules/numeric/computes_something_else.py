@@ -9,7 +9,7 @@ from grader.records import Evidence, Finding, Place
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
-from grader.source.flow.tree import Assign, Declare, Name, walk
+from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -50,7 +50,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     yield RULE.finding(
-        _place(cases(source, context), first.code),
+        _place(cases(source, context), first.code, any(one.code == "sign-flip" for one in wrong)),
         f"{_say(first)} ({first.text})",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
@@ -69,8 +69,13 @@ def _say(item: Evidence) -> str:
     return f"the kernel computes something else than the task asks for: {text}"
 
 
-def _place(every: tuple[Case, ...], code: str) -> Place | None:
-    """Return the last store of the last kernel, or what scales it where a scale is wrong."""
+def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
+    """Return the last store of the last kernel, or what makes the scale or the sign that is wrong."""
+    if flipped:
+        flipping = (_difference(case) for case in reversed(every))
+        place = next((place for place in flipping if place is not None), None)
+        if place is not None:
+            return place
     for case in reversed(every):
         for access in reversed(case.walk.accesses):
             if access.kind in {"store", "atomic"}:
@@ -81,6 +86,17 @@ def _place(every: tuple[Case, ...], code: str) -> Place | None:
 
 
 SCALES = frozenset({"row-factor", "probe-degree"})
+
+
+def _difference(case: Case) -> Place | None:
+    """Return the last store of a difference, or of something negated: where a sign comes from."""
+    stores = {a.node.id for a in case.walk.accesses if a.kind == "store"}
+    for part in reversed(walk(case.walk.kernel.body)):
+        if isinstance(part, Assign) and part.target.node.id in stores:
+            value = part.value
+            if isinstance(value, (Binary, Unary)) and value.op == "-":
+                return case.place(part.target.node)
+    return None
 
 
 def _scale(case: Case, store: object) -> Place | None:

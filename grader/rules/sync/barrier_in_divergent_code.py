@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Severity
+from grader.records import Evidence, Finding, Fix, Severity
 from grader.rules.cuda_code import one_line, text
 from grader.rules.mending import fix
-from grader.rules.observed import observed, settle
+from grader.rules.observed import kernel_of, observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import child_of, insert_after, statement
+from grader.rules.sync.starved import starved_reads
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -38,8 +39,30 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     exited = [k for k, (_, f) in found.items() if f.severity == "warning"]
     keep = {k: v for k, v in found.items() if k not in exited}
     certain = tuple(v for k, v in found.items() if k in exited)
-    yield from settle(
+    settled = settle(
         RULE, (*keep.values(), *certain), proof, context, spans(source), contradict=not certain
+    )
+    fed = starved_reads(source, context)
+    for finding in settled:
+        kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
+        reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
+        yield _starving(finding, reads) if reads else finding
+
+
+def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
+    """Return the finding that threads left, with the reads of what they then never stored."""
+    line = reads[0].place.line if reads[0].place else 0
+    said = "never stored" in finding.message
+    more = (
+        "" if said or not line else f" Line {line} then reads shared cells that they never stored."
+    )
+    return finding.model_copy(
+        update={
+            "severity": "error",
+            "message": f"{finding.message.rstrip('.')}.{more}",
+            "evidence": (*finding.evidence, *reads),
+            "data": {**finding.data, "cause": f"left {reads[0].data.get('kernel', '')}"},
+        }
     )
 
 

@@ -17,6 +17,7 @@ from grader.rules.statements import (
     simple_statement,
     statement,
 )
+from grader.rules.sync.starved import starved_reads
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -49,7 +50,7 @@ def _is_other(case: Case, event: Event) -> bool:
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
-    """Return what runs showed, but for reads that only came before a write that they race with."""
+    """Return what runs showed, but for what a race or threads that left early explain."""
     races = {
         case.line(event.node)
         for case in cases(source, context)
@@ -60,10 +61,11 @@ def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
         for case in cases(source, context)
         for event in case.events("uninit-shared-read")
     }
+    others = [item for items in starved_reads(source, context).values() for item in items]
     return tuple(
         item
         for item in observed(context, "uninit")
-        if item.place is None or item.place.line not in races - unread
+        if (item.place is None or item.place.line not in races - unread) and item not in others
     )
 
 
