@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from grader.source.flow.host import HostRun, Sizes, roots, run_host
+from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
+from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Launch, Walk
 from grader.source.flow.tree import Program
 
