@@ -17,6 +17,7 @@ from grader.source.flow.tree import (
     Binary,
     Call,
     Declare,
+    Expr,
     Function,
     LaunchCall,
     Name,
