@@ -13,6 +13,7 @@ PRECEDENCE = ("EXT", "BLD", "SYN", "RED", "MEM", "NUM", "IDX", "API", "PRF", "ST
 SEVERITY = ("error", "warning", "note")
 CONFIDENCE = ("proven", "likely", "possible")
 BUILD_KINDS = ("compiler", "ptxas", "link", "python")
+RUN_KINDS = ("simulator", "sanitizer")
 CATCH_ALL = "BLD015"
 """Says in plain words what the compiler said: gives way to any rule that explains the cause."""
 EXPLAINS = ("SYN", "RED", "MEM", "NUM", "IDX", "EXT", "API")
@@ -50,8 +51,21 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Leave out what is said of a wrong result only for want of a better explanation."""
-    better = any(_explains(finding) for finding in findings)
-    return (finding for finding in findings if not (better and _last(finding)))
+    better = [finding for finding in findings if _explains(finding)]
+    for finding in findings:
+        if not (_last(finding) and any(_seen_where(other, finding) for other in better)):
+            yield finding
+
+
+def _seen_where(better: Finding, last: Finding) -> bool:
+    """Whether a better explanation holds where results were wrong: runs that showed it were of those."""
+    wrong, shown = _workloads(last), _workloads(better)
+    return not wrong or not shown or bool(wrong & shown)
+
+
+def _workloads(finding: Finding) -> set[str]:
+    runs = (item for item in finding.evidence if item.kind in {"mismatch", *RUN_KINDS})
+    return {item.workload for item in runs if item.workload}
 
 
 def explained(findings: Iterable[Finding]) -> bool:

@@ -87,6 +87,18 @@ def launch_cause(kernel: str, proof: Sequence[Evidence]) -> dict[str, str]:
     return {"cause": f"launch {kernel}"} if proof else {}
 
 
+def of_the_leavers(finding: Finding, code: str, spans: Sequence[tuple[str, int, int]]) -> Finding:
+    """Return a finding that rests on nothing but threads that have returned, with that as its cause.
+
+    Each barrier and each exchange after the `return` shows them: one defect, one finding.
+    """
+    codes = {item.code.replace("_", "-") for item in finding.evidence}
+    if finding.data or codes != {code}:
+        return finding
+    cause = f"threads left {kernel_of(finding.evidence[0], spans)}"
+    return finding.model_copy(update={"data": {"cause": cause}})
+
+
 def confirm(
     found: Iterable[tuple[str, Finding]],
     evidence: Iterable[Evidence],

@@ -166,3 +166,24 @@ def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
         context = Context(evidence=(item,), device="sim")
         found = review_text(parse(code), context, select=("MEM008",))
         assert [f.rule for f in found] == rules
+
+
+def test_threads_that_left_are_one_defect_wherever_they_are_missed() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    first, second = _line(code, "s[tid] += s[tid + k]"), _line(code, "s[tid] = sum;")
+    kinds = ("barrier-exited", first), ("barrier-exited", second), ("sync-exited-lanes", first)
+    items = tuple(_evidence(kind, line, "row_mean") for kind, line in kinds)
+    context = Context(evidence=items, device="sim")
+    (found,) = [f for f in review_text(parse(code), context, select=("SYN",)) if f.evidence]
+    assert (found.rule, found.also, len(found.evidence)) == ("SYN004", ("SYN003",), 3)
+
+
+def test_an_explanation_holds_where_it_was_seen() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    wrong = Evidence(kind="mismatch", code="zeros", text="all are zero", workload="big")
+    for workload, rules in (("big", {"SYN002"}), ("small", {"SYN002", "NUM001"})):
+        line = _line(code, "s[tid] += s[tid + k]")
+        race = _evidence("race", line, "row_mean", line).model_copy(update={"workload": workload})
+        context = Context(evidence=(wrong, race), device="sim")
+        found = review_text(parse(code), context, select=("SYN", "NUM001"))
+        assert {f.rule for f in found if f.severity == "error"} == rules

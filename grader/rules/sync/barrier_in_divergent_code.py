@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Fix, Severity
 from grader.rules.cuda_code import one_line, text
 from grader.rules.mending import fix
-from grader.rules.observed import kernel_of, observed, settle
+from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import child_of, insert_after, statement
 from grader.rules.sync.starved import starved_reads
@@ -46,7 +46,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for finding in settled:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
-        yield _starving(finding, reads) if reads else finding
+        told = of_the_leavers(finding, "barrier-exited", spans(source))
+        yield _starving(told, reads) if reads else told
 
 
 def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
@@ -61,7 +62,6 @@ def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
             "severity": "error",
             "message": f"{finding.message.rstrip('.')}.{more}",
             "evidence": (*finding.evidence, *reads),
-            "data": {**finding.data, "cause": f"left {reads[0].data.get('kernel', '')}"},
         }
     )
 

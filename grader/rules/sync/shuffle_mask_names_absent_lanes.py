@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import around, one_line, text
 from grader.rules.mending import fix
-from grader.rules.observed import observed, settle
+from grader.rules.observed import observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before, simple_statement, statement
 from grader.rules.walks import Case, cases, spans
@@ -29,7 +29,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     proof = observed(context, "shuffle", "divergence") if found else observed(context, "shuffle")
     if any(True for case in cases(source, context) for _ in case.events("barrier-divergence")):
         proof = observed(context, "shuffle")
-    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    lines = spans(source)
+    for finding in settle(RULE, tuple(found.values()), proof, context, lines, contradict=False):
+        yield of_the_leavers(finding, "sync-exited-lanes", lines)
 
 
 def _where(event: Event) -> Node:

@@ -164,12 +164,11 @@ class Operators(Variables):
         if kind in VECTORS and now // max(was, 1) > 1:
             self.note_vector(pointer, now // was)
         same = kind if now else pointer.type
+        depth = max(pointer.depth, len(pointer.region.dims))  # a cast gives a pointer to elements
         return Value(
             None,
             varies=False,
-            pointer=Pointer(
-                pointer.region, pointer.offset, pointer.varies, scale, pointer.depth, same
-            ),
+            pointer=Pointer(pointer.region, pointer.offset, pointer.varies, scale, depth, same),
         )
 
     def _recast_shared(self, pointer: Pointer, kind: str, now: int) -> None:

@@ -153,3 +153,16 @@ template <typename scalar_t> __global__ void k(const scalar_t* x, scalar_t* y, i
     assert not {event.kind for event in enough.events}
     short = walked(kernel, launch.replace("BYTES", "x.size(1)"))
     assert "shared-oob" in {event.kind for event in short.events}
+
+
+def test_a_cast_of_a_two_dimensional_array_walks_its_elements() -> None:
+    kernel = """
+__global__ void k(float* y) {
+    __shared__ float tile[128][8];
+    for (int i = threadIdx.x; i < 128 * 8; i += blockDim.x) ((float*)tile)[i] = 0.0f;
+    __syncthreads();
+    y[threadIdx.x] = tile[threadIdx.x / 2][3];
+}
+"""
+    walk = walked(kernel, "k<<<x.size(0), 256>>>(y.data_ptr<float>());")
+    assert not kinds(walk) & {"shared-oob", "uninit-shared-read"}
