@@ -166,7 +166,7 @@ def _unescape(body: str) -> str:
     if body[0] == "N":
         try:
             return unicodedata.lookup(body[2:-1])
-        except KeyError:
+        except (KeyError, ValueError):  # unknown, or a lone surrogate
             return "?"
     number = int(body[1:], 16)
     return chr(number) if number <= 0x10FFFF else "?"

@@ -141,3 +141,9 @@ def test_no_tree_nests_beyond_reading(opening: str) -> None:
 def test_a_long_sum_is_read() -> None:
     text = b"void f(int n) { int a = " + b"1 + " * 100 + b"1; }"
     assert parse_cuda(text).root_node.named_children
+
+
+@pytest.mark.parametrize("name", ["\ud800\udc00", "BULLET", "no such name", ""])
+def test_a_character_by_name_in_a_text_that_is_no_python(name: str) -> None:
+    source = parse(f'x = "__global__ void k() {{ \\N{{{name}}} }}" )\n')
+    assert source.python is None
