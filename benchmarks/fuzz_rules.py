@@ -91,7 +91,7 @@ def run(inputs: int, seed: int, seconds: float) -> int:
             break
         rng = random.Random(f"{seed}:context:{number}")
         start = time.process_time()
-        trouble = inspect(parse(text), context(rng, max(1, text.count("\n")))).trouble
+        trouble = _trouble(text, context(rng, max(1, text.count("\n"))))
         spent = time.process_time() - start
         slowest, count = max(slowest, spent), number + 1
         if trouble or spent > LIMIT:
@@ -102,6 +102,14 @@ def run(inputs: int, seed: int, seconds: float) -> int:
         f"{count} inputs, {failures} failures, {1000 * total / max(count, 1):.1f} ms each, slowest {slowest:.2f} s of CPU"
     )
     return failures
+
+
+def _trouble(text: str, made: Context) -> tuple[str, ...]:
+    """Review one source; return which rules failed, or how reading it did."""
+    try:
+        return inspect(parse(text), made).trouble
+    except Exception as error:
+        return (f"{type(error).__name__}: {error}",)
 
 
 def _inputs(texts: list[str], inputs: int, seed: int) -> Iterator[str]:
