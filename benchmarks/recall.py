@@ -68,8 +68,17 @@ class Outcome:
         return status in self.label.verdict or self.review.evaluation.device == "none"
 
     @property
+    def needs_mend(self) -> bool:
+        """Whether a run or a build showed that it is wrong."""
+        return self.review.verdict.status not in {"correct", "grader_error", "not_run"}
+
+    @property
     def mended(self) -> bool:
         return any(repair.kind == "mend" for repair in self.review.repairs)
+
+    @property
+    def has_reference(self) -> bool:
+        return any(repair.kind == "reference" for repair in self.review.repairs)
 
 
 def _codes(finding: Finding) -> set[str]:
@@ -123,9 +132,31 @@ def report(outcomes: list[Outcome]) -> int:
         f"\n{len(originals)} correct originals: {len(false)} with a finding of severity error. "
         f"{len(seeded)} seeded defects of {len({one.label.kind for one in seeded})} kinds: "
         f"{share:.1%} found at the right line ({right_rule} by a right rule anywhere), "
-        f"{sum(one.mended for one in seeded)} with a verified mend; {wrong} verdicts not as labelled."
+        f"{wrong} verdicts not as labelled."
     )
+    _print_repairs(outcomes)
     return 0 if share >= TARGET and not false else 1
+
+
+def _print_repairs(outcomes: list[Outcome]) -> None:
+    """Print the share with a verified mend of those that need one, and what became of the others."""
+    if not any(one.review.repairs or one.review.repair_note for one in outcomes):
+        return
+    wrong = [one for one in outcomes if one.needs_mend]
+    mended = sum(one.mended for one in wrong)
+    lucky = sum(one.mended for one in outcomes if not one.needs_mend)
+    reference = sum(one.has_reference for one in outcomes)
+    seconds = [one.review.evaluation.seconds for one in outcomes]
+    repair = sum(each.get("repair", 0.0) for each in seconds)
+    print("\nWithout a mend:")
+    for one in wrong:
+        if not one.mended:
+            print(f"  {one.label.name}: {one.review.verdict.status}; {one.review.repair_note}")
+    print(
+        f"\n{mended} of {len(wrong)} wrong programs with a verified mend ({mended / max(1, len(wrong)):.1%}), "
+        f"{lucky} of {len(outcomes) - len(wrong)} others; {reference} of {len(outcomes)} with a verified reference kernel; "
+        f"{repair:.0f} s of repair, {sum(each.get('evaluate', 0.0) for each in seconds):.0f} s of evaluating the submissions."
+    )
 
 
 def _print_missed(originals: list[Outcome], seeded: list[Outcome]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.markup import escape as escape_markup
@@ -10,6 +11,7 @@ from rich.markup import escape as escape_markup
 from grader import config
 from grader.cli.app import GRADED, Flags, app, given, out
 from grader.errors import UsageError
+from grader.records import Evaluation, Submission, Task
 
 
 @app.command
@@ -49,6 +51,7 @@ def tasks(
     *,
     audit: Path | None = None,
     coverage: Path | None = None,
+    verify: bool = False,
     unsafe_no_sandbox: bool = False,
 ) -> int:
     """List the built-in tasks, or say something of each problem below a folder.
@@ -61,12 +64,15 @@ def tasks(
     coverage
         List the problem files below this folder instead, with the families of the kernels that their
         reference-fixed program consists of, or why there is none.
+    verify
+        Evaluate those programs too (with coverage). What was evaluated is kept: a run that was
+        interrupted goes on where it stopped.
     unsafe_no_sandbox
         Run the problems' own text without isolation where no form of it holds (with audit).
 
     """
     if coverage is not None:
-        return _coverage(coverage)
+        return _coverage(coverage, verify=verify)
     from grader.tasks import builtin_tasks
 
     if audit is not None:
@@ -76,23 +82,36 @@ def tasks(
     return GRADED
 
 
-def _coverage(folder: Path) -> int:
+def _coverage(folder: Path, *, verify: bool) -> int:
     from grader import judge, sandbox
     from grader.repair.coverage import coverage
 
     form, limits = sandbox.strongest(), sandbox.Limits()
+    judged = _verifier() if verify else None
     rows = []
-    for row in coverage(folder, lambda reference: judge.trace(reference, form, limits)):
+    for row in coverage(folder, lambda reference: judge.trace(reference, form, limits), judged):
         rows.append(row)
-        words = " + ".join(row.families) if row.families else f"not covered: {row.reason}"
         out.print(
-            f"{escape_markup(row.path.stem):72} {escape_markup(words)}",
+            f"{escape_markup(row.path.stem):72} {escape_markup(row.said)}",
             highlight=False,
             soft_wrap=True,
         )
     covered = sum(1 for row in rows if row.families)
-    out.print(f"{covered} of {len(rows)} problems covered", highlight=False)
+    right = sum(1 for row in rows if row.verdict == "correct")
+    told = f", {right} with a kernel that passed" if verify else ""
+    out.print(f"{covered} of {len(rows)} problems covered{told}", highlight=False)
     return GRADED
+
+
+def _verifier() -> Callable[[Task, Submission], Evaluation]:
+    from grader import judge, pipeline
+    from grader.store import Store
+
+    store = Store()
+    shop = pipeline.open_workshop(config.Options(), store, store.seed("coverage"))
+    return lambda task, program: pipeline.evaluate(
+        shop, program, judge.describe(task, shop.form, shop.limits)
+    )
 
 
 def _audit(folder: Path, *, unsafe: bool) -> int:

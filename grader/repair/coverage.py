@@ -31,6 +31,17 @@ class Covered:
     seconds: float = 0.0
     """What writing and evaluating it took."""
 
+    @property
+    def said(self) -> str:
+        """Return the row's words: families, verdict and seconds, or why it isn't covered."""
+        if not self.families:
+            return f"not covered: {self.reason}"
+        words = " + ".join(self.families)
+        if not self.verdict:
+            return words
+        because = "" if self.verdict == "correct" else f": {self.reason}"
+        return f"{words}: {self.verdict} ({self.seconds:.0f} s){because}"
+
 
 def coverage(folder: Path, trace: Trace, judge: Judge | None = None) -> Iterator[Covered]:
     """Trace every problem file below a folder and write its kernel; with `judge`, evaluate it too.
