@@ -274,11 +274,16 @@ def _on_boundary(offset: int, piece: Piece, at: int) -> bool:
     return piece.verbatim or offset in {at, at + piece.length}
 
 
+def _fits_raw(text: str, quote: str) -> bool:
+    """Whether a raw literal can hold a text anywhere: no quote ends it, with those beside it neither."""
+    return quote not in text and not text.endswith("\\") and quote[0] not in text[:1] + text[-1:]
+
+
 def _written(text: str, literal: Literal) -> str | None:
     """Return how a text is written inside a literal; None if a raw one can't hold it."""
     long = len(literal.quote) == 3
     if literal.raw:
-        if literal.quote[0] in text or text.endswith("\\") or ("\n" in text and not long):
+        if not _fits_raw(text, literal.quote) or ("\n" in text and not long):
             return None
     else:
         text = text.replace("\\", "\\\\").replace(literal.quote, "\\" + literal.quote)

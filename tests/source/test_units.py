@@ -156,12 +156,9 @@ def test_an_edit_changes_the_text_as_asked(written: str, opening: str, closing: 
     wanted = 'y[0] = f({1, "q\\n"});\n'
     node = next(n for n in descend(unit.tree, "expression_statement") if b"MAXV" in (n.text or b""))
     edit = unit.edit(node.start_byte, node.end_byte, wanted)
-    if opening in {'r"""', "r'''"}:
-        wanted_raw = wanted if opening == "r'''" else None
-        if wanted_raw is None:
-            assert edit is None  # a raw literal can't hold its own quote
-            wanted = "y[0] = f({1, 2});\n"
-            edit = unit.edit(node.start_byte, node.end_byte, wanted)
+    if opening == 'r"""':
+        for word in ('"""', '"q', 'q"', "q\\"):  # what would end a raw literal, alone or with its neighbours
+            assert unit.edit(node.start_byte, node.end_byte, word) is None
     assert edit is not None
     new = only_unit(apply(program(written, opening, closing), [edit]))
     expected = unit.data[: node.start_byte] + wanted.encode() + unit.data[node.end_byte :]

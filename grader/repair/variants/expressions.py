@@ -53,8 +53,8 @@ def _without_addend(node: Node, sign: str, right: str) -> Iterator[Option]:
 def _bounded(scope: Scope, node: Node) -> Iterator[Option]:
     """Add the bound that a variable lacks: `v >= 0` without `v < n`, or the other way round."""
     words = text(node)
-    low = set(re.findall(r"\b([A-Za-z_]\w*)\s*>=\s*0\b", words))
-    high = set(re.findall(r"\b([A-Za-z_]\w*)\s*<\s*\w", words))
+    low = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\s*>=\s*0\b", words))
+    high = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\s*<\s*\w", words))
     for name in sorted(low - high):
         for bound in scope.integer_parameters:
             if bound != name and not re.search(rf"<\s*{bound}\b", words):
@@ -88,8 +88,9 @@ def arithmetic(scope: Scope, node: Node) -> Iterator[Option]:
 
 def assignment(scope: Scope, node: Node) -> Iterator[Option]:
     """`+=` for `=`, and the other way round; a step of a loop that is too short or too long."""
-    del scope
-    if node.type != "assignment_expression":
+    if node.type != "assignment_expression" or not any(
+        kind_of(scope, node.child_by_field_name(side)) for side in ("left", "right")
+    ):
         return
     left, sign, right = parts(node)
     if loop_of(node) is not None:

@@ -181,7 +181,8 @@ def root(scope: Scope, node: Node) -> Iterator[Option]:
         return
     left, sign, right = parts(node)
     if sign == "/" and scope.function.runs != "host":
-        yield f"{left} / sqrt({right})", 2.5
+        below = kind_of(scope, node.child_by_field_name("right"))
+        yield f"{left} / sqrt({right if below == 'real' else f'(float)({right})'})", 2.5
 
 
 def square(scope: Scope, node: Node) -> Iterator[Option]:
