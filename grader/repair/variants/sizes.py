@@ -38,6 +38,8 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
     parent = node.parent
     if parent is None or parent.type != "kernel_call_syntax" or node.type != "identifier":
         return
+    if kind_of(scope, node) != "integer":  # a dim3 has no such thing
+        return
     for name in scope.names(INTEGERS, node.start_byte):
         if name != text(node):
             yield name, 3.5
