@@ -157,7 +157,12 @@ def test_an_edit_changes_the_text_as_asked(written: str, opening: str, closing: 
     node = next(n for n in descend(unit.tree, "expression_statement") if b"MAXV" in (n.text or b""))
     edit = unit.edit(node.start_byte, node.end_byte, wanted)
     if opening == 'r"""':
-        for word in ('"""', '"q', 'q"', "q\\"):  # what would end a raw literal, alone or with its neighbours
+        for word in (
+            '"""',
+            '"q',
+            'q"',
+            "q\\",
+        ):  # what would end a raw literal, alone or with its neighbours
             assert unit.edit(node.start_byte, node.end_byte, word) is None
     assert edit is not None
     new = only_unit(apply(program(written, opening, closing), [edit]))
