@@ -90,6 +90,15 @@ def test_an_argument_keeps_the_name_that_the_reference_gives_it() -> None:
     assert "elementwise_1(A)" in made.code
 
 
+def test_a_number_among_the_arguments_is_an_operand_too() -> None:
+    given = [node("a", "placeholder", "A"), node("s", "placeholder", "s", shape=None)]
+    product = node("b", "call_function", "mul", ref("a"), ref("s"))
+    last = node("output", "output", "output", ref("b"))
+    text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, A, s):\n        return A\n"
+    made = compose(text, read_graph({"nodes": [*given, product, last]}), "t", "ops")
+    assert "elementwise_1(A, A.new_full((), s))" in made.code
+
+
 def test_elementwise_neighbours_share_a_kernel_unless_a_value_is_needed_twice() -> None:
     a = node("a", "call_function", "relu", ref("x"))
     b = node("b", "call_function", "tanh", ref("a"))

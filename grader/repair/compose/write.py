@@ -148,12 +148,18 @@ class _Body:
             ("result", result),
         )
         function = self._function(Stage("elementwise", "pointwise.cu.jinja", values))
-        given = [
-            self.to.value(ref)
-            + ("" if self.to.node(ref).dtype in {"float32", None} else ".float()")
-            for ref in kernel.operands
-        ]
+        given = [self._operand(ref, kernel.operands) for ref in kernel.operands]
         return f"{function}({', '.join(given)})"
+
+    def _operand(self, ref: Ref, others: list[Ref]) -> str:
+        """Return an operand as a float32 tensor; an argument that is a number becomes one of no dims."""
+        value, node = self.to.value(ref), self.to.node(ref)
+        if node.op != "placeholder" or node.shape is not None:
+            return value if node.dtype in {"float32", None} else f"{value}.float()"
+        tensor = next((o for o in others if self.to.node(o).shape is not None), None)
+        if tensor is None:
+            raise UncoveredError("an elementwise operation without a tensor")
+        return f"{self.to.value(tensor)}.new_full((), {value})"
 
     def _function(self, stage: Stage) -> str:
         """Return how `forward` names a stage's function."""
