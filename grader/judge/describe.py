@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,6 +50,9 @@ DTYPES = frozenset(get_args(DType))
 STRUCTURES = frozenset(get_args(Structure))
 REGULAR = frozenset({"spatial", "all"})
 REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
+PLACES = re.compile(r"\barg(max|min)\b")
+MANY = 2**28
+"""Of so many uniform numbers in rows, about eight rows have their largest one twice."""
 
 Facts = Mapping[str, Any]
 _Answer = tuple[tuple[Workload, ...], int, str, tuple[str, ...]]
@@ -156,17 +160,17 @@ def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Worklo
     if reply.status != "done":
         return (), 1, f"the problem's own text fails: {reply.reason or reply.status}"
     try:
-        return workloads_of(found, reply.description)
+        return workloads_of(found, reply.description, PLACES.search(reference) is not None)
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return (), 1, "the problem's own text describes its inputs in a way that makes no sense"
 
 
 def workloads_of(
-    found: Sequence[Chain], description: Facts
+    found: Sequence[Chain], description: Facts, places: bool = False
 ) -> tuple[tuple[Workload, ...], int, str]:
     """Return workloads, reduction length and a note (why there are none, for instance).
 
-    All from a guest's description.
+    All from a guest's description; `places` says that the reference finds places of extremes.
 
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where that makes no sense.
     """
@@ -185,7 +189,7 @@ def workloads_of(
     if chosen is None:
         return (), 1, "no size of it is small enough for a CPU (its sizes can't be changed)"
     maker = _Maker([item if isinstance(item, dict) else {} for item in description["values"]])
-    made = list(maker.all(chosen, full))
+    made = list(maker.all(chosen, full, places and _whole(chosen.stressed)))
     unique = {workload.name: workload for workload in reversed(made)}
     note = COSTLY if chosen.huge else ""
     return tuple(reversed(unique.values())), max(map(_reduction_length, chosen.nominal)), note
@@ -325,21 +329,26 @@ class _Maker:
     def __init__(self, values: Sequence[Facts]) -> None:
         self._values = values
 
-    def all(self, chosen: _Chosen, full: Facts | None) -> Iterator[Workload]:
-        """Yield all workloads, the nominal ones first."""
+    def all(self, chosen: _Chosen, full: Facts | None, places: bool) -> Iterator[Workload]:
+        """Yield all workloads, the nominal ones first.
+
+        Where the reference finds `places`, it is the first place of equal values that it finds.
+        """
         for fact in chosen.nominal:
             nominal = self._made(fact, "nominal")
             yield nominal.model_copy(update={"costly": True}) if chosen.huge else nominal
         if not chosen.huge:
-            yield from self._more(chosen)
+            yield from self._more(chosen, self._ties(full) if places else None)
         if full is not None:
             yield self._made(full, "full")
 
-    def _more(self, chosen: _Chosen) -> Iterator[Workload]:
+    def _more(self, chosen: _Chosen, ties: Role | None) -> Iterator[Workload]:
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
         if real:
             yield self._made(chosen.stressed, "stress", "signed")
             yield self._made(chosen.stressed, "stress", "skewed")
+            if ties is not None:
+                yield self._made(chosen.stressed, ties, "ties")
         for size in chosen.odd:
             yield self._made(size.fact, "general")
         if chosen.single is not None:
@@ -348,6 +357,19 @@ class _Maker:
             yield self._made(chosen.stressed, "general", "heavy tails")
         if chosen.nominal[0]["weights"]:
             yield self._made(chosen.nominal[0], "general", weights="drawn")
+
+    def _ties(self, full: Facts | None) -> Role:
+        """Return `stress` where rows of the full size have equal extremes by chance.
+
+        There are 2^24 uniform floats to draw.
+        """
+        drawn = self._made(full, "full").inputs if full is not None else ()
+        numbers = sum(
+            prod(spec.shape)
+            for spec in drawn
+            if isinstance(spec, TensorSpec) and spec.distribution == "uniform"
+        )
+        return "stress" if numbers > MANY else "general"
 
     def _made(
         self, fact: Facts, role: Role, label: str = "", weights: Weights = "initial"
@@ -392,6 +414,11 @@ class _Maker:
         return spec.model_copy(update=_distribution(item["dtype"], value, label))
 
 
+def _whole(fact: Facts) -> bool:
+    """Tell whether a size's only output holds whole numbers."""
+    return len(fact["outputs"]) == 1 and fact["outputs"][0].get("dtype") == "int64"
+
+
 def _lengths(fact: Facts) -> list[int]:
     """Return the lengths of real inputs after their first dim, the shortest first."""
     real = (item["shape"] for item in fact["inputs"] if item.get("dtype") in REAL)
@@ -427,6 +454,8 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
         return {"distribution": "normal", "low": 0.0, "high": scale}
     if label == "skewed":
         return {"distribution": "skewed", "low": low, "high": high}
+    if label == "ties":
+        return {"distribution": "randint", "low": round(low), "high": round(low) + 8}
     if label == "heavy tails":
         return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))

@@ -30,6 +30,8 @@ NEGATIVE: Values = ("uniform", -3.0, -0.5)
 HEAVY: Values = ("heavy_tailed", 0.0, 1.0)
 """A few elements carry most of a sum: reading only a part of them shows."""
 LARGE: Values = ("large", 0.0, 1000.0)
+TIES: Values = ("randint", 0.0, 8.0)
+"""Every row has its extreme more than once."""
 CONSTANT: Values = ("constant", 0.75, 0.0)
 ZEROS: Values = ("zeros", 0.0, 0.0)
 
@@ -162,11 +164,12 @@ def rows(
     )
 
 
-def reduction() -> tuple[Workload, ...]:
+def reduction(*, places: bool = False) -> tuple[Workload, ...]:
     """Return the workloads of a reduction of a 3-D tensor over a dim that the constructor names.
 
     KernelBench's 128 x 4096 x 4095 over dim 1, reduced to 2 x 256 x 255, and to one that no block
-    of threads holds; other dims are `general`.
+    of threads holds; other dims are `general`. Where `places` are asked for, values repeat, as
+    they do at the full size.
     """
     nominal = ((2, 256, 255), (5, 64, 127), (2, 8, 1057))
     return (
@@ -178,6 +181,7 @@ def reduction() -> tuple[Workload, ...]:
                 ("negative", NEGATIVE),
                 ("heavy tails", HEAVY),
                 ("large", LARGE),
+                *((("ties", TIES),) if places else ()),
             )
         ),
         *(

@@ -154,6 +154,23 @@ def test_a_problem_that_is_broken_says_so(text, form):
     assert task.notes
 
 
+@pytest.mark.parametrize(
+    ("forward", "full", "role"),
+    [
+        ("return torch.argmax(given[0], dim=1)", 70_000, "stress"),
+        ("return torch.argmax(given[0], dim=1)", 300, "general"),
+        ("return given[0].amax(dim=1)", 70_000, None),
+    ],
+)
+def test_equal_extremes_decide_where_the_full_size_has_them(forward, full, role, form):
+    """Of 8192 x 70000 uniform floats, some row's largest comes twice by chance."""
+    sizes = f"batch_size = 8192\ndim = {full}"
+    task = described(problem_of(forward, "torch.rand(batch_size, dim)", sizes), form)
+    found = [workload for workload in task.workloads if "ties" in workload.name]
+    assert [workload.role for workload in found] == ([role] if role else [])
+    assert all(workload.inputs[0].distribution == "randint" for workload in found)
+
+
 def test_a_broken_reference_counts_for_nothing(form):
     workload = Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(3,)),))
     text = (

@@ -24,7 +24,7 @@ ENTRY = Entry(
         "argmax-dim",
         "Argmax over a dim",
         REFERENCE,
-        workloads=reduction(),
+        workloads=reduction(places=True),
         family="arg-reduce",
         parameters={"op": "argmax"},
         reduction_length="1",

@@ -24,7 +24,7 @@ ENTRY = Entry(
         "argmin-dim",
         "Argmin over a dim",
         REFERENCE,
-        workloads=reduction(),
+        workloads=reduction(places=True),
         family="arg-reduce",
         parameters={"op": "argmin"},
         reduction_length="1",
