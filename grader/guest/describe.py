@@ -77,7 +77,8 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
 
     `options["full"]` is its text as it is: only the shapes of its inputs are asked for. Each of
     `options["chains"]` is a list of smaller variants from the smallest on; the reference is run on
-    each until one costs more than `options["most"]` allows. `options["kinds"]` names each chain's
+    each until one costs more than `options["most"]` allows, and on none that has more than
+    `options["weights"]`. `options["kinds"]` names each chain's
     kind: where a variant fails slowly, those of other batches at the same step are taken to fail too.
     The answer has `full`, `chains` (facts on each variant that was reached) and `values` (for each
     input, what its values are like).
@@ -98,9 +99,7 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             place = (options["kinds"][number], step)
             begin = time.process_time()
-            fact = hopeless.get(place) or _variant(
-                make, chains[number][step], options["most"]["size"]
-            )
+            fact = hopeless.get(place) or _variant(make, chains[number][step], options)
             if fact["error"] and time.process_time() - begin > SLOW:
                 hopeless[place] = fact
             facts[number].append(fact)
@@ -119,6 +118,19 @@ class _Maker:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._kept: tuple[str, Any] = ("", None)
+        self._weights: dict[str, int] = {}
+
+    def weights(self, init: list[Any]) -> int:
+        """Return how many weights it has with these arguments, without making them; 0 if unknown."""
+        key = repr(init)
+        if key not in self._weights:
+            try:
+                with torch.device("meta"), On("meta"):
+                    made = self._model(*init).state_dict()
+                self._weights[key] = sum(value.numel() for value in made.values())
+            except Exception:  # noqa: BLE001 - what can't be told is found when it is made
+                self._weights[key] = 0
+        return self._weights[key]
 
     def __call__(self, init: list[Any]) -> Any:
         if self._kept[0] == repr(init):
@@ -131,10 +143,12 @@ class _Maker:
         return made
 
 
-def _variant(make: Callable[[list[Any]], Any], text: str, most: int) -> dict[str, Any]:
-    """Return the facts on one text; one whose inputs are larger than `most` is not run."""
+def _variant(make: _Maker, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts on one text; one whose inputs or weights are too large is not run."""
     fact = _shapes(text)
-    if fact["ok"] and fact["size"] <= most:
+    if fact["ok"] and fact["size"] <= options["most"]["size"]:
+        fact["weights"] = make.weights(fact["init"])
+    if fact["ok"] and "weights" in fact and fact["weights"] <= options["weights"]:
         fact = {**fact, **_facts(make, text)}
         if fact["ok"] and any("int" in item.get("dtype", "") for item in fact["inputs"]):
             # How large an index may be depends on the size, so each size says it for itself.

@@ -144,6 +144,7 @@ def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Worklo
         "chains": [[variant.text for variant in chain.variants] for chain in found],
         "kinds": [c.kind if c.kind in REGULAR else f"{c.kind} {i}" for i, c in enumerate(found)],
         "most": dict(MOST),
+        "weights": HUGE["weights"],
         "seconds": SECONDS,
     }
     job = GuestJob(
