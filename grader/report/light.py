@@ -25,7 +25,7 @@ def light(review: Review) -> Review:
 
 
 def _light_evaluation(evaluation: Evaluation) -> Evaluation:
-    dropped = {"build": None, "runs": (), "comparisons": (), "probes": (), "timings": ()}
+    dropped = {"build": None, "runs": (), "comparisons": (), "probes": ()}
     return evaluation.model_copy(update=dropped)
 
 

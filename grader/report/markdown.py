@@ -16,7 +16,9 @@ from grader.report.log import readable
 from grader.report.proofs import Proof, proofs
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
-DIFF_LINES = 70
+DIFF_LINES = 40
+MOST = 4
+"""Findings that are shown with excerpt and evidence; more are folded, a line each."""
 
 
 @cache
@@ -57,6 +59,7 @@ def render(review: Review) -> str:
             mend=next((item for item in review.repairs if item.kind != "reference"), None),
             reference=next((item for item in review.repairs if item.kind == "reference"), None),
             main=[finding for finding in found if finding.severity != "note"],
+            most=MOST,
             notes=by_rule(notes),
             folded=folded(review.findings),
             excerpt=lambda finding: _excerpt(lines, finding),

@@ -1,5 +1,7 @@
 """The markdown review: what stands first, how long it is, and that words stay words."""
 
+import re
+
 import pytest
 from markdown_it import MarkdownIt
 
@@ -94,3 +96,17 @@ def test_a_log_says_what_the_tools_said() -> None:
         )
     )
     assert readable(log) == "FAILED: [code=1] cuda.o\ncuda.cu(3): error: expected a `;`"
+
+
+def test_what_is_not_folded_fits_a_screen_or_two(make_review: Make) -> None:
+    made = make_review(code=CODE * 12)
+    findings = [f.model_copy(update={"fixes": ()}) for f in made.findings[:2] for _ in range(20)]
+    diff = "\n".join(f"+line {n}" for n in range(300))
+    repairs = [r.model_copy(update={"diff": diff}) for r in made.repairs]
+    text = markdown.render(
+        made.model_copy(update={"findings": tuple(findings), "repairs": tuple(repairs)})
+    )
+    folded = re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert folded.count("\n") < 170
+    assert "<summary>36 more findings</summary>" in text
+    assert text.count("missing-barrier") == 20

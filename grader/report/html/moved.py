@@ -35,7 +35,6 @@ def render(compared: Compared, before: str, after: str) -> str:
         change: [pair for pair in compared.pairs if pair.change == change]
         for change in moved.CHANGES
     }
-    plots = (_flow(compared.pairs), _ratios(compared.pairs), _rules(compared))
     return (
         environment()
         .get_template("moved.html.jinja")
@@ -44,13 +43,19 @@ def render(compared: Compared, before: str, after: str) -> str:
             changes=changes,
             most=MOST,
             chance=moved.chance(compared),
-            plots=[plot for plot in plots if plot is not None],
+            plots=figures(compared),
             runs=(before, after),
             links=tuple(quote(os.fsencode(run)) for run in (before, after)),
             page=names.page,
             group=group,
         )
     )
+
+
+def figures(compared: Compared) -> list[Plot]:
+    """Return the plots for which there is something to show."""
+    made = (_flow(compared.pairs), _ratios(compared.pairs), _rules(compared))
+    return [plot for plot in made if plot is not None]
 
 
 def write(compared: Compared, page: Path, before: Path, after: Path) -> None:

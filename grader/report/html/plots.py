@@ -106,7 +106,7 @@ def rules(reviews: Sequence[Review]) -> Plot | None:
     parts: list[Markup] = []
     for number, ((code, name, severity), count) in enumerate(shown):
         y, width = 6 + number * 20.0, count / most * 130
-        parts.append(svg.text(250, y + 12, svg.cut(f"{code} {name}", 38), anchor="end"))
+        parts.append(svg.text(250, y + 12, svg.cut(f"{code} {name}", 36), anchor="end"))
         parts.append(
             svg.rect(256, y, width, 15, severity, title=f"{code} {name}, {severity}: {count}")
         )
@@ -137,7 +137,7 @@ def speedups(reviews: Sequence[Review]) -> Plot | None:
         words = f"{2 ** (number / 2):.2g}x to {2 ** ((number + 1) / 2):.2g}x: {bins[number]}"
         parts.append(_bar(x, step, bins[number] / most, "pass", title=words))
         if number % 2 == 0:
-            parts.append(svg.text(x, BOTTOM + 16, f"{2 ** (number // 2):g}x", anchor="middle"))
+            parts.append(svg.text(x, BOTTOM + 16, _factor(number // 2), anchor="middle"))
     one = LEFT + (2 - low) * step
     parts += [svg.line(one, 10, one, BOTTOM, "rule"), svg.line(LEFT, BOTTOM, WIDTH, BOTTOM, "axis")]
     faster = sum(value > 1 for value in values)
@@ -147,6 +147,10 @@ def speedups(reviews: Sequence[Review]) -> Plot | None:
     )
     picture = svg.picture(WIDTH, HEIGHT, f"Speed-ups. {caption}", parts)
     return Plot("Speed-ups", caption, picture, ("speed-up", "samples"), rows)
+
+
+def _factor(power: int) -> str:
+    return f"{2**power}x" if power >= 0 else f"1/{2**-power}x"
 
 
 def _bar(x: float, step: float, height: float, class_: str, *, title: str) -> Markup:

@@ -47,6 +47,11 @@ def rect(
     return tag("rect", inside, x=x, y=y, width=width, height=height, class_=class_)
 
 
+def dot(x: float, y: float, class_: str, title: str) -> Markup:
+    """Return a disc with a tooltip."""
+    return tag("circle", tag("title", one_line(title)), cx=x, cy=y, r=4.5, class_=class_)
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """Return a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)

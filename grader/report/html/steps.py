@@ -1,0 +1,246 @@
+"""Step pictures: what threads of a block did, one beside the other, time downwards, and what lacked.
+
+A race, a read of what nobody wrote, threads that wait for each other: as the simulator saw them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from grader.records import Evidence, JsonValue, Review
+from grader.report.escape import clean
+from grader.report.html import svg
+
+_RACES = ("race", "race-volatile", "global-race")
+_UNWRITTEN = ("uninit-shared-read", "uninit-global-read", "uninit-local-read")
+_STUCK = ("deadlock", "grid-deadlock", "livelock", "barrier-exited", "barrier-divergence")
+_ACTS = {
+    "write-read": ("writes", "reads"),
+    "read-write": ("reads", "overwrites"),
+    "write-write": ("writes", "overwrites"),
+    "atomic-plain": ("updates", "accesses"),
+    "plain-atomic": ("accesses", "updates"),
+}
+_COLUMN, _BOX, _GAP = 264.0, 44.0, 14.0
+_CODE = 36
+"""Characters of a source line that a box has room for."""
+
+
+class Drawn(NamedTuple):
+    """A picture with the sentence beneath it."""
+
+    picture: Markup
+    caption: str
+
+
+class Step(NamedTuple):
+    """One thing that one actor does, in the order of time."""
+
+    actor: int
+    words: str
+    kind: str
+    """Class of the box: `act`, `bad`, `wait`, `gone`."""
+    code: str = ""
+    """The source line, if there is one."""
+
+
+class Lack(NamedTuple):
+    """What is missing, and before which step."""
+
+    words: str
+    before: int
+
+
+def steps(seen: Sequence[Evidence], review: Review) -> Iterator[Drawn]:
+    """Yield the pictures: at most two races, one read of nothing, one standstill."""
+    lines = (review.code or "").split("\n")
+    for item in [item for item in seen if item.code in _RACES][:2]:
+        yield _race(item, lines, _block(item, review))
+    for item in [item for item in seen if item.code in _UNWRITTEN][:1]:
+        yield _unwritten(item, lines)
+    stuck = [item for item in seen if item.code in _STUCK]
+    if stuck:
+        yield _stuck([item for item in stuck if item.workload == stuck[0].workload][:3], lines)
+
+
+def whole(value: JsonValue) -> int:
+    """Return the value as an integer; 0 where it is none."""
+    return int(value) if isinstance(value, (int, float)) and abs(value) < 2**63 else 0
+
+
+def _race(item: Evidence, lines: Sequence[str], block: tuple[int, int, int] | None) -> Drawn:
+    first, second = _ACTS.get(str(item.data.get("conflict")), ("accesses", "accesses"))
+    line = item.related[0].line if item.related else 0
+    made = (
+        Step(0, f"{first} the word{_at(line)}", "act", _source(lines, line)),
+        Step(1, f"{second} it{_line(item)}", "bad", _source(lines, _place(item))),
+    )
+    lack = Lack("no barrier between: either may come first", 1)
+    actors = (_who(item.data, "other_"), _who(item.data, ""))
+    warps = _warps(item, block, (first, second)) if block and item.code != "global-race" else None
+    return Drawn(_board(actors, made, lack, item.text, warps), item.text)
+
+
+def _unwritten(item: Evidence, lines: Sequence[str]) -> Drawn:
+    made = [
+        Step(1, "no thread writes it", "gone"),
+        Step(0, f"reads it{_line(item)}", "bad", _source(lines, _place(item))),
+    ]
+    if item.related:
+        use, line = str(item.data.get("use") or "used"), item.related[0].line
+        made.append(Step(0, f"what it got is {use}{_at(line)}", "act", _source(lines, line)))
+    return Drawn(_board((_who(item.data, ""), "the word"), made, None, item.text), item.text)
+
+
+def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
+    actors: list[str] = []
+    made: list[Step] = []
+    for item in items:
+        exited, total = whole(item.data.get("exited")), whole(item.data.get("threads"))
+        if item.code == "barrier-exited":
+            actors += [f"{exited} threads", f"the other {max(total - exited, 0)}"]
+            made.append(Step(len(actors) - 2, "have returned", "gone"))
+        elif item.code == "barrier-divergence":
+            actors += ["some threads", "others"]
+            line = item.related[0].line if item.related else 0
+            made.append(
+                Step(len(actors) - 2, f"wait at a barrier{_at(line)}", "wait", _source(lines, line))
+            )
+        else:
+            actors.append(f"{_count(total)}{_of_blocks(item)}" if total else _who(item.data, ""))
+        source = _source(lines, _place(item))
+        made.append(Step(len(actors) - 1, f"{_waiting(item)}{_line(item)}", "wait", source))
+    caption = " ".join(item.text for item in items)
+    words = "nobody else will come"
+    if any(item.code in {"grid-deadlock", "livelock"} for item in items):
+        words = "no thread that still runs does what they wait for"
+    return Drawn(_board(actors, made, Lack(words, len(made)), caption), caption)
+
+
+def _waiting(item: Evidence) -> str:
+    if item.code == "livelock":
+        return "turns for ever"
+    if item.code == "grid-deadlock":
+        return "wait"
+    return f"wait at the {'warp operation' if item.data.get('at') == 'warp' else 'barrier'}"
+
+
+def _count(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"
+
+
+def _of_blocks(item: Evidence) -> str:
+    blocks = whole(item.data.get("blocks"))
+    return f" of {blocks} blocks" if blocks > 1 else ""
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def _board(
+    actors: Sequence[str],
+    made: Sequence[Step],
+    lack: Lack | None,
+    label: str,
+    strip: Sequence[Markup] | None = None,
+) -> Markup:
+    """Draw actors side by side and time downwards, with a strip of warps above them."""
+    top = 66.0 if strip else 18.0
+    width = max(_COLUMN * len(actors), 460.0)
+    height = top + 26 + (_BOX + _GAP) * len(made) + (34 if lack else 0)
+    parts = [*(strip or ()), svg.text(4, top - 4, "time runs downwards ↓", "faint")]
+    for index, actor in enumerate(actors):
+        middle = (index + 0.5) * _COLUMN
+        parts.append(svg.line(middle, top + 20, middle, height - 4, "thread"))
+        parts.append(svg.text(middle, top + 14, actor, "strong", "middle"))
+    y = top + 26
+    for number, step in enumerate(made):
+        if lack and lack.before == number:
+            parts += _gap(y, width, lack.words)
+            y += 34
+        parts += _box(step, y)
+        y += _BOX + _GAP
+    if lack and lack.before >= len(made):
+        parts += _gap(y, width, lack.words)
+    return svg.picture(width, height, label, parts)
+
+
+def _box(step: Step, y: float) -> Iterator[Markup]:
+    x, wide = step.actor * _COLUMN + 6, _COLUMN - 12
+    yield svg.rect(x, y, wide, _BOX, f"step {step.kind}")
+    yield svg.text(x + wide / 2, y + (18 if step.code else 27), step.words, "", "middle")
+    if step.code:
+        yield svg.text(x + wide / 2, y + 35, step.code, "source", "middle")
+
+
+def _gap(y: float, width: float, words: str) -> Iterator[Markup]:
+    yield svg.line(4, y, width - 4, y, "gap")
+    yield svg.text(width / 2, y + 18, words, "badtext", "middle")
+
+
+def _warps(
+    item: Evidence, block: tuple[int, int, int], acts: tuple[str, str]
+) -> list[Markup] | None:
+    """Draw the block's warps as squares, and mark those in which the two threads are."""
+    count = math.ceil(math.prod(block) / 32)
+    places = [_linear(item.data.get(name), block) for name in ("other_thread", "thread")]
+    if not 1 <= count <= 32 or None in places:
+        return None
+    first, second = (place // 32 for place in places if place is not None)
+    words = f"warp {first} {acts[0]}, warp {second} {acts[1]}, each at its own pace"
+    if first == second:
+        words = f"both in warp {first}, whose lanes need not run in step"
+    parts = [svg.text(4, 12, f"{count} warps: {words}" if count > 1 else words)]
+    for number in range(count):
+        kind = "fail" if number == second else "cat0" if number == first else "hollow"
+        parts.append(svg.rect(4 + number * 16.0, 20, 13, 18, kind, title=f"warp {number}"))
+    return parts
+
+
+def _linear(thread: JsonValue, block: tuple[int, int, int]) -> int | None:
+    if not isinstance(thread, list) or len(thread) != 3:
+        return None
+    x, y, z = map(whole, thread)
+    return x + block[0] * (y + block[1] * z) if min(x, y, z) >= 0 else None
+
+
+def _block(item: Evidence, review: Review) -> tuple[int, int, int] | None:
+    """Return the size of the blocks that the kernel of the evidence was launched with."""
+    for run in review.evaluation.runs:
+        for launch in run.launches:
+            if run.workload == item.workload and launch.kernel == item.data.get("kernel"):
+                return launch.block
+    return None
+
+
+def _who(data: dict[str, JsonValue], prefix: str) -> str:
+    thread = data.get(f"{prefix}thread")
+    if not isinstance(thread, list):
+        return "another thread" if prefix else "a thread"
+    named = f"thread ({', '.join(str(whole(part)) for part in thread[:3])})"
+    block, other = data.get("block"), data.get("other_block")
+    if prefix and isinstance(other, list) and other != block:
+        return f"{named} of block ({', '.join(str(whole(part)) for part in other[:3])})"
+    return named
+
+
+def _place(item: Evidence) -> int:
+    return item.place.line if item.place else 0
+
+
+def _line(item: Evidence) -> str:
+    return _at(_place(item))
+
+
+def _at(line: int) -> str:
+    return f", line {line}" if line else ""
+
+
+def _source(lines: Sequence[str], line: int) -> str:
+    if not 1 <= line <= len(lines):
+        return ""
+    return svg.cut(" ".join(clean(lines[line - 1], 400).split()), _CODE)

@@ -1,0 +1,250 @@
+"""Pictures whatever was seen or measured: well formed, finite, within their frame, with words for those who can't see."""
+
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from grader.compare import compare
+from grader.records import Evidence, Launch, LineCount, Place, Review, Timing
+from grader.report.html import speed
+from grader.report.html.moved import figures
+from grader.report.html.pictures import pictures
+from grader.report.html.plots import plots
+
+from .conftest import Make, review
+
+CODES = (
+    "race", "race-volatile", "global-race", "uninit-shared-read", "deadlock", "grid-deadlock", "livelock",
+    "barrier-exited", "barrier-divergence", "sync-exited-lanes", "out-of-bounds", "shared-out-of-bounds",
+)  # fmt: skip
+REGIONS = ("from-index-on", "flat-tail", "up-to-index", "borders", "periodic", "few")
+NUMBERS = st.integers(-5, 5000)
+ANYTHING = st.sampled_from((None, True, "", "words", 0, -1, 2**70, 0.5, 1e300, math.nan, -math.inf))
+NAMES = (
+    "at", "threads", "exited", "blocks", "size", "offset", "dim", "period", "use",
+    "first_wrong", "first_right", "last_right",
+)  # fmt: skip
+THREADS = st.lists(st.integers(0, 1023), min_size=3, max_size=3) | ANYTHING
+DATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "thread": THREADS,
+        "other_thread": THREADS,
+        "block": THREADS,
+        "other_block": THREADS,
+        "conflict": st.sampled_from(("write-read", "plain-atomic", "")) | ANYTHING,
+        "kernel": st.just("k") | ANYTHING,
+        "mask": st.integers(0, 2**32 - 1) | ANYTHING,
+        "wrong": st.lists(NUMBERS, max_size=5) | ANYTHING,
+        **dict.fromkeys(NAMES, NUMBERS | ANYTHING),
+    },
+)
+PLACES = st.none() | st.builds(lambda n: Place(line=n, end_line=n), st.integers(1, 40))
+EVIDENCE = st.builds(
+    lambda code, data, place, related: Evidence(
+        kind="mismatch" if code in REGIONS else "simulator",
+        code=code,
+        text="what was seen",
+        place=place,
+        related=(related,) if related else (),
+        workload="w",
+        data=data,
+    ),
+    st.sampled_from((*CODES, *REGIONS)),
+    DATA,
+    PLACES,
+    PLACES,
+)
+TIMES = st.floats(1e-4, 1e4) | st.sampled_from((0.0, math.inf, math.nan))
+
+
+def seen(evidence: list[Evidence], block: tuple[int, int, int]) -> Review:
+    made = review()
+    run = made.evaluation.runs[0].model_copy(
+        update={
+            "workload": "w",
+            "evidence": tuple(evidence),
+            "launches": (Launch(kernel="k", grid=(1, 1, 1), block=block, shared_bytes=0),),
+            "counts": (LineCount(kernel="k", line=3, requests=7, sectors=90, ideal_sectors=3),),
+        }
+    )
+    evaluation = made.evaluation.model_copy(update={"runs": (run,), "comparisons": ()})
+    return made.model_copy(update={"evaluation": evaluation, "findings": ()})
+
+
+def sound(picture: Markup) -> None:
+    """Fail unless the picture is a whole one."""
+    root = ET.fromstring(str(picture))
+    assert root.get("role") == "img"
+    assert root.get("aria-label")
+    assert root.findtext("title") == root.get("aria-label")
+    _, _, width, height = map(float, root.get("viewBox", "").split())
+    assert 0 < width < 5000
+    assert 0 < height < 5000
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name in {"x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height", "r"}:
+                limit = width if name in {"x", "x1", "x2", "cx", "width"} else height
+                assert -0.01 <= float(value) <= limit + 0.01, (element.tag, name, value)
+            if name in {"points", "d"}:
+                assert all(map(math.isfinite, map(float, re.findall(r"-?\d+\.?\d*", value))))
+            assert "nan" not in value.lower() or name == "aria-label"
+        if element.tag == "text" and element.text:
+            fits(element, width)
+
+
+def fits(element: ET.Element, width: float) -> None:
+    """Fail where a text leaves its picture, at the width of an average letter."""
+    long = len(element.text or "") * 5.6
+    anchor, x = element.get("text-anchor"), float(element.get("x", "0"))
+    left = x - {"start": 0.0, "middle": long / 2}.get(anchor or "start", long)
+    assert left > -6, element.text
+    assert left + long < width + 6, element.text
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(EVIDENCE, max_size=5),
+    st.tuples(st.integers(1, 1024), st.integers(1, 4), st.integers(1, 2)),
+)
+def test_evidence_is_drawn_whole(evidence: list[Evidence], block: tuple[int, int, int]) -> None:
+    for drawn in pictures(seen(evidence, block)):
+        sound(drawn.picture)
+        assert drawn.caption
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("correct", "incorrect", "hung", "build_failed", "grader_error")),
+            st.none() | st.floats(1e-5, 1e5),
+            st.none() | st.floats(1e-5, 1e5),
+        ),
+        max_size=6,
+    )
+)
+def test_runs_are_drawn_whole(rows: list[tuple[str, float | None, float | None]]) -> None:
+    before = [make(n, "correct", old) for n, (_, old, _) in enumerate(rows)]
+    after = [make(n, status, new) for n, (status, _, new) in enumerate(rows)]
+    made = compare(before, after)
+    for plot in [*plots(after), *figures(made)]:
+        sound(plot.picture)
+        assert plot.caption
+        assert all(len(row) == len(plot.head) for row in plot.rows)
+
+
+TEMPLATE = review()
+
+
+def make(number: int, status: str, speedup: float | None) -> Review:
+    verdict = TEMPLATE.verdict.model_copy(
+        update={
+            "status": status,
+            "speedup": speedup,
+            "speedup_low": speedup,
+            "speedup_high": speedup,
+        }
+    )
+    evaluation = TEMPLATE.evaluation.model_copy(update={"verdict": verdict})
+    findings = TEMPLATE.findings if status != "correct" else ()
+    changed = {"sample": f"s{number}", "evaluation": evaluation, "findings": findings}
+    return TEMPLATE.model_copy(update=changed)
+
+
+def timing(what: str, median: float) -> Timing:
+    return Timing(
+        what=what, workload="w", median=median, low=median, high=median, iqr=0.0, samples=9,
+        converged=True, note="15 GB at the speed of a copy",
+    )  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from(("submission", "eager", "compile", "floor")), TIMES),
+            max_size=5,
+            unique_by=lambda pair: pair[0],
+        ),
+        max_size=5,
+    )
+)
+def test_times_are_drawn_whole(samples: list[list[tuple[str, float]]]) -> None:
+    reviews = [
+        with_times(review(f"s{n}"), [timing(what, median) for what, median in times])
+        for n, times in enumerate(samples)
+    ]
+    shown = [speed.roofline(reviews), *(speed.against_floor(r.evaluation) for r in reviews)]
+    for plot in filter(None, shown):
+        sound(plot.picture)
+
+
+def with_times(made: Review, timings: list[Timing]) -> Review:
+    evaluation = made.evaluation.model_copy(update={"timings": tuple(timings)})
+    return made.model_copy(update={"evaluation": evaluation})
+
+
+def test_the_floor_stands_beside_the_times(make_review: Make) -> None:
+    times = [timing("submission", 5.0), timing("eager", 10.0), timing("floor", 4.0)]
+    made = with_times(make_review(), times)
+    bars = speed.against_floor(made.evaluation)
+    assert bars is not None
+    assert "80% of the speed at which a copy moves as many bytes" in bars.caption
+    roof = speed.roofline([made, with_times(make_review(), times[:2])])
+    assert roof is not None
+    assert "1 of 1 timed kernels run at half of a copy's speed or better" in roof.caption
+
+
+def test_no_time_no_picture(make_review: Make) -> None:
+    made = with_times(make_review(), [])
+    assert speed.against_floor(made.evaluation) is None
+    assert speed.roofline([made]) is None
+
+
+def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
+    item = Evidence(
+        kind="simulator",
+        code="race",
+        text="thread 0 reads what thread 128 wrote",
+        place=Place(line=11, end_line=11),
+        related=(Place(line=9, end_line=9),),
+        workload="w",
+        data={
+            "kernel": "k",
+            "conflict": "write-read",
+            "thread": [0, 0, 0],
+            "other_thread": [128, 0, 0],
+        },
+    )
+    drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
+    assert "8 warps: warp 4 writes, warp 0 reads, each at its own pace" in drawn
+    assert "writes the word, line 9" in drawn
+    assert "if (t &lt; s) sums[t] += sums[t + s];" in drawn
+    one = str(pictures(seen([item], (32, 8, 1)))[0].picture)
+    assert "warp 0" in one
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("grid-deadlock", "no thread that still runs does what they wait for"),
+        ("livelock", "turns for ever, line 10"),
+        ("deadlock", "nobody else will come"),
+    ],
+)
+def test_who_waits_is_drawn(code: str, words: str) -> None:
+    place = Place(line=10, end_line=10)
+    data = {"threads": 256, "blocks": 4}
+    item = Evidence(
+        kind="simulator", code=code, text="they wait", place=place, workload="w", data=data
+    )
+    drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
+    assert words in drawn
+    assert "256 threads of 4 blocks" in drawn
+    assert "for (int s = 128; s &gt; 0; s /= 2) {" in drawn
