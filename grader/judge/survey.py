@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.errors import GraderError, UsageError
@@ -22,6 +22,10 @@ PROGRAMS = (
     "the answer to other inputs",
 )
 """What is tried, in the order of a table's columns."""
+
+
+SECONDS = 60.0
+"""Time of each guest that is asked about a problem; where it isn't enough, the note says so."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ def survey(folder: Path, form: Form, limits: Limits) -> Iterator[Surveyed]:
     Files that define no problem are left out. Raises UsageError where the folder has none, and
     GraderError where a guest can't be run for a reason of ours.
     """
+    limits = replace(limits, wall=min(limits.wall, SECONDS))
     files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
     found = False
     for path in files:
