@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Place
@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found and not observed(context, "launch"):
         place = next((item.place for item in proof if item.place is not None), None)
-        place = place or _allocation(source, context)
+        place = place or _partial_store(source, context, proof) or _allocation(source, context)
         yield RULE.finding(
             place,
             proof[0].text,
@@ -54,6 +54,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=proof,
             data={"cause": "unwritten"},
         )
+
+
+def _partial_store(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
+    """Return the last store to a result of which runs left only a part unwritten."""
+    if not any(item.data.get("bytes") != item.data.get("of") for item in proof):
+        return None
+    for case in cases(source, context):
+        returned = {id(t) for run in case.flow.host(case.sizes) for t in run.returned}
+        for access in reversed(case.walk.accesses):
+            if access.kind == "store" and id(access.region.tensor) in returned:
+                return case.place(access.node)
+    return None
 
 
 def _allocation(source: Source, context: Context) -> Place | None:
