@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.records import Evidence
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -271,3 +272,13 @@ class ModelNew(torch.nn.Module):
 '''
     found = [f.message for f in review_text(parse(text), Context()) if f.rule == "EXT002"]
     assert [f"C++ that calls {whose}, without" in message for message in found] == [True]
+
+
+def test_a_call_that_raised_for_want_of_its_input_is_no_cheat() -> None:
+    source = parse(with_forward("return ext.scale()"))
+    raised = Evidence(
+        kind="python", code="raised", text="TypeError: scale(): incompatible arguments"
+    )
+    for evidence, rejects in (((), True), ((raised,), False)):
+        found = review_text(source, Context(evidence=evidence), ["CHT007"])
+        assert [finding.data["rejects"] for finding in found] == [rejects]

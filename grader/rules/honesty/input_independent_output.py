@@ -36,7 +36,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 "what forward returns does not depend on the values of its input, only on its form",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
-                data={"rejects": True},
+                # A program that raised has handed nothing in: an argument is missing, no cheat.
+                data={"rejects": not context.seen("python")},
             )
     yield from _kernels(source)
     if evidence and not found and forward is not None:
