@@ -24,6 +24,9 @@ MAKERS = {
 }  # fmt: skip
 """Functions whose result depends on the form of their arguments only."""
 
+FILLING = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "add_module"}
+"""Methods that put what they are given into what they are methods of."""
+
 Starts = Callable[[ast.AST], bool]
 
 
@@ -114,14 +117,16 @@ def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:  
 
 
 def _written_by_call(call: ast.Call, names: set[str], starts: Starts) -> Iterator[str]:
-    """Yield the names that a call may write: its arguments, and the tensor it is a method of."""
+    """Yield the names that a call may write: its arguments, and what it is a method of."""
     given = [*call.args, *(word.value for word in call.keywords)]
     if not (starts(call) or any(depends(one, names, starts) for one in given)):
         return
     for one in given:
         if isinstance(one, ast.Name | ast.Attribute):
             yield from _stored(one)
-    if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+    if isinstance(call.func, ast.Attribute) and (
+        call.func.attr.endswith("_") or call.func.attr in FILLING
+    ):
         yield from _stored(call.func.value)
 
 

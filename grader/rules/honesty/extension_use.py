@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.rules.honesty.data_flow import FILLING
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ FREE = {
 def holders(source: Source, code: PythonCode) -> set[str]:
     """Return every name and `self.` attribute that may hold an extension or one of its functions.
 
-    Follows assignments, and functions that build and return an extension.
+    Follows assignments, what lists of modules are filled with, and functions that build and return
+    an extension.
     """
     names = {one.variable for one in source.extensions if one.variable}
     builders = {one.in_function for one in source.extensions if one.in_function}
@@ -39,6 +41,13 @@ def holders(source: Source, code: PythonCode) -> set[str]:
         for node in code.of(ast.Assign):
             if mentions(node.value, names) or _calls_builder(code, node.value):
                 names.update(filter(None, (_spelled(target) for target in node.targets)))
+        for call in code.of(ast.Call):
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in FILLING
+                and any(mentions(argument, names) for argument in call.args)
+            ):
+                names.add(_spelled(call.func.value))
         for name, function in code.functions.items():
             if name not in names and any(
                 isinstance(node, ast.Return)

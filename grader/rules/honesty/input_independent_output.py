@@ -188,6 +188,11 @@ torch::Tensor f(torch::Tensor x) {
             "        for i in range(3):\n            x = self.step(x)\n        return "
             "x.view(shape)\n"
         ),
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x, h):\n        last = []\n"
+            "        for layer in self.layers:\n            x, (h, c) = layer(x, h)\n"
+            "            last.append(h)\n        return torch.stack(last)\n"
+        ),
     ),
     detects=("text", "evidence"),
     guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is "

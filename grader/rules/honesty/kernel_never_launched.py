@@ -271,6 +271,14 @@ torch::Tensor f(torch::Tensor x) {
             "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n"
         ),
         (
+            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
+            f"ext.f(x)\n"
+            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.layers = nn.ModuleList()\n        self.layers.append(Layer())\n"
+            "    def forward(self, x):\n        for layer in self.layers:\n"
+            "            x = torch.tanh(layer(x))\n        return x\n"
+        ),
+        (
             f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
             f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n"
         ),
