@@ -104,6 +104,8 @@ def _guessed(
     build = program.evaluation.build
     if screen is None or build is None or build.status != "built" or program.status == "correct":
         return None
+    if _waits(program):
+        return None
     guesses = guess(program, screen)
     budget.said.append(guesses.said)
     best: Program | None = None
@@ -116,6 +118,11 @@ def _guessed(
         if tried is not None and tried.status == "correct":
             break
     return best
+
+
+def _waits(program: Program) -> bool:
+    """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
+    return program.status == "hung" or any(item.rule == "SYN006" for item in program.findings)
 
 
 def _cause(program: Program) -> Finding:

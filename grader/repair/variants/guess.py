@@ -20,7 +20,7 @@ ROUND = 80
 """Variants that are run before the best of them are looked at."""
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
-SECONDS = 90.0
+SECONDS = 45.0
 """Wall time after which no further round of changes begins."""
 
 
