@@ -259,7 +259,7 @@ def test_rows_are_drawn_as_they_are_scrolled_to(tab: Tab, large: Path) -> None:
     first = len(tab.shown())
     assert first < 1000
     page.locator("#list").evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
-    page.wait_for_function(f"document.querySelectorAll('#table tbody tr').length > {first}")
+    playwright.expect(page.locator("#table tbody tr")).not_to_have_count(first)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert len(tab.shown()) == 2000
 
