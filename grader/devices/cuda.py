@@ -1,4 +1,4 @@
-"""A real GPU as a device: one guest at a time on each, and proof of health after any accident."""
+"""A real GPU as a device: timed alone, and proof of health after any accident."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ import numpy as np
 from grader import build as building
 from grader.build.prepare import cache_folder, prepare
 from grader.config import Options
+from grader.devices import gpu_share
 from grader.devices.base import RunResult, Sanitized
-from grader.devices.gpu import GpuFacts, Watch, taken
+from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
 from grader.devices.sanitizer import sanitize
@@ -109,15 +111,27 @@ class CudaDevice(GuestDevice):
         return {}
 
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
-        """Run a job while no other guest is on the GPU, and leave a healthy GPU behind."""
-        with taken(self.gpus, cache_folder() / "gpus") as gpu:
-            own = replace(job, env={**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid})
-            with Watch(gpu) as watch:
-                reply = converse(own, self.form, limits)
-            if reply.status == "timeout" and watch.busy():
-                reply = _hung(reply)
-            if _suspicious(reply):
-                self._prove_healthy(gpu)
+        """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
+        with gpu_share.shared(self.gpus, self._locks) as gpu:
+            reply = self._converse(gpu, job, limits)
+        if not _crowded_out(reply):
+            return reply
+        with gpu_share.alone(self.gpus, self._locks) as gpu:
+            return self._converse(gpu, job, limits)
+
+    @property
+    def _locks(self) -> Path:
+        return cache_folder() / "gpus"
+
+    def _converse(self, gpu: GpuFacts, job: GuestJob, limits: Limits) -> GuestReply:
+        """Run a job on this GPU, and leave it healthy behind."""
+        own = replace(job, env={**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid})
+        with Watch(gpu) as watch:
+            reply = converse(own, self.form, limits)
+        if reply.status == "timeout" and watch.busy():
+            reply = _hung(reply)
+        if _suspicious(reply):
+            self._prove_healthy(gpu)
         return reply
 
     def _prove_healthy(self, gpu: GpuFacts) -> None:
@@ -200,7 +214,7 @@ class CudaDevice(GuestDevice):
         """
         workload = _to_time(task)
         state = self._state(task, workload, references)
-        with taken(self.gpus, cache_folder() / "gpus") as gpu:
+        with gpu_share.alone(self.gpus, self._locks) as gpu:
             stand = Stand(self, gpu, task, workload, references, state)
             timed = stand.time(self._timed_job(submission, build, stand))
             if timed.note or timed.wrong:
@@ -277,6 +291,12 @@ def _hung(reply: GuestReply) -> GuestReply:
         for r in reply.results
     ]
     return replace(reply, results=tuple(results))
+
+
+def _crowded_out(reply: GuestReply) -> bool:
+    """Whether others on the GPU could have caused it: no memory left for it, or no time."""
+    statuses = {result.status for result in reply.results}
+    return reply.status == "timeout" or bool(statuses & {"timeout", "out_of_memory"})
 
 
 def _suspicious(reply: GuestReply) -> bool:

@@ -1,4 +1,4 @@
-"""The GPUs of this machine as the driver tells of them, and who may use one now."""
+"""The GPUs of this machine as the driver tells of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ import contextlib
 import shutil
 import subprocess
 import threading
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 _FIELDS = "uuid,name,compute_cap,driver_version,memory.total"
-_WAIT = 0.05
 
 
 @dataclass(frozen=True)
@@ -59,25 +53,6 @@ def _asked() -> tuple[tuple[GpuFacts, ...], str]:
     )
     said = " ".join((done.stdout + done.stderr).split())[:300]
     return gpus, "" if gpus else f"nvidia-smi says: {said}"
-
-
-@contextlib.contextmanager
-def taken(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
-    """Wait until a GPU is free of other guests of any grader of this user, and hold it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    while True:
-        for gpu in gpus:
-            lock = FileLock(folder / f"{gpu.uuid}.lock", timeout=0)
-            try:
-                lock.acquire()
-            except Timeout:
-                continue
-            try:
-                yield gpu
-            finally:
-                lock.release()
-            return
-        time.sleep(_WAIT)
 
 
 def _nvml() -> Any:

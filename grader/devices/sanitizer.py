@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from grader.devices.base import Sanitized
@@ -17,7 +19,7 @@ from grader.devices.guests import GuestDevice
 from grader.devices.sanitizer_log import read, to_evidence
 from grader.judge import Group, References
 from grader.judge.tolerance import element_count
-from grader.records import Build, Evaluation, Evidence, Submission, Task, Workload
+from grader.records import Build, Evaluation, Submission, Task, Workload
 from grader.sandbox import GuestReply
 from grader.source import parse
 
@@ -65,12 +67,11 @@ def sanitize(
     if sanitizer is None:
         return Sanitized(notes=("compute-sanitizer is not installed: its checks were not run",))
     source = parse(submission.code)
-    found: list[Evidence] = []
-    notes: list[str] = []
-    for tool in tools:
-        reply = _under(device, sanitizer, tool, submission, build, workload, references)
-        found += to_evidence(read(reply.log), source, workload.name)
-        notes += _note(tool, reply)
+    under = partial(_under, device, sanitizer, submission, build, workload, references)
+    with ThreadPoolExecutor(len(tools)) as pool:
+        replies = list(pool.map(under, tools))
+    found = (e for reply in replies for e in to_evidence(read(reply.log), source, workload.name))
+    notes = (note for pair in zip(tools, replies, strict=True) for note in _note(*pair))
     return Sanitized(tuple(found), tuple(notes))
 
 
@@ -85,11 +86,11 @@ def _workload(task: Task, evaluation: Evaluation) -> Workload | None:
 def _under(
     device: GuestDevice,
     sanitizer: Path,
-    tool: str,
     submission: Submission,
     build: Build,
     workload: Workload,
     references: References,
+    tool: str,
 ) -> GuestReply:
     group = Group(workload.init, workload.weights, (workload,))
     job = device.job(submission, build, group, (workload,), references)
