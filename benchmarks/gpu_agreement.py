@@ -25,7 +25,9 @@ from benchmarks.run_folder import Graded, block, grade, write
 from tests.corpus import corpus
 
 
-def graded(device: str, jobs: int, every: int, parts: list[str]) -> Graded:
+def graded(
+    device: str, jobs: int, every: int, parts: list[str], *, sanitize: bool = False
+) -> Graded:
     """Grade the labelled set on a device; without mends, without time."""
     labels = [*corpus.originals(), *corpus.mutants()[::every]]
     chosen = [one for one in labels if not parts or any(part in one.name for part in parts)]
@@ -34,7 +36,8 @@ def graded(device: str, jobs: int, every: int, parts: list[str]) -> Graded:
             ((o.name, o.task, block(o.code)) for o in chosen), Path(folder) / "labelled.jsonl"
         )
         options = ("--device", device, "--jobs", str(jobs), "--no-repair", "--no-timing")
-        return grade(path, Path(folder) / "out", *options, "--run-seconds", "20")
+        options += ("--run-seconds", "20", "--sanitize" if sanitize else "--no-sanitize")
+        return grade(path, Path(folder) / "out", *options)
 
 
 def said(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,9 +56,9 @@ def said(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": row["status"], "wrong": wrong, "seen": sorted(seen)}
 
 
-def record(file: Path, jobs: int, every: int, parts: list[str]) -> int:
+def record(file: Path, jobs: int, every: int, parts: list[str], *, sanitize: bool) -> int:
     """Write what the GPU says."""
-    run = graded("cuda", jobs, every, parts)
+    run = graded("cuda", jobs, every, parts, sanitize=sanitize)
     kept = {
         "machine": run.environment,
         "command": run.command,
@@ -91,6 +94,9 @@ if __name__ == "__main__":
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, help="only every Nth seeded defect")
+    parser.add_argument("--sanitize", action="store_true", help="record its reports, too: slow")
     given = parser.parse_args()
-    way = record if given.what == "record" else compare
-    raise SystemExit(way(given.file, given.jobs, given.every, given.parts))
+    chosen = (given.file, given.jobs, given.every, given.parts)
+    if given.what == "record":
+        raise SystemExit(record(*chosen, sanitize=given.sanitize))
+    raise SystemExit(compare(*chosen))

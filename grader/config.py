@@ -52,8 +52,8 @@ class Options(Record):
     """Our compiler drivers, or torch's own untouched."""
     repair: bool = True
     """Look for a mend and make the reference-fixed kernel."""
-    sanitize: bool = False
-    """On a GPU, run every program under compute-sanitizer too, not only what went wrong."""
+    sanitize: bool | None = None
+    """On a GPU, run every program under compute-sanitizer too, or none; when not given, what went wrong."""
     repair_tries: int = 12
     """Candidate mends that are tried for one sample at most."""
     build_seconds: float = 300.0

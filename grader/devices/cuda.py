@@ -199,8 +199,11 @@ class CudaDevice(GuestDevice):
         references: References,
         evaluation: Evaluation,
     ) -> Sanitized:
-        """Look with compute-sanitizer at why a program went wrong; at any with `--sanitize`."""
-        always = self.options.sanitize
+        """Look with compute-sanitizer at why a program went wrong; at any or none where asked."""
+        wish = self.options.sanitize
+        if wish is False:
+            return Sanitized()
+        always = wish is True
         return sanitize(self, submission, build, task, references, evaluation, always=always)
 
     def time(
