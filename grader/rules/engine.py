@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.rules.deadline import TooSlowError, deadline
+from grader.rules.idle import leave_out_idle
 from grader.rules.merge import merge
 from grader.rules.registry import all_rules
 
@@ -71,7 +72,7 @@ def inspect(
         except Exception as error:
             logger.exception("rule %s failed on a submission", rule.code)
             trouble.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
-    found.sort(key=lambda finding: finding.rule)
+    found = sorted(leave_out_idle(found, source), key=lambda finding: finding.rule)
     return Inspection(tuple(sorted(merge(found), key=_rank)), tuple(trouble))
 
 

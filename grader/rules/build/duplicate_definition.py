@@ -153,7 +153,7 @@ def _counts(function: Function) -> bool:
         and not LOCAL & set(function.qualifiers)
         and known(function)
         and not any(
-            outer.type in {"class_specifier", "struct_specifier", "ERROR"}
+            outer.type in {"class_specifier", "struct_specifier", "compound_statement", "ERROR"}
             or outer.type.startswith("preproc")
             or (outer.type == "namespace_definition" and outer.child_by_field_name("name") is None)
             for outer in around(function.node)
@@ -218,12 +218,14 @@ template <typename T> T half(T a) { return a / 2; }
 template <> int half<int>(int a) { return a >> 1; }
 torch::Tensor f(torch::Tensor x) { return x; }
 torch::Tensor f(torch::Tensor x, int n) { return x; }
+__global__ void relu(float* y, int n) { CUDA_KERNEL_LOOP(i, n) { y[i] = max(y[i], 0.f); } }
+__global__ void twice(float* y, int n) { CUDA_KERNEL_LOOP(i, n) { y[i] *= 2; } }
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &half<int>); }
 """
 ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
 ''',
     detects=("text", "build"),
-    guards="Overloads, templates, static and inline functions, anonymous namespaces and code under "
+    guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
     "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
     mend="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
     "prototype; deletes a second copy.",

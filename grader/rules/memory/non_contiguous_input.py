@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.mending import fix
+from grader.rules.observed import ran_clean, wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
 from grader.source import nodes_under
-from grader.source.flow.tree import Call, Member, Name, walk
+from grader.source.flow.tree import Call, Function, Member, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -31,29 +32,43 @@ HANDLED = frozenset(
         "is_non_overlapping_and_dense",
     }
 )
-VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim", "mT", "T"})
+VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
+KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})
+"""What leaves the order of the memory as it is."""
+MOST_NAMES = 8
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for inputs whose pointer is taken without a word about their layout."""
-    if _python_handles(source):
-        return
+    careful = _python_handles(source)
     proof = _proof(context)
-    view = _view(source)
     seen: set[tuple[str, str]] = set()
     for case in cases(source, context):
         function = case.walk.launch.host
         if _handled(case):
             continue
+        views = {} if ran_right(context, case.kernel) else _views(source, function)
         for parameter in function.parameters:
             key = (function.name, parameter.name)
+            view = views.get(parameter.name, "")
             if (
                 parameter.type.endswith("Tensor")
                 and key not in seen
+                and (view or not careful)
                 and _pointer_taken(case, parameter.name)
             ):
                 seen.add(key)
-                yield _finding(case, parameter.name, proof, view)
+                yield _finding(case, parameter.name, proof or _shown(view, context), view)
+
+
+def ran_right(context: Context, kernel: str) -> bool:
+    """Whether the kernel ran, and gave what was asked for: it takes what forward passes."""
+    return ran_clean(context, kernel) and not wrong_results(context)
+
+
+def _shown(view: str, context: Context) -> tuple[Evidence, ...]:
+    """Return the wrong results that a view which forward itself makes explains."""
+    return wrong_results(context)[:1] if view else ()
 
 
 def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> Finding:
@@ -69,14 +84,17 @@ def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> F
         ),
         function.node,
     )
-    why = f"; `forward` passes a view made by `{view}`" if view else ""
+    told = (
+        f"and `forward` passes a view made by `{view}`: its memory is in another order"
+        if view
+        else "and nothing makes it contiguous or checks that it is: a transposed or sliced input "
+        "gives wrong numbers"
+    )
     return RULE.finding(
         case.place(node),
-        f"the kernel walks `{name}` as if its rows lay one after the other, and nothing makes it "
-        "contiguous or checks "
-        f"that it is: a transposed or sliced input gives wrong numbers{why}",
+        f"the kernel walks `{name}` as if its rows lay one after the other, {told}",
         severity="error" if view and proof else "warning" if proof or view else "note",
-        confidence="proven" if proof else "likely",
+        confidence="proven" if proof and not view else "likely",
         evidence=proof,
         fixes=_fixes(case, name),
         data={"fold": not (proof or view)},
@@ -137,19 +155,45 @@ def _python_handles(source: Source) -> bool:
     )
 
 
-def _view(source: Source) -> str:
-    """Return how forward makes a view before it calls the extension, if it does."""
+def _views(source: Source, function: Function) -> dict[str, str]:
+    """Return the parameters to which forward passes a view, with what makes it."""
     forward = source.method("ModelNew", "forward")
+    found: dict[str, str] = {}
     for node in nodes_under(forward) if forward is not None else ():
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in VIEWS
-        ):
-            return node.func.attr
-        if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
-            return node.attr
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=args) if name == function.name:
+                for parameter, given in zip(function.parameters, args, strict=False):
+                    made = _made_by(given, forward, node.lineno) if forward is not None else ""
+                    if made:
+                        found[parameter.name] = made
+    return found
+
+
+def _made_by(value: ast.expr, forward: ast.AST, before: int, depth: int = 0) -> str:
+    """Return the call that last put an expression's memory in another order, or nothing."""
+    match value:
+        case ast.Attribute(attr=("T" | "mT") as name):
+            return name
+        case ast.Call(func=ast.Attribute(attr=name)) if name in VIEWS:
+            return name
+        case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
+            return _made_by(base, forward, before, depth)
+        case ast.Name(id=name) if depth < MOST_NAMES:
+            last = max(
+                (a for a in nodes_under(forward) if _assigns(a, name) and a.lineno < before),
+                key=lambda a: a.lineno,
+                default=None,
+            )
+            if last is not None:
+                return _made_by(last.value, forward, last.lineno, depth + 1)
     return ""
+
+
+def _assigns(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=target)]):
+            return target == name
+    return False
 
 
 RULE = Rule(
@@ -189,8 +233,8 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Three of four real kernels don't check it, and most are never called with a view: "
     "it is a "
-    "folded note until `forward` makes a view itself or a run with a transposed input came out "
-    "wrong.",
+    "folded note until `forward` passes a view that it makes itself (a warning; an error where "
+    "results are wrong) or a run with a transposed input came out wrong.",
     mend="Makes the input contiguous at the beginning of the host function.",
     check=check,
 )

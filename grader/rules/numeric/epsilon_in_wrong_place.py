@@ -14,10 +14,13 @@ from grader.source.flow import flow
 from grader.source.flow.tree import (
     Binary,
     Call,
+    Cast,
     Expr,
     Function,
+    Member,
     Name,
     Number,
+    Subscript,
     children,
     walk,
 )
@@ -119,9 +122,24 @@ def _has_epsilon(part: Binary) -> bool:
 
 
 def _is_epsilon(expr: Expr) -> bool:
+    expr = _plain(expr)
     if isinstance(expr, Name):
         return "eps" in expr.id.lower()
     return isinstance(expr, Number) and 0 < float(expr.value) < 1e-2
+
+
+def _plain(expr: Expr) -> Expr:
+    """Return what a conversion, a call with one argument, or `p[0]` is about."""
+    while True:
+        match expr:
+            case Cast(operand=inner) | Subscript(base=inner):
+                expr = inner
+            case Call(args=(inner,), base=None, name=name) if name not in ROOTS:
+                expr = inner
+            case Member(name=name, node=node):
+                return Name(node, name)
+            case _:
+                return expr
 
 
 def _task(reference: str) -> Task:
@@ -155,6 +173,14 @@ RULE = Rule(
         _BAD,
         Example(
             _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + eps)"),
+            Context(task=_task(_RMS)),
+        ),
+        Example(
+            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrt((double)mean_sq + (double)eps)"),
+            Context(task=_task(_RMS)),
+        ),
+        Example(
+            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + __half2float(eps))"),
             Context(task=_task(_RMS)),
         ),
     ),

@@ -85,7 +85,7 @@ def _drawn_anew(
     """Report a layer's weights that are drawn again where the reference leaves them."""
     for node in nodes_under(model):
         if isinstance(node, ast.Call) and DRAWS.fullmatch(ast.unparse(node.func)):
-            if "init." not in reference.text:
+            if "init." not in reference.text and not _own_recipe(node):
                 yield RULE.finding(
                     source.place(node),
                     f"`{ast.unparse(node)[:80]}` draws weights anew, which the reference leaves as "
@@ -98,6 +98,28 @@ def _drawn_anew(
 
 DRAWS = re.compile(
     r"(torch\.)?nn\.init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
+)
+
+
+def _own_recipe(call: ast.Call) -> bool:
+    """Whether a parameter of its own is drawn just as torch's layers draw theirs.
+
+    `nn.Linear` and the convolutions: `kaiming_uniform_(weight, a=sqrt(5))`, `uniform_(bias, -bound, bound)`; the
+    recurrent layers: `uniform_(weight, -stdv, stdv)`. In the layer's order the same seed gives the same numbers.
+    """
+    match call.args:
+        case [ast.Attribute(value=ast.Attribute() | ast.Subscript()), *_]:
+            return False  # of a layer, which has drawn it already
+    given = [*call.args[1:], *(k.value for k in call.keywords if k.arg in {"a", "b"})]
+    text = [ast.unparse(value).replace(" ", "") for value in given]
+    if last_name(call.func) == "kaiming_uniform_":
+        return len(text) == 1 and bool(ROOT_OF_FIVE.fullmatch(text[0]))
+    symmetric = len(text) == 2 and text[0] == f"-{text[1]}"
+    return last_name(call.func) == "uniform_" and symmetric and not text[1][0].isdigit()
+
+
+ROOT_OF_FIVE = re.compile(
+    r"((math|np|numpy|torch)\.)?sqrt\(5(\.0?)?\)|5(\.0?)?\*\*(0?\.5|\(1/2\))|2\.236\d*"
 )
 
 
@@ -179,10 +201,20 @@ RULE = Rule(
             _CONTEXT,
         ),
     ),
-    good=Example(_GOOD, _CONTEXT),
+    good=(
+        Example(_GOOD, _CONTEXT),
+        Example(
+            _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
+                "    def forward",
+                "        nn.init.kaiming_uniform_(self.weight, a=math.sqrt(5))\n    def forward",
+            ),
+            _CONTEXT,
+        ),
+    ),
     detects=("text", "evidence"),
     guards="Needs the reference's text, and only counts random draws; a warning until a result "
-    "differs.",
+    "differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
+    "`a=sqrt(5)`) are left to the comparison of the numbers.",
     mend="",
     check=check,
 )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
+TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
 
 
@@ -107,13 +108,32 @@ def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
             tested = any(isinstance(p, Select) for p in walk(function.body)) or b">" in (
                 function.node.text or b""
             )
-            if one and grows and not calm and not tested:
+            if one and grows and not calm and not tested and not _under_tanh(function, part):
                 yield RULE.finding(
                     unit.place(part.node),
                     f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is "
                     "x there, and log1p is exact for "
                     "small ones",
                 )
+
+
+def _under_tanh(function: Function, softplus: Call) -> bool:
+    """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
+    if any(_holds(call, softplus) for call in _tanhs(function)):
+        return True
+    parts = list(walk(function.body))
+    name = next((p.name for p in parts if isinstance(p, Declare) and p.init is softplus), None)
+    inside = {id(p) for call in _tanhs(function) for a in call.args for p in walk(a)}
+    uses = [p for p in parts if isinstance(p, Name) and p.id == name]
+    return name is not None and bool(uses) and all(id(use) in inside for use in uses)
+
+
+def _tanhs(function: Function) -> Iterator[Call]:
+    return (p for p in walk(function.body) if isinstance(p, Call) and p.name in TANH)
+
+
+def _holds(call: Call, part: Call) -> bool:
+    return any(p is part for arg in call.args for p in walk(arg))
 
 
 def _calm(arg: Expr) -> bool:
@@ -150,7 +170,15 @@ __global__ void softmax(const float* x, float* y, int n) {
     for (int i = 0; i < n; ++i) y[i] = expf(x[i]) / s;
 }
 """,
-    good="""
+    good=(
+        """
+__global__ void mish(const float* x, float* y) {
+    float v = x[threadIdx.x];
+    float softplus = logf(1.0f + expf(v));
+    y[threadIdx.x] = v * tanhf(softplus);
+}
+""",
+        """
 __global__ void softmax(const float* x, float* y, int n) {
     float m = -INFINITY, s = 0.0f;
     for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
@@ -158,8 +186,10 @@ __global__ void softmax(const float* x, float* y, int n) {
     for (int i = 0; i < n; ++i) y[i] = expf(x[i] - m) / s;
 }
 """,
+    ),
     detects=("text",),
-    guards="Only exponentials of values as they were loaded, in functions that take no maximum. "
+    guards="Only exponentials of values as they were loaded, in functions that take no maximum; a "
+    "softplus that only tanh sees (Mish) is right at both ends. "
     "Fast math "
     "is a note.",
     mend="",

@@ -20,7 +20,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         more = f" (also on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
-            f"each thread walks a row of its own: neighbouring lanes are {first.stride} elements "
+            f"each thread walks a row of its own: neighbouring lanes are {far.stride} "
             f"apart on line {far.line}{more}, so "
             f"a warp's load touches {first.sectors} packets of 32 bytes, {first.ideal} would do",
             confidence=far.confidence,

@@ -20,7 +20,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         more = f" (and on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
-            f"neighbouring threads are {first.stride} elements apart in "
+            f"neighbouring threads are {far.stride} apart in "
             f"`{first.access.region.name}` on line {far.line}{more}: a warp "
             f"touches {first.sectors} packets of 32 bytes where {first.ideal} would do",
             confidence=far.confidence,

@@ -103,6 +103,11 @@ class Far:
         return self.case.place(self.first.access.node)
 
     @property
+    def stride(self) -> str:
+        """Return the distance from lane to lane as words; no number where sizes were guessed."""
+        return f"{self.first.stride} elements" if self.case.sizes.complete else "many elements"
+
+    @property
     def more(self) -> str:
         """Return the further lines as words, or nothing."""
         return ", ".join(str(number) for number in self.others)

@@ -18,6 +18,7 @@ from grader.source.flow.values import (
     binary,
     every,
     join,
+    likeness,
     some,
     spread,
     type_letter,
@@ -122,7 +123,8 @@ class Accesses(Loops):
         self.access("load", region, node, offset, scale=pointer.scale)
         uniform = offset.uniform
         parts = None if uniform else self.own
-        return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True)
+        like = None if uniform else likeness(offset)
+        return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True, like=like)
 
     @staticmethod
     def _load_local(pointer: Pointer) -> Value:

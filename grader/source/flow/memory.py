@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.source.flow.tree import Node
-from grader.source.flow.values import Bits, Mask, Value, join, some
+from grader.source.flow.values import Bits, Mask, Value, join, likeness, some
 
 Ints = npt.NDArray[np.int64]
 MAX_CELLS = 1 << 17
@@ -35,7 +35,7 @@ class Tensor:
     guessed: bool = False
     """Nobody said what sizes it has: they are only usual ones."""
     touched: set[str] = field(default_factory=set)
-    """What the host did with it: `contiguous`, `zero_`, ..."""
+    """What the host did with it: `zero_`, `copy_`, ..., or `library` where one got it."""
 
     @property
     def numel(self) -> int | None:
@@ -200,7 +200,11 @@ def write(
     _check_read_before_write(shadow, cells, threads, clock, report, warps, now)
     shadow.writer[cells] = threads
     if differs and not atomic:
-        lost = shadow.writer[cells] != threads
+        last = shadow.writer[cells]
+        lost = last != threads
+        like = likeness(value)
+        if like is not None and some(lost):
+            lost &= like[last] != like[threads]
         if some(lost):
             report("race-waw", cells[lost], threads[lost], node_id, False)
     shadow.write_epoch[cells] = clock.epoch

@@ -150,6 +150,7 @@ class Operators(Variables):
             None,
             value.thing,
             value.loaded,
+            value.like,
         )
 
     def _cast_pointer(self, value: Value, kind: str) -> Value:

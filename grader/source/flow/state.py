@@ -181,6 +181,7 @@ class State:
                 value.pointer,
                 value.thing,
                 value.loaded,
+                value.like,
             )
             if box.type in "iul" and isinstance(value.number, float):
                 value.number = int(value.number)

@@ -78,7 +78,6 @@ KEEP_SIZES = {
     "type",
     "toType",
 }
-FILLS = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +143,27 @@ class TorchCalls(Machine):
                 and expr.args
             ):
                 self.refused = self.refused or truth(self.eval(expr.args[0])) is False
-            if name.startswith(("TORCH_CHECK", "CHECK_", "C10_", "AT_", "TORCH_INTERNAL", "cuda")):
+            if name.startswith(("CHECK_", "C10_", "AT_", "cuda")):
+                for arg in expr.args:
+                    self.escape(self.eval(arg))
                 return Value(None, varies=False)
+            if name.startswith(("TORCH_CHECK", "TORCH_INTERNAL")):
+                return Value(None, varies=False)
+            if name.endswith("_out"):
+                for arg in expr.args:
+                    self._touch(self.eval(arg).thing, "library")
         return super().call(expr)
+
+    @staticmethod
+    def _touch(thing: object, how: str) -> None:
+        if isinstance(thing, Tensor):
+            thing.touched.add(how)
+
+    def escape(self, value: Value) -> None:
+        """Note that a library may have written to a tensor through its pointer."""
+        super().escape(value)
+        if value.pointer is not None:
+            self._touch(value.pointer.region.tensor, "library")
 
     def _dispatch(self, expr: Call) -> Value:
         self.frames[-1].types.setdefault("scalar_t", "float")
@@ -218,7 +235,7 @@ class TorchCalls(Machine):
             return Value(None, varies=False, thing=SizeList(tensor))
         if name in {"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"}:
             return self._pointer(tensor, expr)
-        if name in FILLS:
+        if name.endswith("_"):  # in place, by torch's convention
             tensor.touched.add(name)
             return Value(None, varies=False, thing=tensor)
         if name in FRESH:

@@ -131,6 +131,8 @@ class Value:
     """A tensor, dim3, lambda, thread group or other object."""
     loaded: bool = False
     """It depends on data from memory."""
+    like: npt.NDArray[np.int64] | None = None
+    """Of an unknown number that varies: threads with equal entries hold the same, whatever it is."""
 
     @property
     def known(self) -> bool:
@@ -177,7 +179,31 @@ def unknown(*sources: Value, type_: str | None = None) -> Value:
         loaded = loaded or source.loaded
         parts = join(parts, source.parts)
         kind = promote(kind, source.type)
-    return Value(None, type_ or kind, varies, parts, reduced, loaded=loaded)
+    like = _likeness(sources) if varies else None
+    return Value(None, type_ or kind, varies, parts, reduced, loaded=loaded, like=like)
+
+
+def likeness(value: Value) -> npt.NDArray[np.int64] | None:
+    """Return a number a thread, equal where two threads surely hold the same; None: not known."""
+    if value.like is not None:
+        return value.like
+    number = value.number
+    if isinstance(number, np.ndarray) and number.ndim > 0 and number.dtype.kind in "iub":
+        return number.astype(np.int64)
+    return None
+
+
+def _likeness(sources: tuple[Value, ...]) -> npt.NDArray[np.int64] | None:
+    """Return which threads agree in all of the sources that vary, where only one kind does."""
+    found: npt.NDArray[np.int64] | None = None
+    for source in sources:
+        if source.uniform:
+            continue
+        like = likeness(source)
+        if like is None or (found is not None and not np.array_equal(found, like)):
+            return None
+        found = like
+    return found
 
 
 def join(a: Bits | None, b: Bits | None) -> Bits | None:
@@ -331,7 +357,17 @@ def blend(old: Value, new: Value, mask: Mask) -> Value:
     )
     if old.number is not None and new.number is not None:
         out.number = np.where(mask, new.number, old.number)
+    elif old.like is not None or new.like is not None:
+        out.like = _blended_likeness(old, new, mask)
     return out
+
+
+def _blended_likeness(old: Value, new: Value, mask: Mask) -> npt.NDArray[np.int64] | None:
+    """Return which threads agree: of the same side, and alike there."""
+    sides = [np.int64(0) if side.uniform else likeness(side) for side in (old, new)]
+    if sides[0] is None or sides[1] is None:
+        return None
+    return np.where(mask, 2 * sides[1] + 1, 2 * sides[0])
 
 
 def merge(old: Value, new: Value, varying: bool) -> Value:

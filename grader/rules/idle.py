@@ -1,0 +1,34 @@
+"""Kernels that nothing launches: what they would do wrong is beside the point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grader.records import Finding
+    from grader.source import Source
+
+NEVER_LAUNCHED = "CHT003"
+AT_RUN_TIME = ("SYN", "RED", "MEM", "NUM", "IDX", "PRF")
+"""Families of what shows only where a kernel runs."""
+
+
+def leave_out_idle(findings: Sequence[Finding], source: Source) -> Iterator[Finding]:
+    """Yield the findings but those of a launch that never is; what a run showed always stays."""
+    named = [f.data.get("kernels") for f in findings if f.rule == NEVER_LAUNCHED]
+    idle = {name for names in named if isinstance(names, list) for name in names}
+    spans = [
+        unit.place(kernel.node)
+        for unit in source.cuda
+        for kernel in unit.kernels
+        if kernel.name in idle
+    ]
+    for finding in findings:
+        place = finding.place
+        inside = place is not None and any(
+            span.line <= place.line <= span.end_line for span in spans
+        )
+        if finding.evidence or not (inside and finding.rule.startswith(AT_RUN_TIME)):
+            yield finding

@@ -1,0 +1,139 @@
+"""Right code that looks like a defect, as real answers hold it; and the defect beside it, which is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Finding
+from grader.rules import Context, review_text
+from grader.rules.examples import as_submission
+from grader.source import parse
+
+MATMUL = """
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= m || j >= n) return;
+    float sum = 0.f;
+    for (int q = 0; q < k; ++q) sum += a[i * k + q] * b[q * n + j];
+    c[i * n + j] = sum;
+}
+torch::Tensor run(torch::Tensor a, torch::Tensor b) {
+    int m = a.size(0), k = a.size(1), n = b.size(1);
+    auto c = torch::empty({m, n}, a.options());
+    product<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(
+        a.data_ptr<float>(), b.data_ptr<float>(), c.data_ptr<float>(), m, n, k);
+    return c;
+}
+"""
+WRONG = Context(evidence=(Evidence(kind="mismatch", code="scattered", text="max error 3"),))
+
+
+def review(cuda: str, forward: str = "", context: Context | None = None) -> list[Finding]:
+    """Return the errors and warnings about a CUDA text, with another body of `forward`."""
+    code = as_submission(cuda)
+    if forward:
+        head, _, _ = code.partition("    def forward")
+        code = f"{head}    def forward(self, a, b):\n{forward}"
+    found = review_text(parse(code), context or Context())
+    return [finding for finding in found if finding.severity != "note"]
+
+
+def layouts(forward: str, context: Context | None = None) -> list[tuple[str, str]]:
+    found = review(MATMUL, forward, context)
+    return [(f.severity, f.message.split("`")[1]) for f in found if f.rule == "MEM004"]
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "        return example_rows_extension.run(a, b.t())\n",
+        "        turned = b.transpose(0, 1)\n        return example_rows_extension.run(a, turned)\n",
+        "        b = b.T\n        return example_rows_extension.run(a.contiguous(), b)\n",
+    ],
+)
+def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
+    assert layouts(forward) == [("warning", "b")]
+
+
+def test_a_view_that_forward_makes_is_an_error_where_results_are_wrong() -> None:
+    forward = "        return example_rows_extension.run(a, b.t())\n"
+    assert layouts(forward, WRONG) == [("error", "b")]
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "        return example_rows_extension.run(a, b)\n",
+        "        return example_rows_extension.run(a, b.t().contiguous())\n",
+        "        b = b.t()\n        b = b.contiguous()\n        return example_rows_extension.run(a, b)\n",
+        "        return example_rows_extension.run(a, b).t()\n",
+    ],
+)
+def test_no_word_of_a_view_that_the_kernel_does_not_get(forward: str) -> None:
+    assert layouts(forward) == []
+
+
+STORES = """
+__global__ void keep(const float* x, float* y) {{
+    __shared__ float held[32];
+    held[threadIdx.x] = {value};
+    __syncthreads();
+    y[threadIdx.y * 32 + threadIdx.x] = held[threadIdx.x];
+}}
+torch::Tensor run(torch::Tensor x) {{
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    keep<<<1, dim3(32, 8)>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "races"),
+    [
+        ("x[threadIdx.x]", False),
+        ("2.0f * x[threadIdx.x] + x[threadIdx.x] * x[0]", False),
+        ("threadIdx.x < 16 ? x[threadIdx.x] : 0.0f", False),
+        ("x[threadIdx.y * 32 + threadIdx.x]", True),
+        ("x[threadIdx.x] + x[threadIdx.y]", True),
+        ("threadIdx.y", True),
+    ],
+)
+def test_threads_that_store_the_same_value_do_not_race(value: str, races: bool) -> None:
+    found = review(STORES.format(value=value))
+    assert any(finding.rule == "SYN002" for finding in found) == races
+
+
+IDLE = """
+__global__ void used(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+__global__ void softplus(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = logf(1.0f + expf(x[i]));
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    KERNEL<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(("kernel", "said"), [("used", False), ("softplus", True)])
+def test_a_kernel_that_nothing_launches_is_not_blamed_for_its_numbers(
+    kernel: str, said: bool
+) -> None:
+    found = review(IDLE.replace("KERNEL", kernel))
+    assert any(finding.rule == "NUM008" for finding in found) == said
+
+
+@pytest.mark.parametrize(("fill", "said"), [("", True), ("torch::mm_out(y, x, x);", False)])
+def test_a_buffer_that_a_library_call_got_is_not_called_unfilled(fill: str, said: bool) -> None:
+    cuda = IDLE.replace("KERNEL", "used").replace("y[i] = x[i]", "y[i] += x[i]")
+    found = review(cuda.replace("int n = x.numel();", f"int n = x.numel(); {fill}"))
+    assert any(finding.rule == "MEM008" for finding in found) == said
