@@ -17,6 +17,7 @@ from grader.build.prepare import cache_folder, prepare
 from grader.config import Options
 from grader.devices import gpu_share
 from grader.devices.base import RunResult, Sanitized
+from grader.devices.cuda_error import ERROR, cuda_error
 from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
@@ -55,7 +56,6 @@ class Model(torch.nn.Module):
     def forward(self, x):
         return torch.cumsum(x * 2 + 1, dim=0)
 """
-_ERROR = re.compile(r"CUDA error: ([^\n]+)")
 _LOST = re.compile(
     r"illegal memory access|unspecified launch failure|misaligned address|illegal instruction|"
     r"device-side assert|invalid program counter|hardware stack error|launch timed out|"
@@ -211,6 +211,8 @@ class CudaDevice(GuestDevice):
     ) -> Timed:
         """Time a correct program beside eager torch and torch.compile; see docs/timing.md.
 
+        Without the option `timing` its result at full size is looked at all the same.
+
         Raises:
             GraderError: the GPU can't be used any more.
 
@@ -219,8 +221,9 @@ class CudaDevice(GuestDevice):
         state = self._state(task, workload, references)
         with gpu_share.alone(self.gpus, self._locks) as gpu:
             stand = Stand(self, gpu, task, workload, references, state)
-            timed = stand.time(self._timed_job(submission, build, stand))
-            if timed.note or timed.wrong:
+            job = self._timed_job(submission, build, stand)
+            timed = stand.time(job, measure=self.options.timing)
+            if timed.note or timed.run:
                 self._prove_healthy(gpu)
         return timed
 
@@ -304,9 +307,9 @@ def _crowded_out(reply: GuestReply) -> bool:
 
 def _suspicious(reply: GuestReply) -> bool:
     ended_well = reply.status == "done" or (
-        reply.status == "raised" and not _ERROR.search(reply.reason)
+        reply.status == "raised" and not ERROR.search(reply.reason)
     )
-    return not ended_well or any(_ERROR.search(result.reason) for result in reply.results)
+    return not ended_well or any(ERROR.search(result.reason) for result in reply.results)
 
 
 def _not_its_fault(item: RunResult) -> RunResult:
@@ -315,21 +318,9 @@ def _not_its_fault(item: RunResult) -> RunResult:
 
 
 def _evidence(workload: Workload, result: GuestResult, source: Source) -> tuple[Evidence, ...]:
-    """Return an error of CUDA's, by name, at the line of Python that met it."""
-    found = _ERROR.search(result.reason)
-    if found is None:
-        return ()
     known = result.line is not None and result.line <= len(source.lines)
-    return (
-        Evidence(
-            kind="python",
-            code=re.sub(r"\W+", "-", found[1].strip().lower()).strip("-")[:80],
-            text=f"CUDA reports: {found[1].strip()}",
-            place=source.line_place(result.line) if known and result.line else None,
-            workload=workload.name,
-            data={"traceback": result.traceback[-4000:]},
-        ),
-    )
+    place = source.line_place(result.line) if known and result.line else None
+    return cuda_error(result.reason, workload.name, place, result.traceback)
 
 
 def _operators(report: JsonValue) -> dict[str, int]:

@@ -11,10 +11,19 @@ from secrets import SystemRandom
 import numpy as np
 
 from grader.devices.timing_player import Batch, Player
-from grader.judge.compare import root_mean_square, wrong_elements
+from grader.judge.compare import root_mean_square, within_kernelbench, wrong_elements
 from grader.judge.inputs import numpy_dtype
 from grader.judge.tolerance import tolerance
-from grader.records import JsonValue, Mismatch, Task, TensorSpec, Timing, Workload
+from grader.records import (
+    Comparison,
+    JsonValue,
+    Mismatch,
+    Run,
+    Task,
+    TensorSpec,
+    Timing,
+    Workload,
+)
 
 BATCH_SECONDS = 0.03
 """A batch is made to take at least so long, where memory allows; an order takes 0.1 ms."""
@@ -44,8 +53,10 @@ class Timed:
     """What timing a program gave."""
 
     timings: tuple[Timing, ...] = ()
-    wrong: str = ""
-    """What is wrong at the size that was to be timed, found before anything was."""
+    run: Run | None = None
+    """The run at the size that was to be timed, where it failed or its result is wrong."""
+    comparison: Comparison | None = None
+    """What is wrong there, found before anything was timed."""
     note: str = ""
     """Why there is no time, where nothing is wrong."""
     dishonest: tuple[str, ...] = ()
@@ -143,8 +154,8 @@ class Match:
         self.moved = 0
         """Bytes that one call must move at least."""
 
-    def first(self, candidate: Player, reference: Player) -> Mismatch | None:
-        """Play one call on each, compare much of it, and settle how many calls a batch has."""
+    def first(self, candidate: Player, reference: Player) -> Comparison | None:
+        """Play one call on each, and settle how many calls a batch has; return what is wrong."""
         for player in (candidate, reference):
             player.prepare(arguments(self._workload), 1)
         want = wanted(self._random, 1, CHECKED_FIRST)
@@ -156,7 +167,20 @@ class Match:
         room = int(MEMORY_SHARE * self._memory / max(given + 3 * made, 1))
         enough = int(BATCH_SECONDS / max(min(ours.seconds, theirs.seconds), 1e-6)) + 1
         self.calls = max(1, min(room, enough, MOST_CALLS))
-        return self.mismatch(ours, theirs)
+        mismatch = self.mismatch(ours, theirs)
+        return None if mismatch is None else self._comparison(mismatch, ours, theirs)
+
+    def _comparison(self, mismatch: Mismatch, ours: Batch, theirs: Batch) -> Comparison:
+        return Comparison(
+            workload=self._workload.name,
+            role=self._workload.role,
+            equal=False,
+            mismatch=mismatch,
+            kernelbench_equal=mismatch.kind == "values"
+            and all(
+                within_kernelbench(a, r) for a, r in zip(ours.outputs, theirs.outputs, strict=True)
+            ),
+        )
 
     def mismatch(self, ours: Batch, theirs: Batch) -> Mismatch | None:
         """Return how the chosen elements differ, if they do."""

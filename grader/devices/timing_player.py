@@ -28,9 +28,10 @@ Order = Callable[[HostChannel, float], object]
 class PlayerGoneError(Exception):
     """The guest has ended, or could not do what it was asked; the text says why."""
 
-    def __init__(self, reason: str, *, out_of_memory: bool = False) -> None:
+    def __init__(self, reason: str, how: str = "raised") -> None:
         super().__init__(reason)
-        self.out_of_memory = out_of_memory
+        self.how = how
+        """A reply's status, or `out_of_memory`."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,15 @@ class Player:
     def _answer(self) -> Any:
         answer = self._answers.get()
         if isinstance(answer, GuestReply):
-            raise PlayerGoneError(answer.reason, out_of_memory=answer.out_of_memory)
+            how = "out_of_memory" if answer.out_of_memory else answer.status
+            raise PlayerGoneError(answer.reason, how)
         if isinstance(answer, PlayerGoneError):
             raise answer
         return answer
 
     def _ask(self, order: Order) -> Any:
         if self._reply is not None:
-            raise PlayerGoneError(self._reply.reason)
+            raise PlayerGoneError(self._reply.reason, self._reply.status)
         self._orders.put(order)
         return self._answer()
 
@@ -153,6 +155,5 @@ def _do(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
     answer = channel.receive(end, "timed")
     seconds = time.perf_counter() - started
     if answer.header["status"] != "ran":
-        lacking = answer.header["status"] == "out_of_memory"
-        raise PlayerGoneError(answer.header["reason"], out_of_memory=lacking)
+        raise PlayerGoneError(answer.header["reason"], answer.header["status"])
     return seconds, float(answer.header["claimed"])

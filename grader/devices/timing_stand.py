@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.devices.cuda_error import cuda_error
 from grader.devices.gpu import GpuFacts, condition
+from grader.devices.outcome import brief
 from grader.devices.timing import Match, Series, Timed, arguments, ratio, suspicions
 from grader.devices.timing_player import Player, PlayerGoneError
 from grader.judge import References
 from grader.judge.inputs import generator
-from grader.records import Task, TensorSpec, Timing, Workload, digest
+from grader.records import Run, RunStatus, Task, TensorSpec, Timing, Workload, digest
 from grader.sandbox import GuestJob
 
 if TYPE_CHECKING:
@@ -46,41 +48,50 @@ class Stand:
     references: References
     state: Mapping[str, np.ndarray]
 
-    def time(self, job: GuestJob) -> Timed:
-        """Time the program of a job; says why not where that can't be done."""
+    def time(self, job: GuestJob, *, measure: bool = True) -> Timed:
+        """Time the program of a job; says why not where that can't be done.
+
+        Without `measure` only its first result is held against the reference's.
+        """
         try:
             with self._player(self._reference()) as eager:
-                timed = self._against(job, eager)
+                timed = self._against(job, eager, measure=measure)
                 compiled = self._compiled(eager) if timed.speedup else None
         except PlayerGoneError as error:
             return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
-        return Timed(
-            (*timed.timings, *([compiled] if compiled else [])),
-            timed.wrong,
-            timed.note,
-            timed.dishonest,
-            timed.speedup,
-        )
+        return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
 
-    def _against(self, job: GuestJob, eager: Player) -> Timed:
+    def _against(self, job: GuestJob, eager: Player, *, measure: bool) -> Timed:
         match = self._match()
         name = self.workload.name
         try:
             with self._player(job) as ours:
-                mismatch = match.first(ours, eager)
-                if mismatch is not None:
-                    return Timed(wrong=f"on {name}, {mismatch.text}")
+                wrong_at_first = match.first(ours, eager)
+                if wrong_at_first is not None:
+                    ran = Run(workload=name, device="cuda", status="ran")
+                    return Timed(run=ran, comparison=wrong_at_first)
+                if not measure:
+                    return Timed()
                 both = {"submission": ours, "eager": eager}
                 series, wrong = match.play(both, BUDGET)
                 seen = condition(self.gpu, len(both))
         except PlayerGoneError as error:
-            if error.out_of_memory:
-                return Timed(note=f"not timed: out of memory on {name} beside eager torch")
-            return Timed(wrong=f"on {name} it fails: {str(error)[:500]}")
+            return self._gone(error)
         if wrong:
             text = f"on {name}, right when it was tried and wrong in a timed batch: {wrong}"
             return Timed(dishonest=(text,))
         return self._outcome(match, series, seen)
+
+    def _gone(self, error: PlayerGoneError) -> Timed:
+        """Return how it failed, if that can't be the grader's doing, or the other guest's."""
+        name = self.workload.name
+        if error.how not in {"raised", "crashed"}:
+            why = error.how.replace("_", " ")
+            return Timed(note=f"not timed: on {name} beside eager torch: {why}: {error}"[:500])
+        status: RunStatus = "raised" if error.how == "raised" else "crashed"
+        reason = str(error)
+        failed = Run(workload=name, device="cuda", status=status, reason=brief(reason))
+        return Timed(run=failed.model_copy(update={"evidence": cuda_error(reason, name)}))
 
     def _outcome(self, match: Match, series: dict[str, Series], seen: str) -> Timed:
         ours, eager = series["submission"], series["eager"]

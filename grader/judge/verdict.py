@@ -255,6 +255,14 @@ class _Seen:
         found = (self.comparisons.get(w.name) for w in self.of(roles))
         return tuple(item for item in found if item is not None and not item.equal)
 
+    def wrong_at_full_size(self) -> Comparison | None:
+        """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
+
+        Nothing but torch's float32 result is known there.
+        """
+        found = self.wrong(self.deciding - DECIDING)
+        return next((item for item in found if not item.kernelbench_equal), None)
+
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""
         others = {"general", "full"}
@@ -266,7 +274,7 @@ class _Seen:
 
     def first_general(self) -> str:
         """Return in a few words what goes wrong at other sizes."""
-        wrong = self.wrong({"general"})
+        wrong = self.wrong({"general", "full"})
         if wrong:
             return f"on {wrong[0].workload}, {_mismatch(wrong[0])}"
         others = {"general", "full"}
@@ -298,6 +306,9 @@ def _of_the_runs(seen: _Seen) -> _Found:
         if run is not None:
             return _Found(status, _fatal_text(run, seen), _all_wrong(seen))
     wrong = seen.wrong(DECIDING)
+    at_full_size = seen.wrong_at_full_size()
+    if not wrong and at_full_size is not None:
+        return _Found("incorrect", _only_at_full_size(at_full_size), _all_wrong(seen))
     if wrong:
         sentence = _incorrect(wrong, len(deciding), own_weights=seen.own_weights)
         return _Found("incorrect", sentence, _all_wrong(seen))
@@ -354,6 +365,11 @@ def _incorrect(wrong: Sequence[Comparison], deciding: int, *, own_weights: bool)
     return f"Incorrect: on {first.workload}, {_mismatch(first)}{others}"
 
 
+def _only_at_full_size(item: Comparison) -> str:
+    size = item.workload.removesuffix(" full")
+    return f"Incorrect: right at reduced sizes, but at the task's own ({size}) {_mismatch(item)}"
+
+
 def _mismatch(item: Comparison) -> str:
     return item.mismatch.text if item.mismatch is not None else "it differs"
 
@@ -361,7 +377,7 @@ def _mismatch(item: Comparison) -> str:
 def _all_wrong(seen: _Seen) -> tuple[str, ...]:
     return tuple(
         f"{item.workload} ({item.role}): {_mismatch(item)}"
-        for item in seen.wrong({"nominal", "stress", "general"})
+        for item in seen.wrong({"nominal", "stress", "general", "full"})
     )
 
 

@@ -163,12 +163,13 @@ class _Trial:
         return self._judged(replace(seen, probes=probes))
 
     def _time(self, seen: _Seen) -> _Seen:
-        if not self.workshop.options.timing:
-            return seen
         timed = self.device.time(self.submission, self.build, self.task, self._references)
         if timed is None:
             return seen
-        judged = self._judged(seen, timed.dishonest)
+        runs = (*seen.runs, *([timed.run] if timed.run else []))
+        comparisons = (*seen.comparisons, *([timed.comparison] if timed.comparison else []))
+        with_full = replace(seen, runs=runs, comparisons=comparisons)
+        judged = self._judged(with_full, timed.dishonest)
         return replace(judged, verdict=_with_time(judged.verdict, timed), timings=timed.timings)
 
 
@@ -247,17 +248,15 @@ def verdict_of(
 
 
 def _with_time(verdict: Verdict, timed: Timed) -> Verdict:
-    """Add what timing showed: the speedup of an honest program, or what goes wrong at full size."""
+    """Add what timing showed: the speedup of an honest program, or why there is none."""
     speedup = None if timed.dishonest else timed.speedup
     median, low, high = speedup or (None, None, None)
-    said = tuple(filter(None, (timed.wrong, timed.note)))
     return verdict.model_copy(
         update={
             "speedup": median,
             "speedup_low": low,
             "speedup_high": high,
-            "general": False if timed.wrong else verdict.general,
-            "reasons": (*verdict.reasons, *said),
+            "reasons": (*verdict.reasons, *filter(None, (timed.note,))),
         }
     )
 

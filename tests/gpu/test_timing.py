@@ -129,7 +129,7 @@ def timed(gpu: CudaDevice, code: str) -> Timed:
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_programs_are_timed(gpu: CudaDevice, name: str) -> None:
     found = timed(gpu, HONEST[name])
-    assert (found.wrong, found.note, found.dishonest) == ("", "", ())
+    assert (found.run, found.note, found.dishonest) == (None, "", ())
     assert found.speedup is not None
     middle, low, high = found.speedup
     assert low <= middle <= high
@@ -148,9 +148,11 @@ def test_the_same_program_twice_is_as_fast_as_itself(gpu: CudaDevice) -> None:
 @pytest.mark.parametrize("name", DISHONEST)
 def test_dishonest_programs_get_no_time(gpu: CudaDevice, name: str) -> None:
     found = timed(gpu, DISHONEST[name])
-    assert found.dishonest or found.wrong, found.timings
+    assert found.dishonest or found.comparison, found.timings
 
 
 def test_a_program_that_fails_at_full_size_only(gpu: CudaDevice) -> None:
     code = model("assert x.shape[0] < 1000, 'too large for me'\nreturn torch.tanh(x) * 2")
-    assert "too large for me" in timed(gpu, code).wrong
+    found = timed(gpu, code).run
+    assert found is not None
+    assert "too large for me" in found.reason

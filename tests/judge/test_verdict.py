@@ -117,6 +117,39 @@ def test_a_task_s_own_full_size_decides(source):
     assert "the launch failed" in found.sentence
 
 
+def wrong_at_full_size(*, kernelbench: bool):
+    """A program that ends at the full size with a wrong result, which only a GPU computes."""
+    around = seen()
+    run = Run(workload="full", device="cuda", status="ran")
+    comparison = Comparison(
+        workload="full",
+        role="full",
+        equal=False,
+        mismatch=Mismatch(kind="values", text="3% of the elements are wrong"),
+        kernelbench_equal=kernelbench,
+    )
+    return {
+        "runs": (*around["runs"], run),
+        "comparisons": (*around["comparisons"], comparison),
+    }
+
+
+def test_a_wrong_result_at_a_task_s_own_full_size_is_incorrect():
+    task = TASK.model_copy(update={"source": "file"})
+    found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=False))
+    assert (found.status, found.correct) == ("incorrect", False)
+    assert "at the task's own (full) 3% of the elements are wrong" in found.sentence
+
+
+@pytest.mark.parametrize(("source", "kernelbench"), [("builtin", False), ("file", True)])
+def test_a_wrong_result_at_full_size_that_does_not_decide(source, kernelbench):
+    """A size that the sample may not have been asked for; a result that KernelBench would pass."""
+    task = TASK.model_copy(update={"source": source})
+    found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=kernelbench))
+    assert (found.status, found.general) == ("correct", False)
+    assert "not in general: on full, 3% of the elements are wrong" in found.sentence
+
+
 def test_a_built_in_task_s_full_size_is_a_question_of_generality():
     found = rehearsed("builtin")
     assert (found.status, found.general) == ("correct", False)

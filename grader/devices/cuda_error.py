@@ -1,0 +1,29 @@
+"""An error of CUDA's as torch words it, as evidence."""
+
+from __future__ import annotations
+
+import re
+
+from grader.records import Evidence, Place
+
+ERROR = re.compile(r"CUDA error: ([^\n]+)")
+
+
+def cuda_error(
+    reason: str, workload: str, place: Place | None = None, traceback: str = ""
+) -> tuple[Evidence, ...]:
+    """Return the error that a reason tells of, by name, at the line of Python that met it."""
+    found = ERROR.search(reason)
+    if found is None:
+        return ()
+    name = found[1].strip()
+    return (
+        Evidence(
+            kind="python",
+            code=re.sub(r"\W+", "-", name.lower()).strip("-")[:80],
+            text=f"CUDA reports: {name}",
+            place=place,
+            workload=workload,
+            data={"traceback": traceback[-4000:]} if traceback else {},
+        ),
+    )
