@@ -219,13 +219,22 @@ class CudaDevice(GuestDevice):
         """
         workload = _to_time(task)
         state = self._state(task, workload, references)
-        with gpu_share.alone(self.gpus, self._locks) as gpu:
+
+        def on(gpu: GpuFacts) -> Timed:
             stand = Stand(self, gpu, task, workload, references, state)
             job = self._timed_job(submission, build, stand)
             timed = stand.time(job, measure=self.options.timing)
             if timed.note or timed.run:
                 self._prove_healthy(gpu)
-        return timed
+            return timed
+
+        if not self.options.timing:
+            with gpu_share.shared(self.gpus, self._locks) as gpu:
+                timed = on(gpu)
+            if not timed.note:
+                return timed
+        with gpu_share.alone(self.gpus, self._locks) as gpu:
+            return on(gpu)
 
     def _timed_job(self, submission: Submission, build: Build, stand: Stand) -> GuestJob:
         group = Group(stand.workload.init, stand.workload.weights, (stand.workload,))
