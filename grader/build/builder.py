@@ -13,6 +13,7 @@ import numpy as np
 
 from grader.build import host_fault
 from grader.build import log as logs
+from grader.build.driver import refusals
 from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
 from grader.build.imports import imports
@@ -69,8 +70,9 @@ def build(
 
     The outcome is kept below `artifact_dir` by content; the same build again only reads it. A
     submission that compiles nothing at import is built by constructing its `ModelNew` with `init`,
-    where that is given. A failure that may be this machine's is tried again once a known program
-    has been built.
+    where that is given. What the compilers refuse has failed, though a handler of the submission's
+    goes on, unless another try made an extension. A failure that may be this machine's is tried
+    again once a known program has been built.
 
     A draft that builds is the `fast` build, and kept as such; one that fails is the quick compilers'
     word only, and isn't kept.
@@ -154,7 +156,8 @@ class Bench:
         )
         limits = replace(limits, output=ARTIFACT)
         reply = converse(job, self.form, limits)
-        lazy = reply.status == "done" and not _extensions(files) and _compiles(submission.code)
+        nothing = not _extensions(files) and not _refused(files)
+        lazy = reply.status == "done" and nothing and _compiles(submission.code)
         if lazy and init is not None:
             reply = _construct(job, init, self.form, limits, reply)
         return _outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
@@ -200,6 +203,13 @@ def _extensions(files: Path) -> list[Path]:
     return sorted(files.rglob("*.so")) if files.is_dir() else []
 
 
+def _refused(files: Path) -> list[str]:
+    """Return what the compilers said each time that they refused something."""
+    notes = files / refusals.FOLDER
+    paths = sorted(notes.iterdir()) if notes.is_dir() else []
+    return [path.read_text("utf-8", "replace") for path in paths]
+
+
 def _is_build_error(reply: GuestReply) -> bool:
     told = ("Error building extension", "undefined symbol", "ninja", "Ninja is required")
     return any(text in reply.reason for text in told)
@@ -221,18 +231,21 @@ def _outcome(
         "raised": "failed",
         "timeout": "timeout",
         "grader_error": "grader_error",
-    }
+    }.get(reply.status, "crashed")
     errors = _errors(reply, log, source) if reply.status != "done" else ()
+    hidden = _refused(files) if status == "built" and not _extensions(files) else []
+    if hidden:
+        status, errors = "failed", logs.parse("\n".join(hidden), source)
     return Build.model_validate(
         {
-            "status": status.get(reply.status, "crashed"),
+            "status": status,
             "device": device,
             "mode": mode,
             "errors": errors,
             "warnings": (*logs.warnings(log, source), *imports(files)),
             "resources": logs.resources(log),
             "log": log,
-            "reason": "" if reply.status == "done" else _reason(reply, errors),
+            "reason": "" if status == "built" else _reason(reply, errors),
             "seconds": reply.seconds,
             "lazy": lazy,
         }
@@ -242,7 +255,8 @@ def _outcome(
 def _log(reply: GuestReply, files: Path) -> str:
     """Return what the compilers printed; torch drops it on success, our own log has it."""
     kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
-    parts = [*kept, reply.log]
+    elsewhere = [one for one in _refused(files) if not any(one in log for log in kept)]
+    parts = [*kept, *elsewhere, reply.log]
     if reply.status == "raised":
         parts.append(reply.reason)
     text = "\n".join(part for part in dict.fromkeys(parts) if part.strip())
@@ -270,8 +284,10 @@ def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]
 
 
 def _reason(reply: GuestReply, errors: tuple[Evidence, ...]) -> str:
-    if reply.status == "raised" and errors:
+    if reply.status in {"raised", "done"} and errors:
         return errors[0].text
+    if reply.status == "done":
+        return "a compiler refused it, and a handler went on"
     return reply.reason.splitlines()[0][:500] if reply.reason else reply.status
 
 

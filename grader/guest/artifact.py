@@ -32,6 +32,13 @@ def receive(channel: Channel, scratch: Path, count: int) -> None:
         os.utime(path, ns=(frame.header["modified"],) * 2)
 
 
+def set_aside(scratch: Path) -> None:
+    """Put what the compilers refused earlier where their drivers look, and hand it on no further."""
+    handed_over = folder(scratch) / "refused"
+    if handed_over.is_dir():
+        handed_over.rename(scratch / "refused")
+
+
 def send(channel: Channel, scratch: Path, limit: int) -> None:
     """Send the regular files that are there, `limit` bytes at most, and what was left out."""
     found, skipped = _regular_files(folder(scratch))

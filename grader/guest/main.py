@@ -63,6 +63,7 @@ def serve(channel: Channel, job: Frame) -> None:
     os.environ.update(settings["env"])
     os.chdir(scratch)
     artifact.receive(channel, scratch, job.header["files"])
+    artifact.set_aside(scratch)
     given = [tensors.from_frame(channel.receive("tensor")) for _ in range(job.header["tensors"])]
     names = job.header["state"] or []
     # Tensors among the constructor's arguments come first, weights last.

@@ -11,6 +11,7 @@ from grader.ingest.markers import answer_start, is_asked, thought_end
 from grader.ingest.numbered import joined, number_lines, trimmed
 from grader.ingest.python_region import class_line, defines, find_program, python_error
 from grader.ingest.restore import Program, restore
+from grader.ingest.source_files import with_files
 from grader.ingest.split_answer import Part, complete
 from grader.records import Extraction, Prose, Sample, Submission
 
@@ -108,6 +109,8 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
     if program.reads:
         lines, split_notes, used = complete(lines, _earlier(text, segments, program.first_segment))
         notes += split_notes
+        lines, file_notes, files = with_files(text, segments, lines, used, MAX_BLOCKS)
+        notes, used = notes + file_notes, used | files
     first = min((line.number for line in lines if line.number), default=1)
     reference = prompted or _reference_before(text, segments, program.first_segment)
     spans = [(segments[i].start, segments[i].end) for i in (*used, chosen.index)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge.conduct import idle, liberties, unsteady
+from grader.judge.honesty import computing
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.records import (
     DECIDING,
@@ -74,7 +75,7 @@ def verdict(
         return early
     seen = _Seen(task, runs, comparisons)
     seen.own_weights = any(probe.code == OWN_WEIGHTS for probe in probes)
-    found = _steady(_of_the_runs(seen), seen, probes)
+    found = _own_work(_steady(_of_the_runs(seen), seen, probes), runs)
     later = unsteady(probes, roles=seen.roles, general=True)
     general = False if later else seen.general()
     taken = liberties(probes)
@@ -115,6 +116,17 @@ def _steady(found: _Found, seen: _Seen, probes: Sequence[Evidence]) -> _Found:
     if not any(said) or seen.general() is False:
         return found
     return replace(found, sentence=f"{found.sentence.rstrip('.')}, but {said[0]}.")
+
+
+def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:
+    """Return what was found, with the remark that torch did it all where the simulator saw that."""
+    on_sim = all(run.device == "sim" for run in runs)
+    if found.status != "correct" or not on_sim or any(run.launches for run in runs):
+        return found
+    if not computing(runs):
+        return found
+    said = "no kernel of its own ran: torch computed the result"
+    return replace(found, sentence=f"{found.sentence.rstrip('.')}; {said}.")
 
 
 _CORRECT: Mapping[Status, bool] = {

@@ -92,6 +92,7 @@ def environment(scratch: str, temporary: str) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "TORCH_EXTENSIONS_DIR": f"{scratch}/extensions",
+        "KERNEL_GRADER_REFUSALS": scratch,
         "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor",
         "TRITON_CACHE_DIR": f"{scratch}/triton",
         "CUDA_CACHE_PATH": f"{scratch}/cuda",

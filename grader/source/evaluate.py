@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
+from grader.source.files import file_of, written_files
 from grader.source.literals import MAX_MARKS, read_literals, unknown_name
 from grader.source.positions import Positions
 from grader.source.scopes import (
@@ -41,6 +42,8 @@ class Evaluator:
     positions: Positions
     module: Scope
     classes: dict[str, Scope]
+    files: dict[str, ast.expr] = field(default_factory=dict)
+    """What the program writes into files, by their names."""
     _depth: int = field(default=0, init=False)
     _steps: int = field(default=0, init=False)
     _length: int = field(default=0, init=False)
@@ -57,7 +60,7 @@ class Evaluator:
         }
         for scope in classes.values():
             add_instance_attributes(scope)
-        return cls(positions, module, classes)
+        return cls(positions, module, classes, written_files(tree))
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """Return what an expression stands for in a scope; UNKNOWN where that can't be told."""
@@ -281,6 +284,8 @@ class Evaluator:
         return texts[0].unresolved() if len(texts) == 1 else UNKNOWN
 
     def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Value:
+        if function.attr in {"read", "read_text"} and (name := file_of(function.value)):
+            return self.value(self.files.get(name), scope)
         owner = self.value(function.value, scope)
         if not isinstance(owner, Text):
             return UNKNOWN

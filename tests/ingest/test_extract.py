@@ -161,6 +161,50 @@ def test_an_answer_in_cuda_and_python() -> None:
     check_line_map(one, extraction)
 
 
+KERNEL = "__global__ void k(float* x) {}\ntorch::Tensor f(torch::Tensor x) { return x; }\n"
+BINDING = "#include <torch/extension.h>\ntorch::Tensor f(torch::Tensor x);\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "read"),
+    [
+        (f"Kernel:\n```cuda\n{KERNEL}```\n", "", 'open("kernel.cu").read()'),
+        ("", f"And `my/kernel.cu`:\n```cpp\n{KERNEL}```\n", 'Path("my/kernel.cu").read_text()'),
+        (
+            f"`kernel.cu`\n```cuda\n{KERNEL}```\n`binding.cpp`\n```cpp\n{BINDING}```\n",
+            "",
+            'open(os.path.join(os.path.dirname(__file__), "kernel.cu")).read()',
+        ),
+        (
+            f"```cuda\n// kernel.cu\n{KERNEL}```\n```cpp\n{BINDING}```\n",
+            "",
+            'open("kernel.cu").read()',
+        ),
+    ],
+)
+def test_a_file_given_in_a_block_of_its_own_is_there(before: str, after: str, read: str) -> None:
+    head, tail = CODE.split('src = """')[0], CODE.split('"""\n', 2)[2]
+    code = f"from pathlib import Path\nimport os\n{head}src = {read}\n{tail}"
+    one = sample(f"{before}Module:\n```python\n{code}```\n{after}")
+    extraction = extract(one)
+    assert extraction.submission is not None
+    assert any("kernel.cu` is the block at line" in note for note in extraction.submission.notes)
+    check_line_map(one, extraction)
+    source = parse(code_of(extraction))
+    assert [kernel.name for unit in source.cuda for kernel in unit.kernels] == ["k"]
+    place = source.compiled_place("cuda.cu", 6 if "// kernel.cu" in before else 5, 0)
+    assert place is not None
+    number = extraction.submission.sample_line(place.line)
+    assert one.text.split("\n")[number - 1].startswith("__global__")
+
+
+def test_a_file_that_is_not_given_is_left_to_fail() -> None:
+    head, tail = CODE.split('src = """')[0], CODE.split('"""\n', 2)[2]
+    code = f'{head}src = open("a.cu").read() + open("b.cu").read()\n{tail}'
+    one = sample(f"Kernel:\n```cuda\n{KERNEL}```\nModule:\n```python\n{code}```\n")
+    assert code_of(extract(one)) == code
+
+
 REFERENCES = {
     "in the transcript": sample(f"Given\n```python\n{REFERENCE}```\nAnswer\n{FENCED}"),
     "in the prompt": sample(FENCED, prompt=f"Given\n```python\n{REFERENCE}```\nAnswer!"),

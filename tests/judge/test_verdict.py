@@ -9,6 +9,7 @@ from grader.records import (
     Build,
     Comparison,
     Evidence,
+    Launch,
     Mismatch,
     Place,
     Run,
@@ -76,6 +77,22 @@ def test_all_right():
     )
     assert found.kernelbench
     assert found.compiled
+
+
+def test_a_result_that_torch_computed_alone_is_called_that():
+    launch = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
+
+    def sentence(**fields):
+        both = seen()
+        runs = tuple(run.model_copy(update=fields) for run in both["runs"])
+        return given(runs=runs, comparisons=both["comparisons"]).sentence
+
+    alone = "; no kernel of its own ran: torch computed the result."
+    by_torch = {"aten::relu": 1, "aten::empty": 2}
+    assert sentence(operators=by_torch).endswith(alone)
+    assert alone not in sentence(operators=by_torch, launches=(launch,))
+    assert alone not in sentence(operators={"aten::empty": 2})
+    assert alone not in sentence(operators=by_torch, device="cuda"), "launches aren't seen there"
 
 
 @pytest.mark.parametrize("name", ["n1", "n2", "s1"])

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 from grader.build.driver import config as configuration
-from grader.build.driver import cxx, nvcc
-from grader.build.driver.command import RefusedError, parse, refuse
+from grader.build.driver import cxx, nvcc, refusals
+from grader.build.driver.command import Command, RefusedError, parse, refuse
+from grader.build.driver.config import Config
+from grader.build.driver.tools import CANNOT_RUN, say
 
 
 def main(arguments: list[str]) -> int:
@@ -24,9 +26,26 @@ def main(arguments: list[str]) -> int:
     except RefusedError as error:
         sys.stderr.write(f"kernel-grader: error: {error}\n")
         return 1
-    if role == "nvcc":
-        return nvcc.compile_cuda(config, command)
-    return cxx.compile_cpp(config, command) if command.compiles else cxx.link(config, command)
+    if role != "nvcc" and not command.compiles:
+        return cxx.link(config, command)
+    return _compile(config, command, role)
+
+
+def _compile(config: Config, command: Command, role: str) -> int:
+    """Compile a file, unless an earlier guest was refused the same."""
+    refusal = refusals.of(f"{role} {config.mode}", command.arguments, command.sources)
+    known = refusal.text()
+    if known is not None:
+        say(known)
+        return 1
+    start = refusals.said_so_far()
+    compiled = nvcc.compile_cuda if role == "nvcc" else cxx.compile_cpp
+    status = compiled(config, command)
+    if status == 0:
+        refusal.forget()
+    elif status != CANNOT_RUN:
+        refusal.note(refusals.said_since(start))
+    return status
 
 
 if __name__ == "__main__":

@@ -1,0 +1,112 @@
+"""Makes the files that an answer reads and gives in blocks of their own: `kernel.cu` beside the Python."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from grader.ingest.fences import Segment, segment_lines
+from grader.ingest.numbered import Line, Lines, joined, trimmed
+from grader.source import read_python
+from grader.source.files import named_file, written_files
+
+SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
+CAPTION = 300
+"""Characters before a block that may say what file it is."""
+_SIGNS = (
+    "__global__",
+    "torch::Tensor",
+    "at::Tensor",
+    "#include",
+    "#pragma once",
+    "PYBIND11_MODULE",
+)
+
+
+@dataclass(frozen=True)
+class _Block:
+    lines: Lines
+    segment: int
+    caption: str
+    """What stands right before it, on its fence and in its first line; in small letters."""
+
+
+def with_files(
+    text: str, segments: tuple[Segment, ...], lines: Lines, taken: set[int], most: int
+) -> tuple[Lines, tuple[str, ...], set[int]]:
+    """Return the program with statements before it that write the files which it reads.
+
+    A file is the last block of CUDA or C++ whose caption names it, or the only block where it is
+    the only file. `taken` are segments that are no file, `most` bounds how many blocks are looked
+    at. Returns the program, notes, and the segments that became files.
+    """
+    wanted = _read_files(joined(lines))
+    if not wanted:
+        return lines, (), set()
+    blocks = [one for one in _blocks(text, segments, most) if one.segment not in taken]
+    used: set[int] = set()
+    notes: list[str] = []
+    for number, name in enumerate(wanted):
+        block = _block_of(name, blocks, alone=len(wanted) == 1)
+        if block is None:
+            continue
+        lines = (
+            Line(0, f'_file_{number} = r"""'),
+            *block.lines,
+            Line(0, '"""'),
+            Line(0, "import pathlib"),
+            Line(0, f"pathlib.Path({name!r}).parent.mkdir(parents=True, exist_ok=True)"),
+            Line(0, f"pathlib.Path({name!r}).write_text(_file_{number})"),
+            *lines,
+        )
+        used.add(block.segment)
+        notes.append(f"`{name}` is the block at line {block.lines[0].number} of the answer")
+    return lines, tuple(notes), used
+
+
+def _read_files(code: str) -> list[str]:
+    """Return the relative paths of sources that a program names and does not write itself."""
+    tree, _ = read_python(code)
+    if tree is None:
+        return []
+    names = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    written = written_files(tree)
+    found = [
+        one for one in dict.fromkeys(names) if _is_path(one) and named_file(one) not in written
+    ]
+    return found[:8]
+
+
+def _is_path(name: str) -> bool:
+    plain = name.endswith(SUFFIXES) and len(name) < 100 and not name.startswith("/")
+    return plain and not set(name) & set(" \n<>{}*$\\\"'") and ".." not in name.split("/")
+
+
+def _blocks(text: str, segments: tuple[Segment, ...], most: int) -> list[_Block]:
+    inside = [one for one in segments if one.inside][-most:]
+    found = []
+    for one in inside:
+        lines = trimmed(segment_lines(text, one))
+        if lines and _is_source(joined(lines)):
+            fence = one.opening.start if one.opening else one.start
+            before = text[max(0, fence - CAPTION) : fence].rpartition("```")[2]
+            info = one.opening.info if one.opening else ""
+            found.append(_Block(lines, one.index, f"{before}\n{info}\n{lines[0].text}".lower()))
+    return found
+
+
+def _is_source(code: str) -> bool:
+    if '"""' in code or code.rstrip().endswith("\\") or "class ModelNew" in code:
+        return False
+    return "import torch" not in code and any(sign in code for sign in _SIGNS)
+
+
+def _block_of(name: str, blocks: list[_Block], *, alone: bool) -> _Block | None:
+    captioned = [one for one in blocks if named_file(name) in one.caption]
+    if captioned:
+        return captioned[-1]
+    return blocks[0] if alone and len(blocks) == 1 else None
