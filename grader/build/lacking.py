@@ -1,8 +1,15 @@
-"""Headers of CUDA's toolkit that a build asked for in vain: the machine's gap, not the sample's."""
+"""What a build asked for in vain and every CUDA toolkit has: the machine's gap, not the sample's.
+
+A log may hold whatever the submission printed, so it proves nothing alone: what it says is missing must be
+missing here, and asked for by the submission's text or by an installed header.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from grader.build.toolchain import STAND_INS, Toolchain
 
@@ -24,8 +31,9 @@ _NOT_FOUND = re.compile(
     r"fatal error: (\S+?): No such file|cannot open source file \"(\S+?)\"|'(\S+?)' file not found"
 )
 _UNDEFINED = re.compile(r"undefined symbol: \w*?(?:3c104cuda|2at4cuda)")
+_OF_TORCH = re.compile(r"\bc10\b|\bat::|ATen/|\b(?:AT|C10|TORCH)_CUDA")
 _INCLUDED = re.compile(r"#\s*include\s*[<\"]([^>\"\s]+)[>\"]")
-_STOOD_IN = ("cublas", "cusparse", "cusolver")
+_STOOD_IN = re.compile(r"\b(?:cu(?:blas|sparse|solver)\w+|CU(?:BLAS|SPARSE|SOLVER)_\w+)")
 
 
 def lacking(log: str, code: str, toolchain: Toolchain) -> str:
@@ -34,16 +42,51 @@ def lacking(log: str, code: str, toolchain: Toolchain) -> str:
     `log` is what the compilers printed, `code` the submission. Every CUDA toolkit has these headers,
     but pip's compiler comes without, so that the failure says nothing about the submission.
     """
-    if not toolchain.torch_cuda and _UNDEFINED.search(log):
+    if not toolchain.torch_cuda and _UNDEFINED.search(log) and _OF_TORCH.search(code):
         return "This machine's torch is a CPU build without CUDA's part: install a CUDA build."
-    missed = ["".join(groups) for groups in _NOT_FOUND.findall(log)]
-    if toolchain.stands_in:
-        missed += [name for name in _INCLUDED.findall(code) if name.startswith(_STOOD_IN)]
     folders = (*toolchain.cuda_includes, *toolchain.library_includes)
-    for name in missed:
+    for name in _not_found(log, code, toolchain):
         if any((folder / name).is_file() for folder in folders if folder != STAND_INS):
             continue
-        package = next((p for start, p in _PACKAGES.items() if name.startswith(start)), None)
-        if package is not None:
+        if package := _package(name):
             return f"This machine lacks CUDA's header {name}: install {package} with pip."
+    for name in _not_stood_in(log, code) if toolchain.stands_in else ():
+        return f"This machine has no {name} to build with: install {_package(name)} with pip."
     return ""
+
+
+def _package(name: str) -> str:
+    return next((p for start, p in _PACKAGES.items() if name.lower().startswith(start.lower())), "")
+
+
+def _not_found(log: str, code: str, toolchain: Toolchain) -> Iterator[str]:
+    """Yield the headers that were not found and that something there includes indeed."""
+    asked = set(_INCLUDED.findall(code))
+    for line in log.splitlines():
+        for groups in _NOT_FOUND.findall(line):
+            name = "".join(groups)
+            if name in asked or name in _asked_by_header(line, toolchain):
+                yield name
+
+
+def _asked_by_header(line: str, toolchain: Toolchain) -> set[str]:
+    """Return what the header includes that a compiler's message is about; of installed ones only."""
+    path = Path(re.split(r"[:(]", line, maxsplit=1)[0])
+    folders = (*toolchain.torch_includes, *toolchain.cuda_includes)
+    if not any(path.is_relative_to(folder) for folder in folders) or ".." in path.parts:
+        return set()
+    return set(_INCLUDED.findall(path.read_text("utf-8", "replace"))) if path.is_file() else set()
+
+
+def _not_stood_in(log: str, code: str) -> Iterator[str]:
+    """Yield the names of libraries that the code uses, a tool stumbled on, and our stand-ins lack."""
+    used = set(_STOOD_IN.findall(code))
+    for line in log.splitlines():
+        if "error" in line or "undefined" in line:
+            yield from (n for n in _STOOD_IN.findall(line) if n in used - _stood_in())
+
+
+@cache
+def _stood_in() -> frozenset[str]:
+    headers = (path.read_text("utf-8") for path in STAND_INS.glob("*.h"))
+    return frozenset(name for text in headers for name in _STOOD_IN.findall(text))

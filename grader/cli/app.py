@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from rich.console import Console
+from rich.markup import escape as escape_markup
 
 from grader.config import Options
+from grader.report.escape import clean
 
 GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 STDIN = "/dev/stdin"
@@ -41,6 +43,11 @@ errors = Console(stderr=True)
 out = Console()
 
 Flags = Annotated[Options | None, Parameter(name="*")]
+
+
+def plain(text: str) -> str:
+    """Return text that a console shows as it is: a sample's words in it neither mark up nor control."""
+    return escape_markup(clean(text))
 
 
 def given(options: Options | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.markup import escape as escape_markup
 
 from grader import config
-from grader.cli.app import GRADED, Flags, app, given, out
+from grader.cli.app import GRADED, Flags, app, errors, given, out, plain
 from grader.errors import UsageError
 from grader.records import Evaluation, Submission, Task
 
@@ -78,7 +78,7 @@ def tasks(
     if audit is not None:
         return _audit(audit, unsafe=unsafe_no_sandbox)
     for name, task in sorted(builtin_tasks().items()):
-        out.print(f"{name:24} {escape_markup(task.title)}", highlight=False)
+        out.print(f"{name:24} {plain(task.title)}", highlight=False)
     return GRADED
 
 
@@ -92,7 +92,7 @@ def _coverage(folder: Path, *, verify: bool) -> int:
     for row in coverage(folder, lambda reference: judge.trace(reference, form, limits), judged):
         rows.append(row)
         out.print(
-            f"{escape_markup(row.path.stem):72} {escape_markup(row.said)}",
+            f"{plain(row.path.stem):72} {plain(row.said)}",
             highlight=False,
             soft_wrap=True,
         )
@@ -116,15 +116,20 @@ def _verifier() -> Callable[[Task, Submission], Evaluation]:
 
 def _audit(folder: Path, *, unsafe: bool) -> int:
     from grader.judge.survey import PROGRAMS, survey
+    from grader.report.escape import one_line
     from grader.sandbox import Limits, strongest
 
     sys.stdout.write(
         f"| problem | {' | '.join(PROGRAMS)} | weak |\n|{'---|' * (len(PROGRAMS) + 2)}\n"
     )
-    for item in survey(folder, strongest(unsafe=unsafe), Limits()):
+
+    def begun(number: int, total: int, name: str) -> None:
+        errors.print(f"{number} of {total}: {plain(name)}", highlight=False, soft_wrap=True)
+
+    for item in survey(folder, strongest(unsafe=unsafe), Limits(), begun):
         said = [item.cell(program) for program in PROGRAMS]
         cells = [item.name, *said, item.note or "; ".join(item.weak)]
-        sys.stdout.write(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n")
+        sys.stdout.write(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |\n")
         sys.stdout.flush()
     return GRADED
 
@@ -135,7 +140,7 @@ def show_config(*, options: Flags = None) -> int:
     _, settings = config.load(given(options))
     for setting in settings:
         out.print(
-            f"{setting.name.replace('_', '-'):20} {escape_markup(setting.value):24} {setting.origin}",
+            f"{setting.name.replace('_', '-'):20} {plain(setting.value):24} {setting.origin}",
             highlight=False,
         )
     return GRADED

@@ -6,9 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rich.markup import escape as escape_markup
-
-from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors
+from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors, plain
 from grader.errors import GraderError, UsageError
 
 
@@ -27,10 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # workers may still wait for guests that are being killed
     except UsageError as error:
-        errors.print(f"[red]error:[/red] {escape_markup(str(error))}")
+        errors.print(f"[red]error:[/red] {plain(str(error))}")
         return USAGE
     except GraderError as error:
-        errors.print(f"[red]grader error:[/red] {escape_markup(str(error))}")
+        errors.print(f"[red]grader error:[/red] {plain(str(error))}")
         return FAILED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

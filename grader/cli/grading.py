@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
-from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from grader import config
-from grader.cli.app import FAILED, GATE, GRADED, STDIN, Flags, app, errors, given, out
+from grader.cli.app import FAILED, GATE, GRADED, STDIN, Flags, app, errors, given, out, plain
 from grader.cli.catalogue import explain
 from grader.config import Options
 from grader.errors import UsageError
@@ -156,11 +155,11 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
     for line in summary.lines:
         table.add_row(
-            escape_markup(line.sample),
+            plain(line.sample),
             line.status,
             str(line.errors or ""),
             "passes" if line.mended else "",
-            escape_markup(line.sentence),
+            plain(line.sentence),
         )
     out.print(table)
     total = summary.counts.total()
@@ -171,7 +170,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
         f"{total} samples{again}: "
         + " · ".join(f"{count} {status}" for status, count in summary.counts.most_common())
     )
-    out.print(escape_markup(str(folder / "README.md")))
+    out.print(plain(str(folder / "README.md")))
 
 
 def _doctor(options: Options) -> int:
@@ -184,8 +183,8 @@ def _doctor(options: Options) -> int:
         table.add_row(
             item.what,
             "ok" if item.ok else "missing",
-            escape_markup(item.found),
-            escape_markup(item.advice),
+            plain(item.found),
+            plain(item.advice),
         )
     out.print(table)
     return GRADED

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from rich.markup import escape as escape_markup
 
-from grader.cli.app import GATE, GRADED, app, out
+from grader.cli.app import GATE, GRADED, app, out, plain
 from grader.errors import UsageError
 
 
@@ -32,7 +31,7 @@ def report(run: Path) -> int:
         for review in folder.reviews():
             folder.render(review)
         count = len(folder.write_index())
-    out.print(f"{count} reviews rendered in {escape_markup(str(run))}")
+    out.print(f"{count} reviews rendered in {plain(str(run))}")
     return GRADED
 
 

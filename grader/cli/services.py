@@ -5,10 +5,8 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from rich.markup import escape as escape_markup
-
 from grader import config
-from grader.cli.app import GRADED, Flags, app, errors, given, out
+from grader.cli.app import GRADED, Flags, app, errors, given, out, plain
 from grader.errors import UsageError
 from grader.store import Store
 
@@ -52,7 +50,7 @@ def serve_rewards(
     chosen, _ = config.load(given(options))
     with Grader(chosen) as grader:
         shown = "" if token_file else f", token {token}"
-        errors.print(escape_markup(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
+        errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
         serve(grader, token, host=host, port=port, queue=queue)
     return GRADED
 
@@ -74,5 +72,5 @@ def cache(*, clear: bool = False, folder: Path | None = None) -> int:
         store.clear()
     for kind, (count, size) in sorted(store.usage().items()):
         out.print(f"{kind:12} {count:8} entries {size / 1e6:10.1f} MB", highlight=False)
-    out.print(escape_markup(str(store.root)))
+    out.print(plain(str(store.root)))
     return GRADED

@@ -80,8 +80,13 @@ def read_record(record: JsonValue) -> Completion | None:
     """Return what a record holds; None if no completion can be found in it. Never raises."""
     if isinstance(record, str):
         return Completion(None, (record,), None, None, None)
-    if not isinstance(record, dict):
+    try:
+        return _read(record) if isinstance(record, dict) else None
+    except RecursionError:  # lists within lists, as deep as the parser of JSON lets through
         return None
+
+
+def _read(record: dict[str, JsonValue]) -> Completion | None:
     fields = {str(key).lower(): value for key, value in record.items()}
     texts = _completions(fields, 0)
     if not texts:

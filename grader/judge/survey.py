@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.errors import GraderError, UsageError
 from grader.judge.audit import AuditRow, audit, weaknesses
 from grader.judge.describe import describe
+from grader.records import Task
 from grader.sandbox import Form, Limits
 from grader.tasks.problem import load
 
@@ -56,23 +57,27 @@ class Surveyed:
         return "caught, passes KernelBench's" if row.kernelbench else "caught"
 
 
-def survey(folder: Path, form: Form, limits: Limits) -> Iterator[Surveyed]:
+def survey(
+    folder: Path,
+    form: Form,
+    limits: Limits,
+    begun: Callable[[int, int, str], None] = lambda _number, _total, _name: None,
+) -> Iterator[Surveyed]:
     """Yield what wrong programs would get on each problem file below a folder, by path.
 
-    Files that define no problem are left out. Raises UsageError where the folder has none, and
-    GraderError where a guest can't be run for a reason of ours.
+    Before each, `begun` is told its number (from 1), how many there are, and its name. Files that
+    define no problem are left out. Raises UsageError where the folder has none, and GraderError
+    where a guest can't be run for a reason of ours.
     """
     limits = replace(limits, wall=min(limits.wall, SECONDS))
-    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
-    found = False
-    for path in files:
-        try:
-            draft = load(path)
-        except UsageError:
-            continue
-        found = True
+    drafts = list(_problems(folder))
+    if not drafts:
+        raise UsageError(
+            f"no problem files in {folder}", "expected Model and get_inputs in .py files"
+        )
+    for number, (name, draft) in enumerate(drafts, 1):
+        begun(number, len(drafts), name)
         task = describe(draft, form, limits)
-        name = str(path.relative_to(folder)) if folder.is_dir() else path.name
         if not task.workloads:
             yield Surveyed(name, note="; ".join(task.notes) or "it can't be described")
             continue
@@ -80,7 +85,13 @@ def survey(folder: Path, form: Form, limits: Limits) -> Iterator[Surveyed]:
             yield Surveyed(name, audit(task, form, limits))
         except GraderError as error:
             yield Surveyed(name, note=str(error))
-    if not found:
-        raise UsageError(
-            f"no problem files in {folder}", "expected Model and get_inputs in .py files"
-        )
+
+
+def _problems(folder: Path) -> Iterator[tuple[str, Task]]:
+    """Yield name and draft of each file that defines a problem."""
+    for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
+        try:
+            draft = load(path)
+        except UsageError:
+            continue
+        yield str(path.relative_to(folder)) if folder.is_dir() else path.name, draft

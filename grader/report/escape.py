@@ -9,6 +9,8 @@ MAX_SHOWN = 4000
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _MARKDOWN = re.compile(r"([\\`*{}\[\]()#+!|~>$@^=]|^[-.]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _FEW = re.compile(r"([\\*\[\]|~$@#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_BLOCK = re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))|^(?=>|[-+](?:\s|$)|--)")
+"""What would begin a list, a quotation or a rule."""
 _SCHEMES = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data):")
 
 
@@ -41,16 +43,16 @@ def one_line(text: str, limit: int = 300) -> str:
 def inline(text: str, limit: int = 600) -> str:
     """Return text that markdown renders as itself: no markup, no HTML, no links."""
     text = one_line(text, limit).replace("&", "&amp;").replace("<", "&lt;")
-    return _SCHEMES.sub(r"\1&#58;", _MARKDOWN.sub(r"\\\1", text))
+    return _SCHEMES.sub(r"\1&#58;", _no_block(_MARKDOWN.sub(r"\\\1", text)))
 
 
 def prose(text: str, limit: int = 900) -> str:
     """Return a sentence of ours with code spans kept; whatever else could be markup is escaped."""
     parts = one_line(text, limit).split("`")
     if len(parts) % 2 == 0:  # an odd backtick: none of them can be trusted to be ours
-        return _escape_few("'".join(parts))
+        return _no_block(_escape_few("'".join(parts)))
     spans = (code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts))
-    return "".join(spans).strip() or _escape_few("'".join(parts))
+    return _no_block("".join(spans).strip() or _escape_few("'".join(parts)))
 
 
 def ended(text: str) -> str:
@@ -62,6 +64,10 @@ def _escape_few(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     text = _FEW.sub(r"\\\1", text)
     return _SCHEMES.sub(r"\1&#58;", text)
+
+
+def _no_block(text: str) -> str:
+    return _BLOCK.sub(r"\1\\", text)
 
 
 def code(text: str, limit: int = 200) -> str:

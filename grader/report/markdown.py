@@ -13,6 +13,7 @@ from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.findings import by_rule, folded, shown
 from grader.report.log import readable
+from grader.report.places import command
 from grader.report.proofs import Proof, proofs
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
@@ -66,6 +67,7 @@ def render(review: Review) -> str:
             where=where,
             proof=_proof,
             proofs=proofs,
+            command=command,
             resources=_resources(review),
             launches=_launches(review.evaluation.runs),
             workloads=workloads(review),

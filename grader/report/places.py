@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
 from grader.records import Place, Review
@@ -32,6 +33,12 @@ def in_file(review: Review, place: Place | None) -> FilePlace:
     first = place.sample_line or _nearest(review, place.line)
     last = _mapped(review, place.end_line) if place.end_line > place.line else first
     return FilePlace(review.origin, first, max(first, last))
+
+
+def command(review: Review) -> str:
+    """Return what grades the sample again, whatever its file is called."""
+    only = "" if is_text_file(review) else f" --only {review.sample}"
+    return f"python grade.py {shlex.quote(in_file(review, None).path)}{only}"
 
 
 def is_text_file(review: Review) -> bool:

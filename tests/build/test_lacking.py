@@ -13,6 +13,9 @@ from grader.build.toolchain import STAND_INS
 TOOLCHAIN = replace(discover(), cuda_includes=(), library_includes=())
 
 
+CURAND = "#include <curand_kernel.h>\n"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -22,7 +25,7 @@ TOOLCHAIN = replace(discover(), cuda_includes=(), library_includes=())
     ],
 )
 def test_every_compilers_words_are_understood(line: str) -> None:
-    assert "install nvidia-curand with pip" in lacking(line, "", TOOLCHAIN)
+    assert "install nvidia-curand with pip" in lacking(line, CURAND, TOOLCHAIN)
 
 
 def test_a_header_of_nobody_is_the_samples_own() -> None:
@@ -30,16 +33,61 @@ def test_a_header_of_nobody_is_the_samples_own() -> None:
     assert not lacking(line, '#include "my_kernels.cuh"', TOOLCHAIN)
 
 
-def test_a_call_of_a_library_that_only_has_a_stand_in_is_the_machines_gap() -> None:
-    code, line = "#include <cublas_v2.h>", "error: 'cublasSgemm' was not declared in this scope"
+def test_words_alone_do_not_make_it_the_machines_gap() -> None:
+    line = "RuntimeError: x.cu:1:1: fatal error: curand_kernel.h: No such file or directory"
+    assert not lacking(line, f"raise RuntimeError({line!r})", TOOLCHAIN)
+    line = "ImportError: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
+    code = f"raise ImportError({line!r})"
+    assert not lacking(line, code, replace(TOOLCHAIN, torch_cuda=""))
+
+
+def test_a_header_that_torchs_own_asks_for_is_the_machines_gap(tmp_path: Path) -> None:
+    header = tmp_path / "include" / "ATen" / "Sparse.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#include <cusparse.h>\n")
+    line = f"{header}:1:10: fatal error: cusparse.h: No such file or directory"
+    tools = replace(TOOLCHAIN, torch=tmp_path)
+    assert "nvidia-cusparse" in lacking(line, "#include <ATen/Sparse.h>", tools)
+    assert not lacking(line, "", TOOLCHAIN)
+
+
+STOOD_IN = replace(TOOLCHAIN, library_includes=(STAND_INS,))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "k.cu:5:3: error: 'cublasSsyrk' was not declared in this scope",
+        'k.cu(5): error: identifier "cublasSsyrk" is undefined',
+        "k.cu:5:3: error: use of undeclared identifier 'cublasSsyrk'",
+        "ImportError: one.so: undefined symbol: cublasSsyrk",
+    ],
+)
+def test_a_call_that_only_the_real_library_has_is_the_machines_gap(line: str) -> None:
+    code = "#include <cublas_v2.h>\ncublasSsyrk(handle);"
     assert not lacking(line, code, TOOLCHAIN)
-    assert "nvidia-cublas" in lacking(line, code, replace(TOOLCHAIN, library_includes=(STAND_INS,)))
+    assert "nvidia-cublas" in lacking(line, code, STOOD_IN)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "k.cu:5:3: error: expected ';' before '}' token",
+        "k.cu:5:3: error: 'undeclared' was not declared in this scope",
+        "k.cu:5:3: error: too few arguments to function 'cublasStatus_t cublasSgemm_v2(...)'",
+        "k.cu:5:3: error: 'cublasSsyrk' was not declared in this scope",
+    ],
+)
+def test_a_broken_program_is_broken_whatever_library_it_includes(line: str) -> None:
+    code = "#include <cublas_v2.h>\n#include <cusparse.h>\ncublasSgemm(handle)"
+    assert not lacking(line, code, STOOD_IN)
 
 
 def test_torchs_own_cuda_part_is_missing_from_a_cpu_build_alone() -> None:
     log = "ImportError: one.so: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
-    assert "CPU build" in lacking(log, "", replace(TOOLCHAIN, torch_cuda=""))
-    assert not lacking(log, "", replace(TOOLCHAIN, torch_cuda="13.2"))
+    code = "auto stream = c10::cuda::getCurrentCUDAStream();"
+    assert "CPU build" in lacking(log, code, replace(TOOLCHAIN, torch_cuda=""))
+    assert not lacking(log, code, replace(TOOLCHAIN, torch_cuda="13.2"))
 
 
 def test_the_stand_ins_satisfy_torchs_own_headers(tmp_path: Path) -> None:

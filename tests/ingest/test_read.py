@@ -399,6 +399,17 @@ def test_any_record_is_read_or_refused(value: object) -> None:
     assert record is None or all(isinstance(text, str) for text in record.texts)
 
 
+@pytest.mark.parametrize("field", ["completion", "content", "messages", "level", "request"])
+@pytest.mark.parametrize("depth", [50, 300, 900, 5000])
+def test_a_record_of_lists_within_lists_stops_no_run(
+    tmp_path: Path, field: str, depth: int
+) -> None:
+    deep = f'{{"{field}": {"[" * depth}"x"{"]" * depth}, "answer": "hidden"}}'
+    plain = json.dumps({"id": "plain", "completion": FENCED})
+    *_, last = read(write(tmp_path / "r.jsonl", f"{deep}\n{plain}\n"))
+    assert (last.id, code_of(last)) == ("plain", CODE)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_are_decoded(data: bytes) -> None:

@@ -35,7 +35,9 @@ def test_a_weak_problem_is_told_from_a_sound_one(tmp_path: Path) -> None:
     )
     (tmp_path / "2_weak.py").write_text(PROBLEM.format(result="x * 0"))
     (tmp_path / "notes.py").write_text("x = 1\n")
-    sound, weak = survey(tmp_path, strongest(), Limits(wall=120.0))
+    told: list[tuple[int, int, str]] = []
+    sound, weak = survey(tmp_path, strongest(), Limits(wall=120.0), lambda *said: told.append(said))
+    assert told == [(1, 2, "1_sound.py"), (2, 2, "2_weak.py")]
     assert (sound.name, sound.weak) == ("1_sound.py", ())
     assert {sound.cell(program) for program in PROGRAMS} <= {"caught", "-"}
     assert weak.cell("zeros") == "passes"

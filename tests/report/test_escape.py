@@ -1,5 +1,6 @@
 """A sample's words never become markup."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -31,6 +32,20 @@ def test_inline_text_stays_text(text: str) -> None:
 @given(HOSTILE)
 def test_prose_has_no_markup_but_code(text: str) -> None:
     assert tokens(escape.prose(text)) <= {"text", "text_special", "softbreak", "code_inline"}
+
+
+@pytest.mark.parametrize(
+    "text", ["1. x", "2) x", "- x", "+ x", "---", "> x", "- - -", "1.", "-", "# x", "=== x", "* x"]
+)
+def test_a_sentence_begins_no_list_and_no_quotation(text: str) -> None:
+    for made in (escape.prose(text), escape.inline(text)):
+        blocks = [token.type for token in MARKDOWN.parse(f"- {made}")]
+        assert blocks == [
+            *("bullet_list_open", "list_item_open", "paragraph_open", "inline"),
+            *("paragraph_close", "list_item_close", "bullet_list_close"),
+        ]
+    assert escape.prose("1.5 of 2") == "1.5 of 2"
+    assert escape.prose("-3 to 4") == "-3 to 4"
 
 
 @given(HOSTILE)

@@ -56,6 +56,22 @@ def test_the_index_has_one_row_a_sample(make_review: Make, payload: str) -> None
     assert raw_html(hostile) == []
 
 
+@pytest.mark.parametrize(
+    ("form", "origin", "said"),
+    [
+        ("transcript", "a/b.md", "`python grade.py a/b.md`"),
+        ("transcript", "a b; rm x.md", "`python grade.py 'a b; rm x.md'`"),
+        ("transcript", "$(touch x).md", "`python grade.py '$(touch x).md'`"),
+        ("jsonl", "a/b.jsonl:7", "`python grade.py a/b.jsonl --only total_race`"),
+        ("parquet", "a/b.parquet#7", "`python grade.py a/b.parquet --only total_race`"),
+    ],
+)
+def test_the_command_to_grade_again_is_one_whatever_a_file_is_called(
+    make_review: Make, form: str, origin: str, said: str
+) -> None:
+    assert f"- again: {said}\n" in markdown.render(make_review(form=form, origin=origin))
+
+
 def test_the_verdict_stands_first(make_review: Make) -> None:
     lines = markdown.render(make_review()).splitlines()
     assert lines[0] == "# total_race: `incorrect`"

@@ -2,12 +2,15 @@
 
 import io
 import unicodedata
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.markdown import Markdown
 
-from grader.report import markdown
+from grader.cli import grading
+from grader.report import markdown, rows
+from grader.report.summary import summarise
 from grader.report.terminal import terminal
 
 from .conftest import Make
@@ -58,3 +61,17 @@ def test_no_payload_steers_the_terminal(make_review: Make, payload: str) -> None
         shown = printed(terminal(text, everything=True)).encode("utf-8", "replace")
         kinds = {unicodedata.category(c) for c in shown.decode().replace("\n", "")}
         assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_the_table_of_a_run_holds_text_alone(
+    tmp_path: Path, make_review: Make, monkeypatch: pytest.MonkeyPatch, payload: str
+) -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    monkeypatch.setattr(grading, "out", console)
+    line = rows.line(make_review(words=payload))
+    grading._summary(summarise([line]), 0, tmp_path)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")
+    odd = {c for c in shown if unicodedata.category(c) in {"Cc", "Cf"}} - {"\n"}
+    assert not odd

@@ -19,6 +19,7 @@ from grader.report.html.speed import against_floor
 from grader.report.html.templates import environment
 from grader.report.log import readable
 from grader.report.markdown import where, workloads
+from grader.report.places import command
 from grader.report.proofs import proofs
 from grader.report.status import group
 
@@ -82,6 +83,7 @@ def render(review: Review) -> str:
             group=group(review.verdict.status),
             markdown_name=names.markdown(review.sample),
             proofs=proofs,
+            command=command,
             repair_name=lambda kind: names.repair(review.sample, kind),
             caret=lambda finding: _caret(review, finding),
         )
