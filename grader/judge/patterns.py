@@ -174,6 +174,7 @@ def _factor(wrong: Wrong) -> Evidence | None:
     if abs(factor + 1) < STEADY:
         return wrong.evidence("sign-flip", "every wrong element has the other sign", factor=factor)
     text = f"the wrong are {factor:.6g} times the reference{_meaning(wrong, factor)}"
+    text = f"{_not_finite_first(wrong)}{text}"
     return wrong.evidence("constant-factor", text, factor=factor)
 
 
@@ -234,7 +235,11 @@ def _factor_by_dim(wrong: Wrong) -> Evidence | None:
         if spread is not None and spread < STEADY:
             name = "row" if free == len(shape) - 1 else f"slice along dim {free}"
             low, high = float(np.min(ratio)), float(np.max(ratio))
-            text = f"each {name} has its own constant factor, from {low:.4g} to {high:.4g}"
+            span = f"from {low:.4g} to {high:.4g}"
+            if f"{low:.4g}" == f"{high:.4g}":
+                span = f"about {low:.4g}"
+            text = f"each {name} has its own constant factor, {span}"
+            text = f"{_not_finite_first(wrong)}{text}"
             return wrong.evidence("row-factor", text, dim=free, low=low, high=high)
     return None
 
@@ -290,6 +295,14 @@ _LOOKS: tuple[Callable[[Wrong], Evidence | None], ...] = (
     _factor_by_dim,
     _layout,
 )
+
+
+def _not_finite_first(wrong: Wrong) -> str:
+    """Return how many are NaN or infinite, to stand before what holds for the others only."""
+    fraction = float(np.mean(~np.isfinite(wrong.a)))
+    return (
+        f"{_share(fraction)} of the wrong are NaN or infinite; for the rest, " if fraction else ""
+    )
 
 
 def _share(fraction: float) -> str:

@@ -32,6 +32,10 @@ __global__ void wide(const float* x, float* y, long long n) {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
+__global__ void ahead(const float* x, float* y, long long n) {
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] + 0.0f * x[i + 2048];
+}
 __global__ void waits(const float* x, float* y, int* turn, long long n) {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (threadIdx.x == 0) while (atomicAdd(turn, 0) < (int)blockIdx.x) {}
@@ -55,6 +59,8 @@ torch::Tensor run(torch::Tensor x, int64_t way) {
         auto turn = torch::zeros({1}, x.options().dtype(torch::kInt32));
         waits<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(),
                                         turn.data_ptr<int>(), n);
+    } else if (way == 6) {
+        ahead<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     } else {
         auto z = (x * 2.0).contiguous() + x.mean(1, true);
         auto w = torch::ones({x.size(0), x.size(1)}, x.options());
@@ -121,6 +127,16 @@ def test_an_index_that_wraps(device: Device, built: Build) -> None:
     found = next(item for item in run.evidence if item.code == "out-of-bounds")
     assert found.place is not None
     assert "y[i] = x[i];" in CODE.splitlines()[found.place.line - 1]
+
+
+def test_reading_past_a_tensor_that_ends_with_its_page(device: Device, built: Build) -> None:
+    run = rehearsed(device, built, 6, (1024, 4096))  # 16 MiB, and 8 KiB more are read
+    assert run is not None
+    assert "illegal memory access" in run.reason
+    found = next(item for item in run.evidence if item.code == "out-of-bounds")
+    assert "past the end of `input 1` (16777216 bytes)" in found.text
+    assert rehearsed(device, built, 6, (1000, 4096)) is None, "the last page is mapped whole"
+    assert rehearsed(device, built, 6, (256, 4096)) is None, "4 MiB share a piece of 20 MiB"
 
 
 def test_a_check_of_the_size(device: Device, built: Build) -> None:

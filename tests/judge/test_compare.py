@@ -169,6 +169,29 @@ def test_patterns_of_values(change, code):
     assert code in codes(judged(change(exact.astype(np.float32)), exact))
 
 
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (np.float32(16), "; for the rest, the wrong are 16 times"),
+        (
+            np.linspace(1.5, 3, 96, dtype=np.float32)[:, None],
+            "; for the rest, each row has its own constant factor, from 1.5 to 3",
+        ),
+        (
+            np.linspace(2, 2.00001, 96, dtype=np.float32)[:, None],
+            "; for the rest, the wrong are 2",
+        ),
+    ],
+)
+def test_a_factor_is_no_factor_of_what_is_not_a_number(factor, text):
+    exact = normal(96, 96)
+    actual = exact.astype(np.float32) * factor
+    actual[5, 7] = np.nan
+    said = next(p.text for p in judged(actual, exact).mismatch.patterns if "factor" in p.code)
+    assert said.startswith("0.0109% of the wrong are NaN or infinite")
+    assert text in said
+
+
 def damaged(exact: np.ndarray, *where) -> np.ndarray:
     actual = exact.astype(np.float32)
     actual[where] = normal(*actual[where].shape, seed=7) * 3 + 9

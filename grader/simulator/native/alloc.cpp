@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kAlign = 512;
 constexpr size_t kGuard = 1024;
+// In a rehearsal nothing else lies so near behind a large tensor that an access past its end would hit it.
+constexpr size_t kApart = size_t{32} << 20;
 // Two bytes that are a quiet NaN in half and bfloat16, and repeated in float; huge in double and int.
 constexpr uint16_t kPoison = 0x7FE5;
 // Larger memory is left as the system gives it (zeros), so that untouched pages cost nothing.
@@ -88,9 +90,10 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
             return nullptr;
         }
     }
-    const size_t mapped = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
-    const bool large = own_pages || mapped >= (size_t{1} << 17);
     const bool rehearsal = runtime().settings.rehearsal;
+    const size_t apart = rehearsal && bytes >= kApart / 4 ? kApart : 0;
+    const size_t mapped = (bytes + 2 * kGuard + apart + kAlign - 1) / kAlign * kAlign;
+    const bool large = own_pages || mapped >= (size_t{1} << 17);
     // Shared memory does not count against the limit of a process' private memory.
     const int share = rehearsal ? MAP_SHARED : MAP_PRIVATE;
     void* raw = large ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE,

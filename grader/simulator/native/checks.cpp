@@ -24,9 +24,22 @@ u32 aligned_lanes(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
     return good;
 }
 
+// How far a GPU reads and writes on around a region without an error. torch's allocator puts tensors below 10 MiB into
+// common pieces of 2 to 20 MiB; larger ones end with the driver's page of 2 MiB (c10/cuda/CUDACachingAllocator.cpp:
+// kMinLargeAlloc, kRoundLarge), and the reading past that of a published answer stopped an RTX 4090. What lies before
+// them may be another tensor.
+constexpr u64 common_piece = u64(32) << 20, own_memory = u64(10) << 20, page = u64(2) << 20;
+
+u64 mapped_around(const Region& r, u64 address) {
+    const u64 size = r.end - r.base;
+    if (address < r.base || size < own_memory) return common_piece;
+    return (size + page - 1) / page * page - size;
+}
+
 void note_outside(Worker& worker, const RegionMap& map, u64 address) {
     const Region* near = map.nearest(address);
     const u64 by = !near ? ~u64(0) : address < near->base ? near->base - address : address - near->end + 1;
+    worker.unmapped |= !near || by > mapped_around(*near, address);
     if (by <= worker.outside_by) return;
     worker.outside_address = address;
     worker.outside_by = by;

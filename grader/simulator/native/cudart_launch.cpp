@@ -105,9 +105,6 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
     return finish(refusal.error);
 }
 
-// Up to here from any allocation memory is taken to be mapped: a GPU reads on without an error.
-// (torch's allocator asks the driver for 2 to 20 MiB at a time; the driver maps 2 MiB pages.)
-constexpr uint64_t kMapped = uint64_t{32} << 20;
 constexpr const char* kIllegal = "CUDA error: an illegal memory access was encountered";
 constexpr uint64_t kNull = uint64_t{1} << 20;
 
@@ -131,7 +128,7 @@ void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResu
     const auto address = result.outside_address;
     if (result.shared_outside) make_sticky(cudaErrorIllegalAddress, kIllegal);
     const bool host = kgsim_kind(reinterpret_cast<const void*>(address)) == kKindHost;
-    if (result.outside_by == 0 || (!host && result.outside_by <= kMapped)) return;
+    if (result.outside_by == 0 || (!host && !result.unmapped)) return;
     if (host || address < kNull) {
         auto& state = runtime();
         std::lock_guard lock(state.mutex);

@@ -136,6 +136,7 @@ struct LaunchResult {
     bool illegal_access = false;  // out-of-bounds or misaligned access: a GPU would report an error
     uint64_t outside_address = 0; // of the global access that was farthest from every live region,
     uint64_t outside_by = 0;      // and how many bytes away that is; 0: there was none outside
+    bool unmapped = false;        // a GPU has mapped nothing there, as far as one can tell
     bool shared_outside = false;  // a shared access beyond all that the block has
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
