@@ -218,7 +218,10 @@ class CudaDevice(GuestDevice):
 
         """
         workload = _to_time(task)
-        state = self._state(task, workload, references)
+        try:
+            state = self._state(task, workload, references)
+        except GraderError as error:
+            return Timed(note=f"not timed: {error}"[:500])
 
         def on(gpu: GpuFacts) -> Timed:
             stand = Stand(self, gpu, task, workload, references, state)
@@ -255,7 +258,8 @@ class CudaDevice(GuestDevice):
             seed=references.guest_seed,
             want_state=True,
         )
-        reply = converse(job, self.form, self.limits(self.options.run_seconds))
+        limits = self.limits(self.options.run_seconds)
+        reply = converse(job, self.form, replace(limits, output=limits.memory))
         if reply.status != "done":
             raise GraderError(f"the reference could not be constructed: {reply.reason}")
         drawn = workload.weights == "drawn"
