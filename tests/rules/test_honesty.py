@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Evidence
+from grader.records import Evidence, Launch
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -282,3 +282,21 @@ def test_a_call_that_raised_for_want_of_its_input_is_no_cheat() -> None:
     for evidence, rejects in (((), True), ((raised,), False)):
         found = review_text(source, Context(evidence=evidence), ["CHT007"])
         assert [finding.data["rejects"] for finding in found] == [rejects]
+
+
+def test_what_was_launched_inside_forward_is_called_from_there() -> None:
+    hidden = """
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ways = {"fast": scaled}
+    def forward(self, x):
+        return getattr(self, "ways")["fast"](torch.relu(x))
+"""
+    code = HEAD + "scaled = ext.scale\n" + hidden.replace("scaled}", 'globals()["scaled"]}')
+    seen = Launch(kernel="scale_kernel", grid=(1, 1, 1), block=(256, 1, 1), shared_bytes=0)
+    source = parse(code)
+    claim = "forward never calls the extension"
+    assert any(claim in one.message for one in review_text(source, Context()))
+    found = review_text(source, Context(launches=(seen,)))
+    assert not any(claim in one.message for one in found)

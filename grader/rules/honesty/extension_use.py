@@ -23,18 +23,22 @@ FREE = {
     "get_device", "is_available", "current_device", "synchronize", "current_stream", "as_tensor",
 }  # fmt: skip
 """Functions of torch that compute nothing worth replacing."""
+CALLED_BY_TORCH = {"forward", "__call__", "backward"}
+"""Methods that a module's or an autograd function's users call by another name."""
 
 
 def holders(source: Source, code: PythonCode) -> set[str]:
     """Return every name and `self.` attribute that may hold an extension or one of its functions.
 
-    Follows assignments, what lists of modules are filled with, and functions that build and return
-    an extension.
+    Follows assignments, what lists of modules are filled with, and functions and methods that
+    return an extension or a module made with one.
     """
     names = {one.variable for one in source.extensions if one.variable}
     builders = {one.in_function for one in source.extensions if one.in_function}
     names |= {name for name in builders if name in code.functions}
     names |= {f"self.{name}" for name in builders}
+    functions = [(_called(code, one), one) for one in code.of(ast.FunctionDef)]
+    functions = [(name, one) for name, one in functions if one.name not in CALLED_BY_TORCH]
     changed = True
     while changed:
         before = len(names)
@@ -48,14 +52,11 @@ def holders(source: Source, code: PythonCode) -> set[str]:
                 and any(mentions(argument, names) for argument in call.args)
             ):
                 names.add(_spelled(call.func.value))
-        for name, function in code.functions.items():
-            if name not in names and any(
-                isinstance(node, ast.Return)
-                and node.value is not None
-                and mentions(node.value, names)
-                for node in nodes_under(function)
-            ):
-                names.add(name)
+        names |= {
+            name
+            for name, function in functions
+            if name not in names and _returns_one(function, names)
+        }
         for name, owner in code.classes.items():
             if (
                 name != "ModelNew"
@@ -65,6 +66,19 @@ def holders(source: Source, code: PythonCode) -> set[str]:
                 names.add(name)
         changed = len(names) > before
     return {name for name in names if name}
+
+
+def _called(code: PythonCode, function: ast.FunctionDef) -> str:
+    """Return how a function is called: a method as `self.name`."""
+    method = isinstance(code.parents.get(function), ast.ClassDef)
+    return f"self.{function.name}" if method else function.name
+
+
+def _returns_one(function: ast.FunctionDef, names: set[str]) -> bool:
+    return any(
+        isinstance(node, ast.Return) and node.value is not None and mentions(node.value, names)
+        for node in nodes_under(function)
+    )
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:

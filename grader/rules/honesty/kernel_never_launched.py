@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = python_code(source)
@@ -43,8 +43,8 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     names = holders(source, code)
     if not names:
         return
-    off = not any(refers(node, names) for function in code.reached for node in code.live(function))
-    if off:
+    used = any(refers(node, names) for function in code.reached for node in code.live(function))
+    if not used and not context.launches:  # launches were seen inside forward
         written = any(mentions(function, names) for function in code.reached)
         yield RULE.finding(
             source.line_place(forward.lineno),
@@ -277,6 +277,24 @@ torch::Tensor f(torch::Tensor x) {
             "        self.layers = nn.ModuleList()\n        self.layers.append(Layer())\n"
             "    def forward(self, x):\n        for layer in self.layers:\n"
             "            x = torch.tanh(layer(x))\n        return x\n"
+        ),
+        (
+            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
+            f"ext.f(x)\n"
+            "class ModelNew(nn.Module):\n    def __init__(self, count):\n"
+            "        super().__init__()\n        layers = []\n        for i in range(count):\n"
+            "            layers.append(self._layer(i))\n        self.layers = nn.ModuleList(layers)\n"
+            "    def _layer(self, i):\n        return nn.Sequential(Layer(), nn.Linear(i, 3))\n"
+            "    def forward(self, x):\n        for layer in self.layers:\n"
+            "            x = torch.cat([x, layer(x)], 1)\n        return x\n"
+        ),
+        (
+            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
+            f"ext.f(x)\n"
+            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        def block(n):\n            return nn.Sequential(nn.Linear(n, n), Layer())\n"
+            "        self.net = nn.Sequential(block(3), block(3))\n"
+            "    def forward(self, x):\n        y = self.net(x)\n        return torch.relu(y)\n"
         ),
         (
             f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
