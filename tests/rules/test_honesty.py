@@ -289,13 +289,12 @@ def test_what_was_launched_inside_forward_is_called_from_there() -> None:
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
-        self.ways = {"fast": scaled}
+        self.ways = {"fast": globals()["scaled"]}
     def forward(self, x):
         return getattr(self, "ways")["fast"](torch.relu(x))
 """
-    code = HEAD + "scaled = ext.scale\n" + hidden.replace("scaled}", 'globals()["scaled"]}')
+    source = parse(f"{HEAD}{BUILD}scaled = ext.scale\n{hidden}")
     seen = Launch(kernel="scale_kernel", grid=(1, 1, 1), block=(256, 1, 1), shared_bytes=0)
-    source = parse(code)
     claim = "forward never calls the extension"
     assert any(claim in one.message for one in review_text(source, Context()))
     found = review_text(source, Context(launches=(seen,)))
