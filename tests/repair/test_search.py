@@ -1,0 +1,89 @@
+"""The search for a mend: which programs small changes are tried on, and which they are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from grader.diagnose import Program
+from grader.records import Build, Evaluation, Finding, Submission, Verdict, Workload
+from grader.repair import mend
+from grader.repair.variants import Screen
+
+CODE = '''
+from torch.utils.cpp_extension import load_inline
+
+source = """
+__global__ void in_turn(float* y, volatile int* turn, int n) {
+    if (threadIdx.x == 0) {
+        while (*turn != blockIdx.x) { }
+    }
+    __syncthreads();
+    if (threadIdx.x < n) y[blockIdx.x * n + threadIdx.x] += 1.0f;
+    if (threadIdx.x == 0) *turn = blockIdx.x + 1;
+}
+torch::Tensor run(torch::Tensor y, torch::Tensor turn) {
+    in_turn<<<y.size(0), 256>>>(y.data_ptr<float>(), turn.data_ptr<int>(), y.size(1));
+    return y;
+}
+"""
+ops = load_inline(name="ops", cpp_sources="", cuda_sources=source, functions=["run"])
+'''
+
+
+@dataclass
+class Watched:
+    """A screen that notes what it is asked to build, and builds nothing."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
+        del evaluation
+        return (Workload(name="4x8", role="nominal", inputs=()),)
+
+    def build(self, woven: Submission) -> Build:
+        self.asked.append(woven.code)
+        return Build(status="failed", device="sim")
+
+
+def program(status: Any, *rules: str) -> Program:
+    submission = Submission(sample="s", code=CODE, line_map=(), how="")
+    evaluation = Evaluation(
+        submission=submission.key,
+        device="sim",
+        sandbox="none",
+        build=Build(status="built", device="sim"),
+        verdict=Verdict(status=status, sentence="wrong"),
+    )
+    found = (
+        Finding(rule=rule, name="n", severity="error", confidence="proven", message="m")
+        for rule in rules
+    )
+    return Program(submission, evaluation, tuple(found))
+
+
+def tried_on(program: Program) -> list[str]:
+    """Return the programs of small changes that a search from there asks for."""
+    screen = Watched()
+    found, said = mend(
+        (program,),
+        lambda submission: program.evaluation,
+        lambda submission, evaluation: program.findings,
+        3,
+        cast("Screen", screen),
+    )
+    assert found is None
+    assert said
+    return screen.asked
+
+
+def test_small_changes_are_tried_on_a_wrong_result() -> None:
+    (woven,) = tried_on(program("incorrect", "MEM011"))
+    assert "!= blockIdx.x" in woven
+
+
+@pytest.mark.parametrize(("status", "rule"), [("hung", "MEM011"), ("incorrect", "SYN006")])
+def test_no_small_change_takes_out_a_wait_of_blocks_for_each_other(status: str, rule: str) -> None:
+    assert not tried_on(program(status, rule))
