@@ -129,10 +129,11 @@ def sign(scope: Scope, node: Node) -> Iterator[Option]:
 
 
 def choice(scope: Scope, node: Node) -> Iterator[Option]:
-    """Take the two sides of `? :` the other way round."""
+    """Take the two sides of `? :` the other way round, or one of them always."""
     del scope
     if node.type != "conditional_expression":
         return
     parts = [text(node.child_by_field_name(f)) for f in ("condition", "consequence", "alternative")]
     if all(parts):
         yield f"{parts[0]} ? {parts[2]} : {parts[1]}", 3.0
+        yield from ((f"({side})", 3.5) for side in parts[1:])

@@ -44,6 +44,13 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
         if name != text(node):
             yield name, 3.5
             yield f"{text(node)} * {name}", 3.5
+    if _is_block(parent, node):
+        yield f"dim3({text(node)}, {text(node)})", 2.5
+
+
+def _is_block(launched: Node, node: Node) -> bool:
+    """Whether an expression is the second thing that a launch is told: its threads."""
+    return [child for child in launched.named_children if child.type != "comment"][1:2] == [node]
 
 
 def other_shape(node: Node, new: str) -> bool:

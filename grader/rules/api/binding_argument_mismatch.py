@@ -112,7 +112,7 @@ def _call(
                 source, argument,
                 f"{prototype.name} takes {parameter.type.strip()} {parameter.name}, and this "
                 f"passes {wrong}",
-                evidence, _first_of(source, argument, wrong),
+                evidence, _argument_fixes(source, call, argument, wrong),
             )  # fmt: skip
 
 
@@ -167,11 +167,31 @@ def _absent(code: PythonCode, node: ast.expr) -> bool:
         and [one.value for one in call.args if isinstance(one, ast.Constant)] == [node.attr, None]
         for call in code.of(ast.Call)
     )
-    return registered or any(
-        isinstance(assign.value, ast.Constant)
-        and assign.value.value is None
-        and any(dotted(target) == spelled for target in assign.targets)
+    return (
+        registered
+        or _made_without(code, node)
+        or any(
+            isinstance(assign.value, ast.Constant)
+            and assign.value.value is None
+            and any(dotted(target) == spelled for target in assign.targets)
+            for assign in code.of(ast.Assign)
+        )
+    )
+
+
+def _made_without(code: PythonCode, node: ast.Attribute) -> bool:
+    """Whether an attribute of a layer is the bias that it was made without."""
+    spelled = dotted(node.value)
+    return node.attr == "bias" and any(
+        isinstance(assign.value, ast.Call)
+        and any(
+            word.arg == "bias"
+            and isinstance(word.value, ast.Constant)
+            and word.value.value is False
+            for word in assign.value.keywords
+        )
         for assign in code.of(ast.Assign)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
     )
 
 
@@ -214,11 +234,20 @@ def _add_defaults(source: Source, call: ast.Call, parameters: list[Parameter]) -
     return fix(f"pass {', '.join(values)}", [edit])
 
 
-def _first_of(source: Source, argument: ast.expr, wrong: str) -> tuple[Fix, ...]:
-    if not wrong.startswith("a tuple ("):
+def _argument_fixes(
+    source: Source, call: ast.Call, argument: ast.expr, wrong: str
+) -> tuple[Fix, ...]:
+    start, end = source.span(argument)
+    if wrong.startswith("a tuple ("):
+        return fix("pass its first entry", [Edit(start=end, end=end, text="[0]")])
+    weight = next((one for one in call.args if dotted(one).endswith("weight")), None)
+    if not wrong.endswith("None") or weight is None or weight is argument:
         return ()
-    at = source.span(argument)[1]
-    return fix("pass its first entry", [Edit(start=at, end=at, text="[0]")])
+    given, shaped = source.code[start:end], source.code[slice(*source.span(weight))]
+    words = f"{shaped}.new_zeros({shaped}.shape[0])"
+    if isinstance(argument, ast.Attribute):
+        words = f"({given} if {given} is not None else {words})"
+    return fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
 
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, Fix
 from grader.rules.cuda_code import one_line
+from grader.rules.forward_mends import inputs_as
+from grader.rules.mending import fix
+from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Declare, Expr, Function, Name, walk
@@ -37,10 +40,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     found = False
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            for call, wanted, made in _contradictions(function):
+            for call, wanted, made, named in _contradictions(function):
                 found = True
                 proof = tuple(e for e, want, got in raised if (want, got) == (wanted, made))
-                yield _finding(unit, call, wanted, made, proof)
+                yield _finding(unit, call, wanted, made, proof, _made_as_asked(unit, named, wanted))
     if not found:
         for item, wanted, made in raised:
             yield from _from_error(source, item, wanted, made)
@@ -60,25 +63,35 @@ def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
                 yield part, wanted
 
 
-def _contradictions(function: Function) -> Iterator[tuple[Call, str, str]]:
+def _contradictions(function: Function) -> Iterator[tuple[Call, str, str, Name]]:
     made = {
         part.name: _made_as(part.init)
         for part in walk(function.body)
         if isinstance(part, Declare) and part.init is not None
     }
     for call, wanted in _pointers(function):
-        got = made.get(call.base.id, "") if isinstance(call.base, Name) else ""
-        if got and got != wanted:
-            yield call, wanted, got
+        named = made.get(call.base.id) if isinstance(call.base, Name) else None
+        if named is not None and _scalar(named) != wanted:
+            yield call, wanted, _scalar(named), named
 
 
-def _made_as(init: Expr) -> str:
-    """Return the one scalar type that an initialiser names for a tensor that it makes."""
+def _made_as(init: Expr) -> Name | None:
+    """Return the one name of a scalar type in an initialiser that makes a tensor."""
     if not isinstance(init, Call) or init.name not in MAKERS:
-        return ""
-    words = {p.id.rsplit("::", 1)[-1] for p in walk(init) if isinstance(p, Name)}
-    named = {NAMED[word] for word in words & NAMED.keys()}
-    return named.pop() if len(named) == 1 else ""
+        return None
+    named = [p for p in walk(init) if isinstance(p, Name) and _scalar(p)]
+    return named[0] if len({_scalar(p) for p in named}) == 1 else None
+
+
+def _scalar(name: Name) -> str:
+    return NAMED.get(name.id.rsplit("::", 1)[-1], "")
+
+
+def _made_as_asked(unit: Unit, named: Name, wanted: str) -> tuple[Fix, ...]:
+    """Return the fix that makes the tensor with the type that its pointer is asked for."""
+    new = f"torch::k{wanted}"
+    edit = unit.edit(named.node.start_byte, named.node.end_byte, new)
+    return fix(f"make the tensor as {new}", [edit])
 
 
 def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Iterator[Finding]:
@@ -90,12 +103,19 @@ def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Itera
         for call, kind in _pointers(function)
         if kind.lower() == wanted.lower()
     ]
+    code = python_code(source)
+    fixes = inputs_as(source, code, wanted, made) if code is not None else ()
     if calls:
-        yield _finding(*calls[0], wanted, made, (item,))
+        yield _finding(*calls[0], wanted, made, (item,), fixes)
 
 
 def _finding(
-    unit: Unit, call: Call, wanted: str, made: str, proof: tuple[Evidence, ...]
+    unit: Unit,
+    call: Call,
+    wanted: str,
+    made: str,
+    proof: tuple[Evidence, ...],
+    fixes: tuple[Fix, ...] = (),
 ) -> Finding:
     return RULE.finding(
         unit.place(call.node),
@@ -104,6 +124,7 @@ def _finding(
         confidence="proven" if proof else "likely",
         evidence=proof,
         data={"wanted": wanted, "made": made},
+        fixes=fixes,
     )
 
 
@@ -149,6 +170,7 @@ RULE = Rule(
     good=(_CODE.replace("kInt32", "kInt64"), _PLAIN),
     detects=("text", "evidence"),
     guards="By the text only where the same function makes the tensor with a type that it names.",
-    mend="",
+    mend="Makes the tensor with the type that is asked for, or hands the kernel its inputs in the type "
+    "that it takes.",
     check=check,
 )

@@ -25,6 +25,12 @@ LOAD_INLINE = {
 LATER = {"no_implicit_headers": (2, 7), "sycl_sources": (2, 7), "extra_sycl_cflags": (2, 7),
          "with_sycl": (2, 7), "gil_not_used": (2, 10)}  # fmt: skip
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths")
+OF_NVCC = (
+    "--use_fast_math", "-use_fast_math", "--expt-", "-gencode", "--generate-code", "-arch=",
+    "--ptxas-options", "-Xptxas", "-Xcompiler", "--maxrregcount", "-maxrregcount", "-lineinfo",
+    "--extended-lambda",
+)  # fmt: skip
+"""How flags begin that the C++ compilers refuse."""
 SYCL_FROM = (2, 7)
 """From this torch on the fourth positional argument is `sycl_sources`, no longer `functions`."""
 
@@ -35,6 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if extension.call == "load_inline":
             yield from _unknown(source, extension, context)
             yield from _flags(source, extension)
+            yield from _flags_of_nvcc(source, extension)
             yield from _functions(source, extension, context)
             yield from _name(source, extension)
             yield from _positional(source, extension, context)
@@ -83,6 +90,21 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
             "the compiler gets letters for flags",
             fixes=fix("make it a list", [replace(source, value, new)], certain=True),
         )
+
+
+def _flags_of_nvcc(source: Source, extension: Extension) -> Iterator[Finding]:
+    value = extension.keywords.get("extra_cflags")
+    if not isinstance(value, ast.List):
+        return
+    end = source.span(value)[1]
+    for item in value.elts:
+        flag = item.value if isinstance(item, ast.Constant) else None
+        if isinstance(flag, str) and flag.startswith(OF_NVCC):
+            yield RULE.finding(
+                source.place(item),
+                f"{flag} is nvcc's; extra_cflags goes to the C++ compiler, which does not know it",
+                fixes=fix(f"drop {flag}", [delete_item(source, item, end)], certain=True),
+            )
 
 
 def _functions(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
@@ -144,6 +166,8 @@ RULE = Rule(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
         '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
+        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cflags=["-O3", "--use_fast_math"])\n',
         HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
     ),
     good=(
@@ -156,6 +180,6 @@ RULE = Rule(
     guards="Arguments that later releases of torch know depend on the release; arguments in "
     "**options "
     "are not looked into.",
-    mend="Corrects the name, drops the argument, or makes a list of the string or tuple.",
+    mend="Corrects the name, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Place
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.cpp_types import type_of
-from grader.rules.cuda_code import around, cuda_code, one_line, text, units
+from grader.rules.cuda_code import around, cuda_code, one_line, read_call, text, units
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Example, Rule
 
@@ -24,6 +24,14 @@ PYTHON_WORDS = {"None": "nullptr", "True": "true", "False": "false"}
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
 MANY = 6
+PARTS = {"values": 0, "indices": 1}
+PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
+"""Functions that give values and indices."""
+LOST_CONST = re.compile(
+    r"\"const ([\w:]+) \*\" cannot be used to initialize an entity of type \"\1 \*\""
+    r"|cannot initialize a variable of type '([\w:]+) \*' with an? \w+ of type 'const \2 \*'"
+    r"|invalid conversion from \W?const (\w+) ?\*\W? to \W?\3 ?\*"
+)
 KINDS = ("undefined-identifier", "undefined-in-device", "no-overload", "no-operator", "syntax")
 
 
@@ -34,6 +42,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield from _python_words(unit, context)
         yield from _lists_without_braces(unit, context)
         yield from _powers(unit, context)
+        yield from _named_parts(unit, context)
+        yield from _lost_const(unit, context)
         yield from _unknown_names(unit, context)
 
 
@@ -137,6 +147,53 @@ def _lists_without_braces(unit: Unit, context: Context) -> Iterator[Finding]:
                 certain=True,
             ),
         )
+
+
+def _named_parts(unit: Unit, context: Context) -> Iterator[Finding]:
+    """Look for `torch::max(x, dim).values`: in C++ it is a tuple without names."""
+    for node in cuda_code(unit).of("field_expression"):
+        made, part = node.child_by_field_name("argument"), text(node.child_by_field_name("field"))
+        if made is None or made.type != "call_expression" or part not in PARTS:
+            continue
+        call = read_call(made)
+        if call.last not in PAIRS or len(call.arguments) < (1 if call.object is not None else 2):
+            continue
+        place = unit.place(node)
+        evidence = confirming(context, ("no-member",), lines=(place.line,))
+        yield RULE.finding(
+            place,
+            f"{call.last} gives a std::tuple in C++, which has no `{part}`: std::get<{PARTS[part]}>(...)",
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+            fixes=fix(
+                f"take it with std::get<{PARTS[part]}>",
+                [replace_node(unit, node, f"std::get<{PARTS[part]}>({text(made)})")],
+                certain=True,
+            ),
+        )
+
+
+def _lost_const(unit: Unit, context: Context) -> Iterator[Finding]:
+    """Put `const` before the pointer that a pointer to const is kept in."""
+    for item in context.seen("compiler"):
+        if item.place is None or not LOST_CONST.search(item.text):
+            continue
+        for node in cuda_code(unit).of("declaration"):
+            place, kind = unit.place(node), node.child_by_field_name("type")
+            plain = not text(node).lstrip().startswith("const")
+            if place.line != item.place.line or kind is None or not plain:
+                continue
+            yield RULE.finding(
+                place,
+                f"{one_line(node)} keeps a pointer to const in one that may be written through",
+                confidence="proven",
+                evidence=(item,),
+                fixes=fix(
+                    "make it a pointer to const",
+                    [unit.edit(kind.start_byte, kind.start_byte, "const ")],
+                    certain=True,
+                ),
+            )
 
 
 def _powers(unit: Unit, context: Context) -> Iterator[Finding]:
@@ -251,6 +308,7 @@ torch::Tensor f(torch::Tensor x, int a, int b) {
         KERNEL.replace("SCALE", "scale_factor"),
         KERNEL.replace("SCALE", "None"),
         KERNEL.replace("x[i] * SCALE", "n ** 2"),
+        KERNEL.replace("return y;", "return torch::max(x, 1).values;"),
         Example(
             KERNEL.replace("SCALE", "2.0f"),
             Context(
@@ -285,6 +343,7 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     guards="One finding for one cause: errors on one line and the broken grammar that an error "
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",
-    mend="Braces around lists of sizes, C++ words for Python's, a product for a square.",
+    mend="Braces around lists of sizes, C++ words for Python's, a product for a square, std::get for a "
+    "named part of a tuple, `const` for a pointer that lost it.",
     check=check,
 )

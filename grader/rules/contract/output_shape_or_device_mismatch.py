@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Edit, Evidence, Finding, Place
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text, units
+from grader.rules.forward_mends import result_in_form
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
@@ -42,6 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=seen,
             data={"form": _form(seen[0])},
+            fixes=result_in_form(source, code, [one.text for one in seen]) if code else (),
         )
 
 
@@ -214,6 +216,7 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Only what is returned counts; values that go to the CPU on the way do not (PRF010). "
     "Shapes and types are reported from runs.",
-    mend="Leaves the result on the GPU.",
+    mend="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values "
+    "can be meant to be those.",
     check=check,
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from grader.records import Finding
 from grader.rules.memory.hosts import checked
+from grader.rules.memory.loose_vectors import element_by_element
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -67,6 +68,7 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
         "address",
         severity="warning" if long else None,
         data={"kernel": case.kernel, "width": width},
+        fixes=element_by_element(case.unit, case.walk.kernel.node),
     )
 
 
@@ -110,6 +112,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Flat buffers start at an allocation and are aligned; host code that tests the "
     "remainder is "
     "believed. A warning where only other row lengths than the task's are affected.",
-    mend="",
+    mend="Reads and writes one element at a time: only those that are used, or through a vector type "
+    "that needs no alignment.",
     check=check,
 )

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Task
+from grader.records import Evidence, Finding, Fix, Task
 from grader.rules.numeric.references import Reference, last_name, reference_of
+from grader.rules.numeric.take_weights import reference_layers_weights
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
@@ -38,8 +39,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     reference = reference_of(source, context)
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
+    fixes = (
+        reference_layers_weights(source, model, reference.tree)
+        if model is not None and reference is not None
+        else ()
+    )
     if model is not None and proof:
-        yield _proven(source, model, proof)
+        yield _proven(source, model, proof, fixes)
         return
     if reference is None or model is None:
         return
@@ -64,11 +70,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="error" if wrong else "warning",
                 evidence=wrong[:1],
                 data={"own": sorted(own), "missing": missing},
+                fixes=fixes,
             )
             return
 
 
-def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
+def _proven(
+    source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...], fixes: tuple[Fix, ...]
+) -> Finding:
     first = next(iter(_parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
@@ -76,6 +85,7 @@ def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...])
         f"seed: {evidence[0].text}",
         confidence="proven",
         evidence=evidence,
+        fixes=fixes,
     )
 
 
@@ -215,7 +225,7 @@ RULE = Rule(
     guards="Needs the reference's text, and only counts random draws; a warning until a result "
     "differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
     "`a=sqrt(5)`) are left to the comparison of the numbers.",
-    mend="",
+    mend="Makes the layer that the reference has, and takes the weights that it draws.",
     check=check,
 )
 __all__ = ["RULE", "Reference"]

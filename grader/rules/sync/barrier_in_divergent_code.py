@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Severity
-from grader.rules.cuda_code import one_line, text
+from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import child_of, insert_after, statement
+from grader.rules.sync.late_return import stay_in_block
 from grader.rules.sync.starved import starved_reads
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
@@ -89,7 +90,7 @@ def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
             message,
             severity=severity,
             data=data,
-            fixes=_late_return(case, cause),
+            fixes=stay_in_block(case, cause),
         )
     if event.sure:
         message = (
@@ -136,53 +137,6 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> Iterator[Fix]:
             insert_after(case.unit, outside, "__syncthreads();"),
         ],
     )
-
-
-def _late_return(case: Case, cause: Node | None) -> Iterator[Fix]:
-    """Wrap nothing that can't be told safely: only a plain `if (i >= n) return;` is dropped."""
-    branch = cause.parent if cause is not None else None
-    while branch is not None and branch.type != "if_statement":
-        branch = branch.parent
-    if branch is None or branch.child_by_field_name("alternative") is not None:
-        return
-    body = branch.child_by_field_name("consequence")
-    if body is None or "".join(text(body).split()) not in {"return;", "{return;}"}:
-        return
-    yield from fix(
-        "keep the threads past the end in the block instead of returning early",
-        _guarded(case, branch, cause),
-    )
-
-
-def _guarded(case: Case, branch: Node, cause: Node | None) -> list:  # type: ignore[type-arg]
-    """Return the edits that turn the early return into a flag that guards global accesses."""
-    from grader.rules.cuda_code import descendants
-
-    body = branch.parent
-    if body is None or cause is None:
-        return []
-    edits = [
-        case.unit.edit(
-            branch.start_byte,
-            branch.end_byte,
-            f"const bool in_range = !({text(cause).strip('()')});",
-        )
-    ]
-    pointers = {p.name for p in case.walk.kernel.parameters if p.pointer}
-    for item in descendants(body, "subscript_expression"):
-        base = item.child_by_field_name("argument")
-        if item.start_byte < branch.end_byte or text(base) not in pointers:
-            continue
-        around = item.parent
-        if around is not None and around.type == "assignment_expression":
-            left = around.child_by_field_name("left")
-            if left is not None and left.id == item.id:
-                edits.append(case.unit.edit(around.start_byte, around.start_byte, "if (in_range) "))
-                continue
-        edits.append(
-            case.unit.edit(item.start_byte, item.end_byte, f"(in_range ? {text(item)} : 0)")
-        )
-    return edits
 
 
 RULE = Rule(
@@ -242,6 +196,6 @@ torch::Tensor run(torch::Tensor x) {
     "are a warning as long as nobody needs what they would have stored: hardware lets them count "
     "as "
     "arrived.",
-    mend="Moves the barrier behind the branch, or turns the early return into a flag.",
+    mend="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
 )

@@ -1,0 +1,139 @@
+"""Mends around a right kernel: what `forward` hands to it, and the form of what it hands back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.records import Edit, Fix
+from grader.rules.mending import fix
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.rules.python_code import PythonCode
+    from grader.source import Source
+
+Shape = tuple[int, ...]
+Change = Callable[[np.ndarray], np.ndarray]
+MOST_DIMS = 8
+DTYPES = {
+    "Float": "torch.float32",
+    "Double": "torch.float64",
+    "Half": "torch.float16",
+    "BFloat16": "torch.bfloat16",
+    "Long": "torch.int64",
+    "Int": "torch.int32",
+    "Short": "torch.int16",
+    "Char": "torch.int8",
+    "Byte": "torch.uint8",
+    "Bool": "torch.bool",
+}
+"""torch's dtypes by the names of C++'s scalar types."""
+FLOATING = {"Float", "Double", "Half", "BFloat16"}
+_SHAPES = re.compile(r"shape \(([\d, ]*)\) returned, \(([\d, ]*)\) expected")
+_TYPES = re.compile(r"(\w+) returned, (\w+) expected")
+
+
+def result_in_form(source: Source, code: PythonCode, said: Sequence[str]) -> Iterator[Fix]:
+    """Yield the changes of `forward`'s result that make the shape or dtype which the runs asked for.
+
+    `said` are the mismatches' sentences, one for each workload; a change must fit all of them.
+    """
+    shapes = [found.groups() for text in said if (found := _SHAPES.search(text))]
+    types = {found.groups() for text in said if (found := _TYPES.search(text))}
+    if shapes and len(shapes) == len(said):
+        for suffix in suffixes([(_shape(got), _shape(want)) for got, want in shapes]):
+            yield from _with_suffix(source, code, suffix)
+    elif len(types) == 1:
+        ((_, wanted),) = types
+        if f"torch.{wanted}" in DTYPES.values():
+            yield from _with_suffix(source, code, f".to(torch.{wanted})")
+
+
+def _shape(words: str) -> Shape:
+    return tuple(int(word) for word in words.replace(",", " ").split())
+
+
+def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
+    """Return the method calls that turn each first shape into its second, the plainest first."""
+    got, want = pairs[0]
+    if len(got) > MOST_DIMS or len(want) > MOST_DIMS:
+        return []
+    made = _reshapes(got, len(want) - len(got))
+    return [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
+
+
+def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
+    """Yield the calls that may give a shape some more dimensions (fewer where negative), with numpy's like."""
+    dims = range(len(got))
+    if more == 1:
+        for k in (-1, *range(len(got))):
+            yield f".unsqueeze({k})", partial(np.expand_dims, axis=k)
+    ones = [k for k in dims if got[k] == 1]
+    for chosen in combinations(reversed(ones), -more) if more < 0 else ():
+        words = str(chosen[0]) if more == -1 else str(tuple(sorted(chosen)))
+        yield f".squeeze({words})", partial(np.squeeze, axis=chosen)
+    for i, j in combinations(dims, 2) if more == 0 else ():
+        yield f".transpose({i}, {j}).contiguous()", partial(np.swapaxes, axis1=i, axis2=j)
+
+
+def _turns(change: Change, got: Shape, want: Shape) -> bool:
+    try:
+        return change(np.broadcast_to(np.int8(0), got)).shape == want
+    except ValueError:
+        return False
+
+
+def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:
+    return fix(f"return the result{suffix}", _after_results(source, code, suffix))
+
+
+def _after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit | None]:
+    """Return the edits that put a method call after what `forward` returns."""
+    forward = code.method("forward")
+    edits: list[Edit | None] = []
+    for node in nodes_under(forward) if forward is not None else ():
+        if not isinstance(node, ast.Return) or code.function_of(node) is not forward:
+            continue
+        if node.value is None or isinstance(node.value, ast.Tuple | ast.List):
+            return []
+        start, end = source.span(node.value)
+        plain = isinstance(node.value, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+        edits += [] if plain else [Edit(start=start, end=start, text="(")]
+        edits.append(Edit(start=end, end=end, text=suffix if plain else f"){suffix}"))
+    return edits
+
+
+def inputs_as(source: Source, code: PythonCode, wanted: str, made: str) -> tuple[Fix, ...]:
+    """Return the fix that hands the kernel its inputs in the type that it takes, and the result back in theirs.
+
+    `wanted` and `made` are names of C++'s scalar types, as `Float` and `Half`.
+    """
+    forward = code.method("forward")
+    if forward is None or wanted not in DTYPES or made not in DTYPES or not forward.body:
+        return ()
+    names = [one.arg for one in forward.args.args[1:]]
+    first = forward.body[0]
+    has_words = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    first = forward.body[1] if has_words and len(forward.body) > 1 else first
+    at, _ = source.span(first)
+    indent = " " * first.col_offset
+    lines = [
+        f"if {name}.dtype == {DTYPES[made]}:\n{indent}    {name} = {name}.to({DTYPES[wanted]})"
+        for name in names
+    ]
+    edits: list[Edit | None] = [
+        Edit(start=at, end=at, text=f"\n{indent}".join([*lines, ""])) if lines else None
+    ]
+    if {wanted, made} <= FLOATING:
+        edits += _after_results(source, code, f".to({DTYPES[made]})")
+    return fix(f"hand the kernel {DTYPES[wanted]}, as it expects", edits)
+
+
+__all__ = ["inputs_as", "result_in_form", "suffixes"]
