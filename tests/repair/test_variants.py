@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.diagnose import Program
-from grader.records import Evaluation, Submission, Verdict
+from grader.records import Evaluation, Run, Submission, Verdict
 from grader.repair.variants.candidates import candidates
 from grader.repair.variants.weave import CHOICE, weave
 from grader.source import edits, parse
@@ -165,6 +165,51 @@ def test_without_what_was_woven_in_the_program_is_the_old_one(
     )
     for n in chosen:
         assert re.search(rf"{CHOICE} [!=]= {n + 1}\b", woven)
+
+
+LAUNCHED = """
+__global__ void scale(const float* x, float* y, float slope, int rows, int cols) {
+    int r = blockIdx.y * 16 + threadIdx.y;
+    int c = blockIdx.x * 16 + threadIdx.x;
+    if (r < rows && c < cols) {
+        float v = x[r * rows + c];
+        y[r * rows + c] = v > 0 ? v : v * slope;
+    }
+}
+void run(torch::Tensor x, torch::Tensor y) {
+    int side = 16;
+    int rows = x.size(0), cols = x.size(1);
+    dim3 grid((cols + 15) / 16, (rows + 15) / 16);
+    scale<<<grid, side>>>(x.data_ptr<float>(), y.data_ptr<float>(), 0.1f, rows, cols);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["scale<<<grid, dim3(side, side)>>>("],
+        ["scale<<<side, grid>>>("],
+        ["y[r * rows + c] = (v * slope);"],
+        ["float v = x[r * cols + c];", "y[r * cols + c] = v > 0 ? v : v * slope;"],
+    ],
+)
+def test_slips_of_launches_and_the_same_slip_twice(program: Program, lines: list[str]) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + LAUNCHED + rest[rest.index('"""') :]
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    made = [edits.apply(text, fix.edits) for fix in changes if fix]
+    assert any(all(line in changed for line in lines) for changed in made)
+
+
+def test_where_no_kernel_began_only_host_code_is_changed(program: Program) -> None:
+    ended = program.evaluation.model_copy(
+        update={"runs": (Run(workload="w", device="sim", status="raised"),)}
+    )
+    found = candidates(parse(MEAN), Program(program.submission, ended, ()))
+    host = next(i for i, line in enumerate(MEAN.splitlines(), 1) if "torch::Tensor run" in line)
+    assert found
+    assert all(variant.line > host for variant in found)
 
 
 def test_the_likeliest_come_first(program: Program) -> None:

@@ -10,12 +10,14 @@ from grader.repair.variants import sizes
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
+from grader.repair.variants.together import together
 from grader.repair.variants.variant import Piece, Variant
 from grader.rules.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from grader.records import Evaluation
     from grader.source import Source
 
 SUSPECT = 0.5
@@ -31,8 +33,12 @@ def candidates(source: Source, program: Program) -> list[Variant]:
     lines = _suspect_lines(program)
     wrong_shape = _wrong_shape(program)
     found: list[tuple[float, int, Variant]] = []
+    idle = _nothing_ran(program.evaluation)
     for scope in scopes(source.cuda):
-        for variant in (*_replaced(scope), *_statements(scope), *exchanged(scope)):
+        if idle and scope.function.runs != "host":
+            continue
+        single = list(_replaced(scope))
+        for variant in (*single, *together(single), *_statements(scope), *exchanged(scope)):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0
             if _changes_shape(variant):
@@ -43,6 +49,12 @@ def candidates(source: Source, program: Program) -> list[Variant]:
             if made.fix() is not None:
                 found.append((cost, len(found), made))
     return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
+
+
+def _nothing_ran(evaluation: Evaluation) -> bool:
+    """Whether host code or Python gave up before any kernel began: no device code is to blame."""
+    ended = [run for run in evaluation.runs if run.status == "raised"]
+    return bool(ended) and not any(run.launches for run in evaluation.runs)
 
 
 def _wrong_shape(program: Program) -> bool:

@@ -20,6 +20,7 @@ def exchanged(scope: Scope) -> Iterator[Variant]:
     """Yield the changes that exchange two expressions of a function."""
     yield from _arguments(scope)
     yield from _axes(scope)
+    yield from _grid_and_block(scope)
     yield from _parts_of_an_index(scope)
 
 
@@ -61,6 +62,13 @@ def _axes(scope: Scope) -> Iterator[Variant]:
                 if text(first) != text(second):
                     x, y = text(second).replace(".y", ".x"), text(first).replace(".x", ".y")
                     yield _pair(scope, (first, x), (second, y), 2.0)
+
+
+def _grid_and_block(scope: Scope) -> Iterator[Variant]:
+    """`<<<blocks, threads>>>` for `<<<threads, blocks>>>`."""
+    for launch in scope.unit.launches:
+        if launch.host_function is scope.function and launch.grid and launch.block:
+            yield _both(scope, launch.grid, launch.block, 2.5)
 
 
 def _parts_of_an_index(scope: Scope) -> Iterator[Variant]:

@@ -58,7 +58,9 @@ class Variant:
             return f"add `{piece.text}` before line {self.line}"
         if piece.kind == "guard":
             return f"do line {self.line} only if `{piece.text}`"
-        return f"line {self.line}: `{' '.join(piece.text.split())}` in the place of `{old}`"
+        times = len({(one.kind, one.text) for one in self.pieces}) == 1 and len(self.pieces)
+        often = f", all {times} times" if times > 1 else ""
+        return f"line {self.line}: `{' '.join(piece.text.split())}` in the place of `{old}`{often}"
 
     def fix(self) -> Fix | None:
         """Return the change as a fix; None where the text can't be edited there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.rules.build.host_wrapper import missing_function
 from grader.rules.build.messages import errors
 from grader.rules.build.signatures import known, signature
 from grader.rules.mending import fix, head, replace_node
@@ -61,7 +62,7 @@ def _compare(
             f"{declared.name} is declared and exported, but no source defines it: the library "
             "loads with an undefined symbol"
         )
-        fixes = ()
+        fixes = missing_function(extension, declared)
     yield RULE.finding(
         unit.place(declared.node),
         message,

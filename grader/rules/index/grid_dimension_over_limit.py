@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
-from grader.rules.cuda_code import descendants, text
+from grader.records import Finding
+from grader.rules.index.grid_axes import into_x
 from grader.rules.memory.hosts import resolve
-from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
@@ -39,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 confidence="proven" if proof else "likely",
                 evidence=proof,
                 data={"kernel": case.kernel, **launch_cause(case.kernel, proof)},
-                fixes=_into_x(case, over[0]),
+                fixes=into_x(source, case.kernel, over[0]),
             )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):
@@ -55,26 +54,6 @@ def _where(case: Case) -> Node:
     if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
         return expr.node.parent
     return expr.node
-
-
-def _into_x(case: Case, axis: int) -> Iterator[Fix]:
-    """Exchange an axis of the grid with x, in the launch and in the kernel."""
-    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
-    launches = [x for x in case.unit.launches if x.kernel == case.kernel]
-    if not isinstance(expr, Items) or len(expr.items) <= axis or len(launches) != 1:
-        return
-    first, other = expr.items[0].node, expr.items[axis].node
-    letters = {"x": "xyz"[axis], "xyz"[axis]: "x"}
-    edits = [
-        case.unit.edit(first.start_byte, first.end_byte, text(other)),
-        case.unit.edit(other.start_byte, other.end_byte, text(first)),
-    ]
-    for field in descendants(case.walk.kernel.node, "field_expression"):
-        owner, _, letter = text(field).partition(".")
-        if owner in {"blockIdx", "gridDim"} and letter in letters:
-            new = f"{owner}.{letters[letter]}"
-            edits.append(case.unit.edit(field.start_byte, field.end_byte, new))
-    yield from fix(f"put the grid's {'xyz'[axis]} axis into x, and x there", edits)
 
 
 def _plain_size(case: Case, odd: Case) -> Finding | None:

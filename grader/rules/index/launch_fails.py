@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, Fix
+from grader.rules.index.grid_axes import into_x
 from grader.rules.observed import kernel_of, launch_cause, observed
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source
+
+
+LONG_AXIS = re.compile(r"has \d+ blocks in ([yz])")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -27,7 +32,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             data={"kernel": kernel, **launch_cause(kernel, items)},
+            fixes=_long_axis(source, kernel, items[0].text),
         )
+
+
+def _long_axis(source: Source, kernel: str, said: str) -> tuple[Fix, ...]:
+    over = LONG_AXIS.search(said)
+    return into_x(source, kernel, "xyz".index(over[1])) if over else ()
 
 
 _CODE = """
@@ -67,6 +78,6 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it "
     "over.",
-    mend="",
+    mend="Puts a grid's long axis into x, in the launch and in the kernel.",
     check=check,
 )

@@ -1,0 +1,253 @@
+"""What rules propose as mends: the lines of a program after a finding's fix."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.records import Evidence, Place, Task
+from grader.rules import all_rules
+from grader.rules.examples import as_submission
+from grader.rules.forward_mends import suffixes
+from grader.rules.rule import Context
+from grader.source import parse
+from grader.source.edits import apply
+
+TILE = """
+__global__ void upper(const float* a, float* c, int n) {
+    __shared__ float tile[16][16];
+    int col = blockIdx.x * 16 + threadIdx.x;
+    int row = blockIdx.y * 16 + threadIdx.y;
+    if (row >= n || col >= n) return;
+    if (col < row) {
+        c[row * n + col] = 0.0f;
+        return;
+    }
+    float acc = 0.0f;
+    for (int k = 0; k < n; k += 16) {
+        float v = 0.0f;
+        if (k + threadIdx.x < n) v = a[row * n + k + threadIdx.x];
+        tile[threadIdx.y][threadIdx.x] = v;
+        __syncthreads();
+        for (int j = 0; j < 16; ++j) acc += tile[j][threadIdx.x];
+        __syncthreads();
+    }
+    c[row * n + col] = acc;
+}
+torch::Tensor run(torch::Tensor a) {
+    auto c = torch::empty_like(a);
+    int n = a.size(0);
+    dim3 grid((n + 15) / 16, (n + 15) / 16);
+    upper<<<grid, dim3(16, 16)>>>(a.data_ptr<float>(), c.data_ptr<float>(), n);
+    return c;
+}
+"""
+VECTORS = """
+__global__ void rows(const float* x, float* y, int n) {
+    int i = blockIdx.x * n + threadIdx.x * 4;
+    if (threadIdx.x * 4 < n) {
+        float4 v = *reinterpret_cast<const float4*>(&x[i]);
+        y[i] = v.x;
+        if (threadIdx.x * 4 + 1 < n) y[i + 1] = v.y;
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    rows<<<x.size(0), 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+LONG_GRID = """
+__global__ void mark(float* y, int rows, int n) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows && i < n) y[row * n + i] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 grid((x.size(1) + 31) / 32, x.size(0));
+    mark<<<grid, 32>>>(y.data_ptr<float>(), x.size(0), x.size(1));
+    return y;
+}
+"""
+PLAIN = """
+__global__ void half_of(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 0.5f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    half_of<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+"""
+MODEL = '''
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+source = """%s"""
+ops = load_inline(name="ops", cpp_sources="%s", cuda_sources=source, functions=["run"]%s)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ops.run(x)
+'''
+
+
+def program(
+    cuda: str, declared: str = "torch::Tensor run(torch::Tensor x);", more: str = ""
+) -> str:
+    return MODEL % (cuda, declared, more)
+
+
+def seen(kind: str, text: str, code: str = "error", line: int = 0) -> Context:
+    place = Place(line=line, end_line=line) if line else None
+    item = Evidence(kind=kind, code=code, text=text, place=place, data={"kernel": "mark"})
+    return Context(evidence=(item,), device="sim")
+
+
+def mends(rule: str, code: str, context: Context | None = None) -> list[set[str]]:
+    """Return the lines of the program after each fix of each finding, without their indentation."""
+    found = all_rules()[rule].check(parse(code), context or Context())
+    changed = (apply(code, fix.edits) for finding in found for fix in finding.fixes)
+    return [{line.strip() for line in text.splitlines()} for text in changed]
+
+
+def test_threads_that_returned_stay_in_the_block() -> None:
+    ways = mends("SYN003", as_submission(TILE))
+    everywhere = {
+        "const bool in_range = !(row >= n || col >= n);",
+        "const bool in_range_2 = in_range && !(col < row);",
+        "if (in_range && (col < row)) {",
+        "if (in_range_2) c[row * n + col] = acc;",
+    }
+    assert all(everywhere <= lines and "return;" not in lines for lines in ways)
+    load = "if (k + threadIdx.x < n) v = {};"
+    wanted = ("(in_range ? {} : 0)", "(in_range_2 ? {} : 0)", "{}")
+    for lines, guarded in zip(ways, wanted, strict=True):
+        assert load.format(guarded.format("a[row * n + k + threadIdx.x]")) in lines
+
+
+def test_of_an_unaligned_vector_only_what_is_used_is_read() -> None:
+    used, loose = mends("MEM007", as_submission(VECTORS))
+    assert {"y[i] = x[i];", "if (threadIdx.x * 4 + 1 < n) y[i + 1] = x[i + 1];"} <= used
+    assert not any("float4" in line for line in used)
+    assert "float4 v = *reinterpret_cast<const loose_float4*>(&x[i]);" in loose
+    assert "struct loose_float4 {" in loose
+
+
+def test_a_grid_too_long_in_y_goes_into_x() -> None:
+    said = "The launch of mark failed: the grid has 70000 blocks in y; the limit is 65535."
+    (lines,) = mends("IDX006", as_submission(LONG_GRID), seen("simulator", said, "launch-error"))
+    assert "int row = blockIdx.x * blockDim.y + threadIdx.y;" in lines
+    assert "dim3 grid(x.size(0), (x.size(1) + 31) / 32);" in lines
+
+
+def test_inputs_and_result_take_the_kernels_type_and_back() -> None:
+    said = "RuntimeError: expected scalar type Float but found Half"
+    (lines,) = mends("API005", program(PLAIN), seen("python", said, "raised"))
+    assert {"x = x.to(torch.float32)", "return ops.run(x).to(torch.float16)"} <= lines
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("shape (16,) returned, (16, 1) expected", "return ops.run(x).unsqueeze(-1)"),
+        ("shape (1,) returned, () expected", "return ops.run(x).squeeze(0)"),
+        ("float64 returned, float32 expected", "return ops.run(x).to(torch.float32)"),
+    ],
+)
+def test_the_result_gets_the_form_that_was_expected(said: str, line: str) -> None:
+    kind = "shape" if "shape" in said else "dtype"
+    ways = mends("EXT005", program(PLAIN), seen("mismatch", said, kind))
+    assert any(line in lines for lines in ways)
+
+
+@given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.data())
+def test_a_change_of_shape_fits_every_workload(sizes: list[int], data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, len(sizes)))
+    pairs = [(tuple(s), (*s[:k], 1, *s[k:])) for s in (sizes, [n + 1 for n in sizes])]
+    assert suffixes(pairs)
+    assert suffixes([(want, got) for got, want in pairs]) == [f".squeeze({k})"]
+    assert not suffixes([*pairs, (tuple(sizes), (*sizes, 7))])
+
+
+def test_a_declared_function_that_is_missing_is_written() -> None:
+    kernel = PLAIN[: PLAIN.index("torch::Tensor run")].replace("half_of", "run_kernel")
+    (lines,) = mends("BLD006", program(kernel))
+    launch = (
+        "run_kernel<<<blocks, threads>>>(x.data_ptr<float>(), output.data_ptr<float>(), total);"
+    )
+    assert {"torch::Tensor run(torch::Tensor x) {", launch, "return output;"} <= lines
+
+
+def test_a_flag_of_nvcc_is_not_given_to_the_other_compiler() -> None:
+    code = program(PLAIN, more=', extra_cflags=["-O3", "--use_fast_math"]')
+    (lines,) = mends("BLD017", code)
+    assert any(line.endswith('extra_cflags=["-O3"])') for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "return torch::max(y, 1).values;",
+            "return std::get<0>(torch::max(y, 1));",
+            'class "std::tuple<at::Tensor, at::Tensor>" has no member "values"',
+        ),
+        (
+            "y = torch::conv1d(y, x, x, 1, 0);",
+            "y = torch::conv1d(y, x, x, at::IntArrayRef({1}), at::IntArrayRef({0}));",
+            'more than one instance of overloaded function "torch::conv1d" matches the argument list',
+        ),
+        (
+            "float* p = (const float*)nullptr;",
+            "const float* p = (const float*)nullptr;",
+            'a value of type "const float *" cannot be used to initialize an entity of type "float *"',
+        ),
+    ],
+)
+def test_idioms_that_the_compiler_refuses(old: str, new: str, said: str) -> None:
+    code = program(PLAIN.replace("    return y;", f"    {old}\n    return y;"))
+    line = next(i for i, words in enumerate(code.splitlines(), 1) if old in words)
+    ways = mends("BLD015", code, seen("compiler", said, line=line))
+    assert any(new in lines for lines in ways)
+
+
+OWN = """
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, i, o, k):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(o, i, k))
+        self.bias = nn.Parameter(torch.zeros(o))
+        nn.init.kaiming_uniform_(self.weight)
+
+    def forward(self, x):
+        return ext.conv(x, self.weight, self.bias)
+"""
+
+
+def test_weights_are_those_that_the_references_layer_draws() -> None:
+    reference = """
+class Model(nn.Module):
+    def __init__(self, channels, out, size):
+        super().__init__()
+        self.conv = nn.Conv1d(channels, out, size, stride=1)
+    def forward(self, x):
+        return self.conv(x)
+"""
+    item = Evidence(kind="probe", code="own-weights", text="weight differs")
+    task = Task(name="t", title="t", source="file", reference=reference, workloads=())
+    (lines,) = mends("NUM006", OWN, Context(evidence=(item,), task=task))
+    assert {"conv = nn.Conv1d(i, o, k, stride=1)", "self.weight = conv.weight"} <= lines
+    assert "self.bias = conv.bias" in lines
+    assert not any(re.search(r"randn|init\.", line) for line in lines)
