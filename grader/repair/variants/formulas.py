@@ -176,13 +176,15 @@ def _is_value(scope: Scope, node: Node) -> bool:
 
 
 def root(scope: Scope, node: Node) -> Iterator[Option]:
-    """`rsqrt(v)` for `1 / v`, `a / sqrt(v)` for `a / v`."""
+    """Take lengths rather than their squares: `a / sqrt(v)` for `a / v`, `sqrt(a) - sqrt(b)` for `a - b`."""
     if node.type != "binary_expression" or kind_of(scope, node) != "real":
         return
     left, sign, right = parts(node)
     if sign == "/" and scope.function.runs != "host":
         below = kind_of(scope, node.child_by_field_name("right"))
         yield f"{left} / sqrt({right if below == 'real' else f'(float)({right})'})", 2.5
+    if sign == "-" and re.fullmatch(r"[A-Za-z_]\w* [A-Za-z_]\w*", f"{left} {right}"):
+        yield f"sqrt({left}) - sqrt({right})", 3.0
 
 
 def square(scope: Scope, node: Node) -> Iterator[Option]:
