@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.records import Evidence, Place, Task
@@ -168,6 +168,7 @@ def test_the_result_gets_the_form_that_was_expected(said: str, line: str) -> Non
     assert any(line in lines for lines in ways)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.data())
 def test_a_change_of_shape_fits_every_workload(sizes: list[int], data: st.DataObject) -> None:
     k = data.draw(st.integers(0, len(sizes)))

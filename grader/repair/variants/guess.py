@@ -12,6 +12,7 @@ from grader.repair.variants.candidates import candidates
 from grader.repair.variants.screen import Outcome, Screen
 from grader.repair.variants.variant import Variant
 from grader.repair.variants.weave import touching, weave
+from grader.sandbox.limits import crowding
 from grader.source import edits, parse
 
 MOST = 320
@@ -21,7 +22,7 @@ ROUND = 80
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
 SECONDS = 45.0
-"""Wall time after which no further round of changes begins."""
+"""Wall time on an idle machine after which no further round of changes begins."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ def guess(program: Program, screen: Screen) -> Guesses:
     """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong."""
     wrong = screen.suspects(program.evaluation)
     every = candidates(parse(program.submission.code), program) if wrong else []
-    begin = time.monotonic()
+    until = time.monotonic() + SECONDS * crowding()
     nearest = Guesses()
     for start in range(0, len(every), MOST):
-        found = _in_one_build(program, screen, every[start : start + MOST], begin + SECONDS)
+        found = _in_one_build(program, screen, every[start : start + MOST], until)
         if found.right:
             return found
         nearest = nearest.and_then(found)
-        if time.monotonic() - begin > SECONDS:
+        if time.monotonic() > until:
             break
     return nearest
 
