@@ -20,6 +20,7 @@ from grader.judge.honesty import computing
 from grader.judge.tolerance import element_count
 from grader.records import DECIDING, Build, Comparison, Evidence, Run, Submission, Task, Workload
 from grader.rules.cuda_code import cuda_code, units
+from grader.rules.observed import KERNELS_MATTER
 from grader.simulator.report import api_calls
 from grader.source import parse
 
@@ -66,7 +67,7 @@ def second_look(
 def without_kernels(
     device: Device, submission: Submission, build: Build, task: Task, references: References
 ) -> tuple[Evidence, ...]:
-    """Return evidence that the program is right without any of its kernels, where it is.
+    """Return evidence of whether the program is right without any of its kernels.
 
     A task that can't tell wrong programs apart shows nothing here.
     """
@@ -79,9 +80,12 @@ def without_kernels(
         return ()
     pairs = zip(deciding, results, strict=True)
     found = [compare(task, workload, references, result) for workload, result in pairs]
-    if not all(item.equal for item in found) or not any(item.counts for item in found):
-        return ()
     name = deciding[0].name
+    if not all(item.equal for item in found):
+        text = "With its kernels left out the program gives other results: they take part in them."
+        return (probe(KERNELS_MATTER, text, name),)
+    if not any(item.counts for item in found):
+        return ()
     if (
         any(_is_new(references, item) for item in results)
         and not computing([item.run for item in results])

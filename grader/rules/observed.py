@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from grader.records import Evidence, Finding
 from grader.rules.rule import Context, Rule
 
+KERNELS_MATTER = "kernels-matter"
+"""Code of a probe: the results are others when no kernel runs."""
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
     {

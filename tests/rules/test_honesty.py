@@ -9,6 +9,7 @@ import pytest
 from grader.records import Evidence, Launch
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
+from grader.rules.observed import KERNELS_MATTER
 from grader.source import parse
 
 HEAD = '''import torch
@@ -299,3 +300,17 @@ class ModelNew(nn.Module):
     assert any(claim in one.message for one in review_text(source, Context()))
     found = review_text(source, Context(launches=(seen,)))
     assert not any(claim in one.message for one in found)
+
+
+def test_a_kernel_that_works_in_place_on_a_view_is_not_thrown_away() -> None:
+    code = with_forward("h = torch.matmul(x, x)\next.scale(h.view(-1))\nreturn torch.tanh(h)")
+    source = parse(code)
+    claim = "is not what is returned"
+    matter = Evidence(kind="probe", code=KERNELS_MATTER, text="other results without them")
+    assert any(claim in one.message for one in review_text(source, Context()))
+    found = review_text(source, Context(evidence=(matter,)))
+    assert not any(claim in one.message for one in found)
+    nothing = parse(with_forward("return torch.relu(x) + 0 * ext.scale(x)"))
+    assert any(
+        "by zero" in one.message for one in review_text(nothing, Context(evidence=(matter,)))
+    )

@@ -16,6 +16,7 @@ from grader.rules.honesty.extension_use import (
     uses_operators,
 )
 from grader.rules.mending import delete_lines_of, fix
+from grader.rules.observed import KERNELS_MATTER
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -58,7 +59,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             data={"rejects": _torch_does_it(code)},
         )
         return
-    yield from _thrown_away(source, code, forward, names)
+    matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))
+    yield from _thrown_away(source, code, forward, names, matter=matter)
 
 
 # kernels that nothing launches
@@ -130,8 +132,10 @@ def _with_template(kernel: Kernel) -> Node:
 
 
 def _thrown_away(
-    source: Source, code: PythonCode, forward: Function, names: set[str]
+    source: Source, code: PythonCode, forward: Function, names: set[str], *, matter: bool
 ) -> Iterator[Finding]:
+    """Follow the results of kernels; one that works in place on a view is seen to `matter` only."""
+
     def starts(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
@@ -150,7 +154,8 @@ def _thrown_away(
     by_value = [one for one in returns if depends(one.value, from_kernel - given, starts)]
     in_place = [one for one in returns if isinstance(one.value, ast.Name) and one.value.id in given]
     computed = [one for one in returns if _computes(code, one, forward)]
-    if not by_value and not in_place and computed and not _all_void(source, calls):
+    unused = not matter and not by_value and not in_place
+    if unused and computed and not _all_void(source, calls):
         yield RULE.finding(
             source.place(computed[0]),
             f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch "

@@ -1,0 +1,42 @@
+"""What a program's results without its kernels say of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from grader.devices import second_look
+from grader.devices.base import RunResult
+from grader.judge import References
+from grader.judge.conduct import IDLE
+from grader.records import Build, Comparison, Run, Submission, Task, TensorSpec, Workload
+from grader.rules.observed import KERNELS_MATTER
+from grader.sandbox import GuestResult
+
+LOAD = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(4,)),))
+TASK = Task(name="t", title="t", source="file", reference="", workloads=(LOAD,))
+PROGRAM = Submission(sample="s", code="", line_map=(), how="test")
+
+
+@pytest.mark.parametrize(
+    ("status", "equal", "counts", "codes"),
+    [
+        ("ran", True, True, [IDLE]),
+        ("ran", False, True, [KERNELS_MATTER]),
+        ("ran", True, False, []),
+        ("raised", False, True, []),
+    ],
+)
+def test_same_results_or_other_ones(
+    status: Any, equal: bool, counts: bool, codes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(workload="n", device="sim", status=status, operators={"aten::relu": 1})
+    device: Any = SimpleNamespace(run_idle=lambda *_: [RunResult(run, GuestResult("n", status))])
+    compared = Comparison(workload="n", role="nominal", equal=equal, counts=counts)
+    monkeypatch.setattr(second_look, "compare", lambda *_: compared)
+    references = References("t", 0, inputs={"n": ()})
+    build = Build(status="built", device="sim")
+    found = second_look.without_kernels(device, PROGRAM, build, TASK, references)
+    assert [item.code for item in found] == codes
