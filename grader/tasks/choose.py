@@ -15,6 +15,8 @@ from grader.tasks.infer import ENOUGH, infer_from
 from grader.tasks.registry import builtin_tasks, entries
 from grader.tasks.sizes import fitted
 
+FOLDERS = 4
+"""Folders around a sample's file that may have a problem's name, as in `39_L2Norm_/code/1.py`."""
 _NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-](?P<name>\w+)")
 
 
@@ -100,8 +102,13 @@ def _by_kernelbench_file(ident: KernelBenchId | None, tasks_dir: Path | None) ->
 
 
 def _by_problem_name(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
-    path = problem.find_within(tasks_dir, Path(sample.origin).name) if tasks_dir else None
-    return _of_file(path, "the file name holds a problem's name")
+    if tasks_dir is None:
+        return None
+    origin = Path(sample.origin)
+    found = _of_file(problem.find_within(tasks_dir, origin.name), "the file name holds its name")
+    folders = (place.name for place in (*origin.parents,)[:FOLDERS])
+    named_so = (path for name in folders if (path := problem.find_called(tasks_dir, name)))
+    return found or _of_file(next(named_so, None), "a folder around the file has its name")
 
 
 def _of_file(path: Path | None, reason: str) -> TaskChoice | None:

@@ -84,6 +84,15 @@ def find_within(folder: Path, name: str) -> Path | None:
     return best[0] if len(best) == 1 else None
 
 
+def find_called(folder: Path, name: str) -> Path | None:
+    """Return the problem file whose whole stem is this name, numbers included, if there is one."""
+    plain = _plain(name)
+    if not re.match(r"\d+_\w", plain):
+        return None
+    found = [path for path in sorted(folder.rglob("*.py")) if _plain(path.stem) == plain]
+    return found[0] if len(found) == 1 else None
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")
 

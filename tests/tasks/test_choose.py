@@ -96,7 +96,10 @@ def test_kernelbench_names(folder):
         ("runs/39_l2norm-solution.py", "39_L2Norm_"),
         ("runs/139_L2Norm_.py", None),
         ("runs/L2Norm.py", None),
-        ("39_L2Norm_/answer.py", None),
+        ("39_L2Norm_/answer.py", "39_L2Norm_"),
+        ("run/39_l2norm/code/kernel_20250822.py", "39_L2Norm_"),
+        ("run/of_39_L2Norm_/code/kernel.py", None),
+        ("39_L2Norm_/a/b/c/d/kernel.py", None),
     ],
 )
 def test_a_problem_named_within_a_longer_name(folder, origin, found):
