@@ -26,9 +26,15 @@ from tests.corpus import corpus
 
 
 def graded(
-    device: str, jobs: int, every: int, parts: list[str], *, sanitize: bool = False
+    device: str,
+    jobs: int,
+    every: int,
+    parts: list[str],
+    out: Path | None,
+    *,
+    sanitize: bool = False,
 ) -> Graded:
-    """Grade the labelled set on a device; without mends, without time."""
+    """Grade the labelled set on a device; without mends, without time. `out` is gone on with."""
     labels = [*corpus.originals(), *corpus.mutants()[::every]]
     chosen = [one for one in labels if not parts or any(part in one.name for part in parts)]
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +43,7 @@ def graded(
         )
         options = ("--device", device, "--jobs", str(jobs), "--no-repair", "--no-timing")
         options += ("--run-seconds", "20", "--sanitize" if sanitize else "--no-sanitize")
-        return grade(path, Path(folder) / "out", *options)
+        return grade(path, out or Path(folder) / "out", *options)
 
 
 def said(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,9 +62,11 @@ def said(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": row["status"], "wrong": wrong, "seen": sorted(seen)}
 
 
-def record(file: Path, jobs: int, every: int, parts: list[str], *, sanitize: bool) -> int:
+def record(
+    file: Path, jobs: int, every: int, parts: list[str], out: Path | None, *, sanitize: bool
+) -> int:
     """Write what the GPU says."""
-    run = graded("cuda", jobs, every, parts, sanitize=sanitize)
+    run = graded("cuda", jobs, every, parts, out, sanitize=sanitize)
     kept = {
         "machine": run.environment,
         "command": run.command,
@@ -71,10 +79,10 @@ def record(file: Path, jobs: int, every: int, parts: list[str], *, sanitize: boo
     return 0
 
 
-def compare(file: Path, jobs: int, every: int, parts: list[str]) -> int:
+def compare(file: Path, jobs: int, every: int, parts: list[str], out: Path | None) -> int:
     """Print where the simulator says something else than the record."""
     known = json.loads(file.read_text("utf-8"))
-    run = graded("sim", jobs, every, parts)
+    run = graded("sim", jobs, every, parts, out)
     both = sorted(run.rows.keys() & known["programs"].keys())
     apart = [n for n in both if run.rows[n]["status"] != known["programs"][n]["status"]]
     for name in apart:
@@ -94,9 +102,10 @@ if __name__ == "__main__":
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, help="only every Nth seeded defect")
+    parser.add_argument("--out", type=Path, help="run folder to keep, and to go on with")
     parser.add_argument("--sanitize", action="store_true", help="record its reports, too: slow")
     given = parser.parse_args()
-    chosen = (given.file, given.jobs, given.every, given.parts)
+    chosen = (given.file, given.jobs, given.every, given.parts, given.out)
     if given.what == "record":
         raise SystemExit(record(*chosen, sanitize=given.sanitize))
     raise SystemExit(compare(*chosen))

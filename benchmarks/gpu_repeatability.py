@@ -90,7 +90,7 @@ def main(times: int, jobs: int, keep: Path | None, parts: list[str], device: str
     with tempfile.TemporaryDirectory() as folder:
         wanted = (p for p in programs() if not parts or any(part in p[0] for part in parts))
         path = write(wanted, Path(folder) / "programs.jsonl")
-        options = ("--device", device, "--jobs", str(jobs), "--no-repair")
+        options = ("--device", device, "--jobs", str(jobs), "--no-repair", "--no-torch-compile")
         runs = []
         for number in range(times):
             runs.append(grade(path, Path(folder) / f"out-{number}", *options))

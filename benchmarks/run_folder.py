@@ -27,8 +27,8 @@ class Graded:
 
 
 def grade(samples: Path, out: Path, *options: str) -> Graded:
-    """Grade all samples anew into a folder; what the grader prints goes to standard error."""
-    words = ["grade.py", str(samples), "--fresh", "--out", str(out), *options]
+    """Grade all samples into a folder, or go on there; the grader prints to standard error."""
+    words = ["grade.py", str(samples), "--out", str(out), *options]
     begin = time.monotonic()
     subprocess.run([sys.executable, *words], cwd=ROOT, stdout=sys.stderr, check=False)
     seconds = time.monotonic() - begin

@@ -74,6 +74,8 @@ class Options(Record):
     """Ray cluster to grade on: an address, `auto`, or `local`; this process alone when not given."""
     timing: bool = True
     """Measure time where there is a GPU."""
+    torch_compile: bool = True
+    """Measure torch.compile's time as well, once a task."""
 
 
 class Setting(Record):

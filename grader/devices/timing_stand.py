@@ -56,7 +56,8 @@ class Stand:
         try:
             with self._player(self._reference()) as eager:
                 timed = self._against(job, eager, measure=measure)
-                compiled = self._compiled(eager) if timed.speedup else None
+                wanted = timed.speedup is not None and self.device.options.torch_compile
+                compiled = self._compiled(eager) if wanted else None
         except PlayerGoneError as error:
             return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
         return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
