@@ -250,7 +250,7 @@ class Session:
 
     def _first(self, leaf: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor, bool]:
         """Return the first rows of a result, how each element was written, and if by a kernel at all."""
-        first = leaf[:rows]
+        first = tensors.first(leaf, rows)
         return first, self._place.written(first), self._place.any_stored(leaf)
 
     def _report(self, operators: Counter[str]) -> bytes:

@@ -13,10 +13,31 @@ import torch
 from grader.guest.kinds import ITEM_SIZES, MAX_DIMENSIONS, MAX_OUTPUTS
 from grader.guest.protocol import Channel, Frame
 
-# Torch's own, whatever a submission makes of the names by the time that they are used.
-to_cpu = torch._C.TensorBase.cpu
-to_cuda = torch._C.TensorBase.cuda
-_device_of = torch._C.TensorBase.device.__get__
+# Torch's own, whatever a submission makes of the names by the time that they are used. The base's
+# functions, since the class that everybody sees can be given others.
+_Base = torch._C.TensorBase
+_Tensor = torch.Tensor
+to_cpu = _Base.cpu
+to_cuda = _Base.cuda
+_copy = _Base.copy_
+_contiguous = _Base.contiguous
+_data_ptr = _Base.data_ptr
+_detach = _Base.detach
+_numel = _Base.numel
+_resolve_conj = _Base.resolve_conj
+_resolve_neg = _Base.resolve_neg
+_stride = _Base.stride
+_to = _Base.to
+_view = _Base.view
+_bytes_of = _Base.nbytes.__get__
+_device_of = _Base.device.__get__
+_dtype_of = _Base.dtype.__get__
+_shape_of = _Base.shape.__get__
+_empty_strided = torch.empty_strided
+_from_buffer = torch.frombuffer
+_of_number = torch.tensor
+_part = _Base.__getitem__
+_byte, _double = torch.uint8, torch.float64
 _string_at = ctypes.string_at
 _no_functions = torch._C.DisableTorchFunction
 _no_dispatch = torch._C._DisableTorchDispatch
@@ -36,22 +57,31 @@ def from_frame(frame: Frame) -> torch.Tensor:
     """Return a CPU tensor with the values, shape and strides of a tensor frame."""
     header = frame.header
     dtype = DTYPES[header["dtype"]]
-    tensor = torch.empty_strided(header["shape"], header["strides"], dtype=dtype)
-    if tensor.numel():
-        flat = torch.frombuffer(frame.body, dtype=torch.uint8).view(dtype)
-        tensor.copy_(flat.view(header["shape"]))
+    tensor: torch.Tensor = _empty_strided(header["shape"], header["strides"], dtype=dtype)
+    if _numel(tensor):
+        flat = _view(_from_buffer(frame.body, dtype=_byte), dtype)
+        _copy(tensor, _view(flat, header["shape"]))
     return tensor
+
+
+def first(tensor: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return the first rows of a tensor that a submission returned."""
+    with torchs_own():
+        made: torch.Tensor = _part(tensor, slice(rows))
+        return made
 
 
 def raw_bytes(tensor: torch.Tensor) -> bytes:
     """Return a copy of the values of a strided CPU tensor, in row-major order."""
-    flat = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    return _string_at(flat.data_ptr(), flat.nbytes) if flat.numel() else b""
+    flat = _contiguous(_resolve_neg(_resolve_conj(_detach(tensor))))
+    return _string_at(_data_ptr(flat), _bytes_of(flat)) if _numel(flat) else b""
 
 
 def to_native(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor, or a float64 copy where its dtype is none that may cross."""
-    return tensor if name_of(tensor.dtype) in ITEM_SIZES else tensor.to(torch.float64)
+    native = name_of(_dtype_of(tensor)) in ITEM_SIZES
+    made: torch.Tensor = tensor if native else _to(tensor, _double)
+    return made
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -61,13 +91,13 @@ def name_of(dtype: torch.dtype) -> str:
 
 def send_tensor(channel: Channel, tensor: torch.Tensor) -> None:
     """Send a CPU tensor as a `tensor` frame (contiguous)."""
-    tensor = to_native(tensor).contiguous()
+    tensor = _contiguous(to_native(tensor))
     channel.send(
         "tensor",
         raw_bytes(tensor),
-        dtype=name_of(tensor.dtype),
-        shape=list(tensor.shape),
-        strides=list(tensor.stride()),
+        dtype=name_of(_dtype_of(tensor)),
+        shape=list(_shape_of(tensor)),
+        strides=list(_stride(tensor)),
     )
 
 
@@ -85,7 +115,7 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
     `host_copy` brings a tensor of the device to the CPU; `inputs` are argument positions and the
     tensors that were handed in, to notice a result that shares memory with one.
     """
-    tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
+    tensor = value if isinstance(value, _Tensor) else _of_number(value)
     if tensor.layout is not torch.strided or tensor.is_meta:
         raise TypeError(f"returned a tensor without plain values ({tensor.layout})")
     if tensor.dim() > MAX_DIMENSIONS:
@@ -94,10 +124,10 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
         plain = to_native(host_copy(tensor))
         body = raw_bytes(plain)
     header = {
-        "dtype": name_of(plain.dtype),
-        "claimed_dtype": name_of(tensor.dtype)[:100],
-        "shape": list(plain.shape),
-        "strides": list(tensor.stride()),
+        "dtype": name_of(_dtype_of(plain)),
+        "claimed_dtype": name_of(_dtype_of(tensor))[:100],
+        "shape": list(_shape_of(plain)),
+        "strides": list(_stride(tensor)),
         "device": str(_device_of(tensor))[:100],
         "type_name": _type_name(value),
         "aliases": _shared_with(tensor, inputs),
@@ -144,20 +174,17 @@ def flatten(value: Any) -> tuple[str, list[Any]]:
     anything else, and for more leaves than may cross.
     """
     leaves: list[Any] = []
-    structure = _collect(value, leaves)
-    if len(leaves) > MAX_OUTPUTS:
-        raise TypeError(f"returned {len(leaves)} tensors")
-    return structure, leaves
+    return _collect(value, leaves), leaves
 
 
 def _collect(value: Any, leaves: list[Any], depth: int = 0) -> str:
     if depth > 8:
         raise TypeError("returned a structure nested more than eight deep")
-    if isinstance(value, torch.Tensor):
-        leaves.append(value)
+    if isinstance(value, _Tensor):
+        _add(leaves, value)
         return "tensor"
     if isinstance(value, bool | int | float | complex):
-        leaves.append(value)
+        _add(leaves, value)
         return "number"
     if value is None:
         return "none"
@@ -166,3 +193,10 @@ def _collect(value: Any, leaves: list[Any], depth: int = 0) -> str:
             _collect(item, leaves, depth + 1)
         return next(kind.__name__ for kind in (tuple, list, dict) if isinstance(value, kind))
     raise TypeError(f"returned a {_type_name(value)}, which is no tensor")
+
+
+def _add(leaves: list[Any], value: Any) -> None:
+    """Add a leaf; raises TypeError at one too many, at once, since a structure need not end."""
+    if len(leaves) == MAX_OUTPUTS:
+        raise TypeError(f"returned more than {MAX_OUTPUTS} tensors")
+    leaves.append(value)

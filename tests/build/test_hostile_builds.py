@@ -151,12 +151,20 @@ def test_a_pasted_name_shows_in_the_library(tmp_path: Path) -> None:
 extern "C" void NAME(kgsim, _open)();
 extern "C" int NAME(mpro, tect)(void*, unsigned long, int);
 extern "C" void* kgsim_blas_handle();
+extern "C" int NAME(__sigac, tion)(int, void*, void*);
 extern "C" void f() { NAME(kgsim, _open)(); NAME(mpro, tect)(kgsim_blas_handle(), 1, 0); }
+extern "C" void g() { NAME(__sigac, tion)(11, nullptr, nullptr); }
 """
     source, library = tmp_path / "a.cpp", tmp_path / "a.so"
     source.write_text(text)
     subprocess.run(["g++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    assert [item.data["name"] for item in imports(tmp_path)] == ["kgsim_open", "mprotect"]
+    assert [item.data["name"] for item in imports(tmp_path)] == [
+        "kgsim_open",
+        "mprotect",
+        "sigaction",
+    ]
+    library.rename(tmp_path / "a.dat")
+    assert len(list(imports(tmp_path))) == 3
     plain = tmp_path / "plain"
     plain.mkdir()
     # CUB's tracing looks a name up when it is first used.

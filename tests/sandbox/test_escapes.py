@@ -357,6 +357,47 @@ def test_results_are_taken_at_once(run: Any) -> None:
     np.testing.assert_array_equal(reply.results[0].outputs[0].array, np.zeros(6))
 
 
+def test_the_file_of_its_own_memory_can_not_be_written(run: Any, each_form: Form) -> None:
+    body = """
+    opened = 0
+    for path in ("/proc/self/mem", f"/proc/{os.getpid()}/task/{os.getpid()}/mem"):
+        for how in (os.O_WRONLY, os.O_RDWR):
+            try:
+                opened += os.open(path, how) >= 0
+            except OSError:
+                pass
+    return torch.tensor([opened])
+    """
+    reply = run(body, form=each_form)
+    assert reply.results[0].outputs[0].array.tolist() == [0]
+
+
+def test_methods_of_tensors_that_were_replaced_read_nothing(run: Any) -> None:
+    top = """
+    def zero(self, *args, **kwargs):
+        return torch.zeros(6)
+
+    for name in ("contiguous", "detach", "cpu", "to", "resolve_conj", "resolve_neg", "view", "copy_"):
+        setattr(torch.Tensor, name, zero)
+    torch.Tensor.dtype = torch.float16
+    torch.Tensor.shape = (1,)
+    torch.frombuffer = torch.empty_strided = zero
+    """
+    (output,) = run("return x", top=top).results[0].outputs
+    assert (output.dtype, output.array.tolist()) == ("float32", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+def test_a_structure_without_end_ends(run: Any) -> None:
+    top = """
+    class Endless(dict):
+        def values(self):
+            while True:
+                yield self["x"]
+    """
+    (result,) = run("return Endless(x=x)", top=top).results
+    assert (result.status, "more than 256 tensors" in result.reason) == ("raised", True)
+
+
 def test_killed_guests_leave_nothing(run: Any, each_form: Form) -> None:
     """At any moment of its life; set KERNEL_GRADER_KILLS=1000 for a long night."""
     count = int(os.environ.get("KERNEL_GRADER_KILLS", "60"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
@@ -35,6 +36,8 @@ CPP = {
     "sigaction",
     "cudaIpcOpenMemHandle", "cuPointerGetAttribute",
 }  # fmt: skip
+ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
+"""In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 CONSTRUCTOR = ("constructor", "destructor", "ifunc")
 DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
 
@@ -100,6 +103,13 @@ def _native(source: Source) -> Iterator[Finding]:
                     f"{path} is a way around the interfaces of the process",
                     data={"target": path, "rejects": path.startswith(WAYS)},
                 )
+        for node in code.of("gnu_asm_expression"):
+            if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
+                yield RULE.finding(
+                    unit.place(node),
+                    "this assembly calls the system or holds bytes that no text shows",
+                    data={"target": "asm", "rejects": True},
+                )
         for node in code.of("attribute_specifier", "attribute_declaration"):
             if any(word in text(node) for word in CONSTRUCTOR):
                 yield RULE.finding(
@@ -134,6 +144,13 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
+        """
+long call(long number, long first) {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(first) : "rcx", "r11", "memory");
+    return result;
+}
+""",
     ),
     good=(
         "import torch\nimport os\npath = os.path.dirname('/usr/local/cuda/include')\n",
@@ -142,6 +159,13 @@ torch::Tensor f(torch::Tensor x) {
             "f(torch::Tensor x) {\n"
             "    Box constructor;\n    return x;\n}"
         ),
+        """
+__device__ unsigned lane() {
+    unsigned n;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));
+    return n;
+}
+""",
     ),
     detects=("text", "evidence"),
     guards="Comments do not count, and neither do functions of the file with such a name.",
