@@ -314,3 +314,22 @@ def test_a_kernel_that_works_in_place_on_a_view_is_not_thrown_away() -> None:
     assert any(
         "by zero" in one.message for one in review_text(nothing, Context(evidence=(matter,)))
     )
+
+
+def test_the_handler_around_the_build_hides_its_failure() -> None:
+    build = BUILD.replace("\n", "\n    ").rstrip()
+    code = (
+        f"{HEAD}try:\n    {build}\nexcept Exception:\n    ext = None\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        if ext is not None:\n"
+        "            try:\n                return ext.scale(x)\n"
+        "            except RuntimeError:\n                return x * 2.0\n"
+        "        return x * 2.0\n"
+    )
+    failed = Evidence(kind="compiler", code="error", text="nvcc: expected a declaration.")
+    found = [
+        one for one in review_text(parse(code), Context(evidence=(failed,))) if one.rule == "CHT002"
+    ]
+    assert [one.data["rejects"] for one in found] == [True]
+    assert found[0].place is not None
+    assert code.split("\n")[found[0].place.line - 1] == "except Exception:"
+    assert "(line " in found[0].message

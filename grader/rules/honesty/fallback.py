@@ -113,7 +113,17 @@ def _torch_result(code: PythonCode, body: list[ast.stmt]) -> ast.expr | ast.stmt
                     return node
                 if _reference_call(code, node.value):
                     return node
+            if isinstance(node, ast.Return) and node.value is not None and _operates(node.value):
+                return node
     return None
+
+
+def _operates(value: ast.AST) -> bool:
+    """Whether an expression computes by Python's own operators, as tensors do: `a * s`."""
+    return any(
+        isinstance(node, ast.BinOp) and any(isinstance(one, ast.Name) for one in nodes_under(node))
+        for node in nodes_under(value)
+    )
 
 
 def _reference_call(code: PythonCode, value: ast.AST) -> bool:

@@ -48,6 +48,12 @@ RULE = Rule(
             "        try:\n            return ext.f(x)\n        except RuntimeError:\n"
             "            return torch.relu(x)\n"
         ),
+        (
+            f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception:\n    ext = None\n"
+            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.fast = ext is not None\n    def forward(self, x, s):\n"
+            "        if self.fast:\n            return ext.f(x, s)\n        return x * s\n"
+        ),
     ),
     good=(
         (

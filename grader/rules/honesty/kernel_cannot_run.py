@@ -22,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     failed = failures(context, *BUILD)
     if not failed:
         return
-    for fallback in fallbacks(source)[:1]:
+    for fallback in sorted(fallbacks(source), key=lambda one: not one.building)[:1]:
         yield RULE.finding(
             source.line_place(fallback.handler.lineno),
             "the extension does not build, the handler hides that, and every result comes from "
