@@ -110,7 +110,8 @@ def explain(
     with np.errstate(all="ignore"):
         found = [item for look in _LOOKS for item in look(answers)]
     return tuple(
-        Evidence(kind="probe", code=code, text=text, workload=workload) for code, text in found
+        Evidence(kind="probe", code=code, text=text, workload=workload, data={"input": number})
+        for code, text, number in found
     )
 
 
@@ -158,7 +159,8 @@ class _Answer:
         return self.moved(self.actual_base, self.actual)
 
 
-Found = tuple[str, str]
+Found = tuple[str, str, int]
+"""Code, sentence, and which input was changed, from 0."""
 
 
 def _of(answers: Sequence[_Answer], kind: str) -> list[_Answer]:
@@ -174,7 +176,7 @@ def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:
             f"{first.said} changes {int(first.wanted.sum())} values of the reference's result "
             f"and none of this one ({len(without)} of {len(bumps)} places that were tried)"
         )
-        yield "probe-ignored", text
+        yield "probe-ignored", text, first.change.input
 
 
 def _displaced(answers: Sequence[_Answer]) -> Iterator[Found]:
@@ -182,7 +184,7 @@ def _displaced(answers: Sequence[_Answer]) -> Iterator[Found]:
         wanted, seen = answer.wanted, answer.seen
         if seen.any() and int((wanted & seen).sum()) < 0.9 * int((wanted | seen).sum()):
             text = f"{answer.said} changes {_where(seen)}, in the reference {_where(wanted)}"
-            yield "probe-moved", text
+            yield "probe-moved", text, answer.change.input
             return
 
 
@@ -202,7 +204,7 @@ def _degree(answers: Sequence[_Answer]) -> Iterator[Found]:
         seen = _ratio(answer.actual_base, answer.actual)
         if wanted is not None and seen is not None and abs(seen - wanted) > 0.03 * abs(wanted):
             text = f"{answer.said} makes the result {seen:.3g} times as large, the reference's {wanted:.3g} times"
-            yield "probe-degree", text
+            yield "probe-degree", text, answer.change.input
             return
 
 
@@ -222,9 +224,10 @@ def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
         wanted, seen = bool(answer.wanted.any()), bool(answer.seen.any())
         if seen and not wanted:
             text = f"{answer.said} changes the result at {int(answer.seen.sum())} places, and nothing in the reference's"
-            yield "probe-shift", text
+            yield "probe-shift", text, answer.change.input
         elif wanted and not seen:
-            yield "probe-no-shift", f"{answer.said} changes nothing, but the reference's result"
+            text = f"{answer.said} changes nothing, but the reference's result"
+            yield "probe-no-shift", text, answer.change.input
 
 
 def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
@@ -239,7 +242,7 @@ def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
         factor = float(np.median(by))
         if abs(factor - 1) > 0.02:
             text = f"{answer.said} changes the result at the right places, by {factor:.4g} times as much as it should"
-            yield "probe-weight", text
+            yield "probe-weight", text, answer.change.input
             return
 
 

@@ -135,6 +135,15 @@ def test_memory_of_the_host_is_none_of_the_kernel(way: Way) -> None:
     assert "argument 2" in evidence(result, "host-memory").text
 
 
+def test_a_vector_at_a_crooked_address_takes_the_context(way: Way) -> None:
+    result, _ = way(17)
+    assert result.run.status == "raised"
+    assert "misaligned address" in result.run.reason
+    place = evidence(result, "misaligned").place
+    assert place is not None
+    assert place.line == line_of("(x + 1)[i];")
+
+
 @pytest.mark.parametrize(("number", "feature"), [(13, "cudaStreamBeginCapture"), (24, "CUDAGraph")])
 def test_what_is_not_supported_is_not_run(way: Way, number: int, feature: str) -> None:
     result, _ = way(number)

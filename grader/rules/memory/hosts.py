@@ -72,9 +72,9 @@ def global_regions(case: Case) -> Iterator[Region]:
     return (r for r in case.walk.regions if r.space == "global")
 
 
-def resolve(function: Function, expr: Expr) -> Expr:
-    """Return the initialiser behind a host variable."""
-    for _ in range(4):
+def resolve(function: Function, expr: Expr, *, once: bool = False) -> Expr:
+    """Return the initialiser behind a host variable: the last one, or with `once` the first."""
+    for _ in range(1 if once else 4):
         if not isinstance(expr, Name):
             return expr
         name = expr.id

@@ -46,26 +46,79 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found and not observed(context, "launch"):
         place = next((item.place for item in proof if item.place is not None), None)
-        place = place or _partial_store(source, context, proof) or _allocation(source, context)
+        short = _short_launch(source, context) if place is None and _in_part(proof) else None
+        if short is not None:
+            place, told = short
+        else:
+            place = place or _partial_store(source, context, proof) or _allocation(source, context)
+            told = ""
         yield RULE.finding(
             place,
-            proof[0].text,
+            proof[0].text + told,
             confidence="proven",
             evidence=proof,
             data={"cause": "unwritten"},
         )
 
 
+def _in_part(proof: Sequence[Evidence]) -> bool:
+    """Whether only a part of a result was left unwritten."""
+    return any(item.data.get("bytes") != item.data.get("of") for item in proof)
+
+
+def _result_stores(case: Case) -> Iterator[Access]:
+    """Yield the stores to what the host function returns, the last one first."""
+    returned = {id(t) for run in case.flow.host(case.sizes) for t in run.returned}
+    for access in reversed(case.walk.accesses):
+        if access.kind == "store" and id(access.region.tensor) in returned:
+            yield access
+
+
 def _partial_store(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
     """Return the last store to a result of which runs left only a part unwritten."""
-    if not any(item.data.get("bytes") != item.data.get("of") for item in proof):
+    if not _in_part(proof):
         return None
+    stores = ((case, store) for case in cases(source, context) for store in _result_stores(case))
+    return next((case.place(store.node) for case, store in stores), None)
+
+
+def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
+    """Return the launch that lacks blocks, and how that is said: one more would store more."""
     for case in cases(source, context):
-        returned = {id(t) for run in case.flow.host(case.sizes) for t in run.returned}
-        for access in reversed(case.walk.accesses):
-            if access.kind == "store" and id(access.region.tensor) in returned:
-                return case.place(access.node)
+        store = next(_result_stores(case), None)
+        numel = store.region.tensor.numel if store and store.region.tensor else None
+        x, y, z = case.walk.launch.grid
+        if store is None or numel is None or x is None or y is None or z is None:
+            continue
+        last = (x - 1, y - 1, z - 1)
+        if _stored(case, last, store, numel) == 0:
+            last = (0, 0, 0)  # too many along one axis: the others are looked at from the start
+        for axis, size in enumerate((x, y, z)):
+            end = _stored(case, _moved(last, axis, size - 1), store, numel)
+            if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
+                told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would go on"
+                return case.place(case.walk.launch.call.node), told
     return None
+
+
+def _moved(block: tuple[int, int, int], axis: int, to: int) -> tuple[int, int, int]:
+    x, y, z = (to if k == axis else at for k, at in enumerate(block))
+    return x, y, z
+
+
+def _stored(case: Case, block: tuple[int, int, int], store: Access, numel: int) -> int:
+    """Return the element after the last one inside a result that a block stores; 0 for none."""
+    if min(block) < 0:
+        return 0
+    walk = case.flow.block(case.walk, block)
+    ends = [
+        int(access.offsets[inside].max()) + access.scale
+        for access in walk.accesses
+        if access.kind == "store" and access.offsets is not None
+        if access.region.name == store.region.name
+        if (inside := access.mask & (access.offsets < numel)).any()
+    ]
+    return max(ends, default=0)
 
 
 def _allocation(source: Source, context: Context) -> Place | None:

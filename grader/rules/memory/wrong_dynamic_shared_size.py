@@ -43,7 +43,7 @@ def _expression(case: Case) -> tuple[Expr | None, Node]:
     call = case.walk.launch.call
     if len(call.config) < 3:
         return None, call.node
-    expr = resolve(case.walk.launch.host, call.config[2])
+    expr = resolve(case.walk.launch.host, call.config[2], once=True)
     return expr, expr.node
 
 

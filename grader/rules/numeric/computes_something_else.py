@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place
+from grader.rules.memory.hosts import origin
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
@@ -49,8 +50,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     first = seen[0]
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
+    every_case = cases(source, context)
     yield RULE.finding(
-        _place(cases(source, context), first.code, any(one.code == "sign-flip" for one in wrong)),
+        _place(
+            _readers(every_case, wrong) or every_case,
+            first.code,
+            any(one.code == "sign-flip" for one in wrong),
+        ),
         f"{_say(first)} ({first.text})",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
@@ -85,6 +91,27 @@ def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
     return None
 
 
+def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:
+    """Return the launches that load the input which a constant was added to, where that is told.
+
+    What is to cancel it (a mean, a maximum) is taken off where the input is read.
+    """
+    changed = {item.data.get("input") for item in wrong if item.code in SHIFTS}
+    return tuple(case for case in every if changed & set(_inputs(case)))
+
+
+SHIFTS = frozenset({"probe-shift", "probe-no-shift"})
+
+
+def _inputs(case: Case) -> Iterator[int]:
+    """Yield the numbers of the host function's tensors that a launch loads from."""
+    tensors = [p.name for p in case.walk.launch.host.parameters if "Tensor" in p.type]
+    for region in case.walk.regions:
+        first = origin(region.tensor)
+        if region.loads and first is not None and first.name in tensors:
+            yield tensors.index(first.name)
+
+
 SCALES = frozenset({"row-factor", "probe-degree"})
 
 
@@ -92,7 +119,7 @@ def _difference(case: Case) -> Place | None:
     """Return the last store of a difference, or of something negated: where a sign comes from."""
     stores = {a.node.id for a in case.walk.accesses if a.kind == "store"}
     for part in reversed(walk(case.walk.kernel.body)):
-        if isinstance(part, Assign) and part.target.node.id in stores:
+        if isinstance(part, Assign) and part.node.id in stores:
             value = part.value
             if isinstance(value, (Binary, Unary)) and value.op == "-":
                 return case.place(part.target.node)
@@ -104,12 +131,19 @@ def _scale(case: Case, store: object) -> Place | None:
     names: set[str] = set()
     declared: dict[str, Declare] = {}
     for part in walk(case.walk.kernel.body):
-        if isinstance(part, Declare) and part.init is not None and part.type in {"float", "double"}:
+        if isinstance(part, Declare) and part.type in {"float", "double"} and _computed(part):
             declared[part.name] = part
-        elif isinstance(part, Assign) and part.target.node == store:
+        elif isinstance(part, Assign) and isinstance(part.target, Name):
+            declared.pop(part.target.id, None)  # an accumulator
+        elif isinstance(part, Assign) and part.node == store:
             names = {p.id for p in walk(part.value) if isinstance(p, Name)}
     found = [declared[name] for name in names & declared.keys()]
     return case.place(found[0].node) if len(found) == 1 else None
+
+
+def _computed(start: Declare) -> bool:
+    """Whether a variable starts with something that is computed from other variables."""
+    return start.init is not None and any(isinstance(part, Name) for part in walk(start.init))
 
 
 _CODE = """

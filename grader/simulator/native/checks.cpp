@@ -19,7 +19,7 @@ u32 aligned_lanes(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
         e.width = bytes;
         if (const Region* r = c.launch->regions.find(a.at[l])) e.region = r->id;
         c.report(e, l);
-        c.worker->illegal = true;
+        c.worker->illegal = c.worker->misaligned = true;
     }
     return good;
 }

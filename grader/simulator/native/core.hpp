@@ -343,7 +343,7 @@ struct Worker {
     u64 lane_steps = 0, unflushed = 0;
     u64 blocks_run = 0;
     double begun = 0, busy = 0;  // `thread_seconds` at its start, and until its end
-    bool illegal = false, shared_outside = false, unmapped = false;
+    bool illegal = false, shared_outside = false, unmapped = false, misaligned = false;
     u64 outside_address = 0, outside_by = 0;  // the worst access outside of every region
     u64 clock = 0;
 };

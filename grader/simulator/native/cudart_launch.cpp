@@ -106,6 +106,7 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
 }
 
 constexpr const char* kIllegal = "CUDA error: an illegal memory access was encountered";
+constexpr const char* kMisaligned = "CUDA error: misaligned address";
 constexpr uint64_t kNull = uint64_t{1} << 20;
 
 // Parameters whose address led there: null, or the host's memory.
@@ -126,6 +127,7 @@ std::vector<HostPointer> culprits(const HostKernel& kernel, void** args, uint64_
 // and stays a finding only.
 void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResult& result) {
     const auto address = result.outside_address;
+    if (result.misaligned) make_sticky(cudaErrorMisalignedAddress, kMisaligned);
     if (result.shared_outside) make_sticky(cudaErrorIllegalAddress, kIllegal);
     const bool host = kgsim_kind(reinterpret_cast<const void*>(address)) == kKindHost;
     if (result.outside_by == 0 || (!host && !result.unmapped)) return;

@@ -194,6 +194,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         r.illegal_access |= w.illegal;
         r.shared_outside |= w.shared_outside;
         r.unmapped |= w.unmapped;
+        r.misaligned |= w.misaligned;
         if (w.outside_by > r.outside_by) {
             r.outside_address = w.outside_address;
             r.outside_by = w.outside_by;

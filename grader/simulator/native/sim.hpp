@@ -138,6 +138,7 @@ struct LaunchResult {
     uint64_t outside_by = 0;      // and how many bytes away that is; 0: there was none outside
     bool unmapped = false;        // a GPU has mapped nothing there, as far as one can tell
     bool shared_outside = false;  // a shared access beyond all that the block has
+    bool misaligned = false;      // an address that is no multiple of the access's size
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
     double seconds = 0;  // processor time of the host thread that took longest

@@ -189,7 +189,8 @@ class Accesses(Loops):
             if found is None:
                 self._read_anywhere(region, node)
             parts = memory.everything(shadow.parts) if shadow is not None else None
-            return Value(None, letter, not uniform, parts, parts is not None, loaded=True)
+            crossed = self.order if parts is not None else 0
+            return Value(None, letter, not uniform, parts, crossed, loaded=True)
         cells, threads = found
         shadow = region.shadow
         if self.doubt or region.escaped:
@@ -205,7 +206,7 @@ class Accesses(Loops):
             parts[threads] = rows
         mine = parts is not None and every(parts[threads] == self.own[threads])
         region.crossed = region.crossed or (parts is not None and not mine)
-        crossed = parts is not None and not mine
+        crossed = self.order if parts is not None and not mine else 0
         return self.settled(Value(None, letter, not uniform, parts, crossed, loaded=True))
 
     def settled(self, value: Value) -> Value:
@@ -217,7 +218,7 @@ class Accesses(Loops):
         if parts is not None and some(self.mask):
             rows = np.broadcast_to(parts, self.own.shape)[self.mask]
             if every(rows == self.full):
-                value.parts, value.reduced = None, False
+                value.parts, value.reduced = None, 0
         return value
 
     def _read_anywhere(self, region: Region, node: Node) -> None:

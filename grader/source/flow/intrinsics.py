@@ -272,7 +272,7 @@ class Intrinsics(Accesses):
         self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None, kind))
         if by.number is None or isinstance(by.number, float):
             out = unknown(value, by)
-            out.varies, out.reduced = True, True
+            out.varies, out.reduced = True, self.order
             if value.parts is not None:
                 out.parts = self._warp_union(value.parts)
             return out
@@ -292,7 +292,7 @@ class Intrinsics(Accesses):
         number = value.number[source] if isinstance(value.number, np.ndarray) else value.number
         uniform = kind == "idx" and self.threads <= 32 and not isinstance(by.number, np.ndarray)
         varies = not (uniform or value.uniform)
-        out = Value(number, value.type, varies, parts, True, loaded=value.loaded)
+        out = Value(number, value.type, varies, parts, self.order, loaded=value.loaded)
         return self.settled(out) if kind == "idx" else out
 
     def _warp_union(self, parts: Bits) -> Bits:
@@ -339,7 +339,7 @@ class Intrinsics(Accesses):
         out = unknown(*args[1:])
         out.varies = True
         if expr.name.startswith("__reduce") and out.parts is not None:
-            out.parts, out.reduced = self._warp_union(out.parts), True
+            out.parts, out.reduced = self._warp_union(out.parts), self.order
         return out
 
     # --- atomics -----------------------------------------------------------------------------
@@ -394,7 +394,7 @@ class Intrinsics(Accesses):
     def group_reduce(self, group: Group, value: Value) -> Value:
         """Return what each thread of a group gets from a sum over it."""
         out = unknown(value)
-        out.varies, out.reduced = True, True
+        out.varies, out.reduced = True, self.order
         if value.parts is not None:
             rows = np.broadcast_to(value.parts, self.own.shape).copy()
             for start in range(0, self.threads, group.size):
@@ -428,7 +428,7 @@ class Intrinsics(Accesses):
     def _cub(self, expr: Call, value: Value) -> Value:
         """Return cub's reduction: only the first thread of the block or warp has the result."""
         out = unknown(value)
-        out.varies, out.reduced = True, True
+        out.varies, out.reduced = True, self.order
         name = expr.base.name if isinstance(expr.base, Call) else ""
         kind = self.program.aliases.get(name, name)
         size = 32 if "Warp" in kind or "Warp" in name else self.threads

@@ -46,7 +46,8 @@ class Loss:
 
 def losses(walk: Walk) -> tuple[Loss, ...]:
     """Return the stores of a walk that lack partial results, one a place."""
-    if any(_not_followed(region) for region in walk.regions):
+    outside = any(event.kind == "shared-oob" for event in walk.events)
+    if outside or any(_not_followed(region) for region in walk.regions):
         return ()
     groups = _groups(walk)
     found: dict[int, Loss] = {}
@@ -97,6 +98,8 @@ def _interleaved(one: Access, two: Access) -> Groups | None:
     steps = (two.offsets - one.offsets)[both]
     if len(steps) < 2 or steps[0] <= 0 or not (steps == steps[0]).all():
         return None
+    if len(np.unique(one.offsets[one.mask])) < int(one.mask.sum()):
+        return None  # rows that overlap: threads that load the same share no work
     step, order = steps[0], np.argsort(one.offsets, kind="stable")
     groups = np.full(len(one.offsets), -1, np.int64)
     number, start = -1, None
@@ -148,7 +151,7 @@ def _loss(walk: Walk, store: Access, groups: Groups) -> Loss | None:
         return None
     kind = _kind(have[storing], storing, want, lacking)
     counts = have[storing].sum(axis=1)
-    every = [x for x in walk.exchanges if x[0] < store.order]
+    every = [x for x in walk.exchanges if x[0] <= min(value.reduced, store.order)]
     before = [x for x in every if x[3] != "idx"] or every
     nothing = (0, None, None, "")
     last, first = (before[-1], before[0]) if before else (nothing, nothing)

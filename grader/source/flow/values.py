@@ -124,8 +124,9 @@ class Value:
     """Of an unknown number: whether threads may hold different ones."""
     parts: Bits | None = None
     """Bit s of row t: data that thread s loaded is in the value of thread t."""
-    reduced: bool = False
-    """Threads exchanged it: it came through a shuffle or a shared array that threads combine in."""
+    reduced: int = 0
+    """Where it last came through an exchange of threads, a shuffle or a shared array that they combine
+    in: that exchange's place in the order of the walk (`Walk.exchanges`); 0 for none."""
     pointer: Pointer | None = None
     thing: Any = None
     """A tensor, dim3, lambda, thread group or other object."""
@@ -171,11 +172,12 @@ class Pointer:
 def unknown(*sources: Value, type_: str | None = None) -> Value:
     """Return a value of which only the dependence on `sources` is known."""
     parts: Bits | None = None
-    varies = reduced = loaded = False
+    varies = loaded = False
+    reduced = 0
     kind = "?"
     for source in sources:
         varies = varies or not source.uniform
-        reduced = reduced or source.reduced
+        reduced = max(reduced, source.reduced)
         loaded = loaded or source.loaded
         parts = join(parts, source.parts)
         kind = promote(kind, source.type)
@@ -350,7 +352,7 @@ def blend(old: Value, new: Value, mask: Mask) -> Value:
         new.type if new.type != "?" else old.type,
         True,
         parts,
-        old.reduced or new.reduced,
+        max(old.reduced, new.reduced),
         new.pointer if new.pointer is not None else old.pointer,
         new.thing if new.thing is not None else old.thing,
         old.loaded or new.loaded,

@@ -1,0 +1,180 @@
+"""Where a defect is said to be: at its cause, not at the last line that shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Finding
+from grader.rules import Context, review_text
+from grader.rules.examples import as_submission
+from grader.source import parse
+
+ROWS = """
+__global__ void spread(const float* x, float* y, int n) {
+    __shared__ float mean, scale;
+    const float* row = x + blockIdx.x * n;
+    float s = 0.f, q = 0.f;
+    for (int i = threadIdx.x; i < n; i += 32) s += row[i];
+    for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);  // first
+    if (threadIdx.x == 0) mean = s / n;
+    __syncthreads();
+    float m = mean;
+    for (int i = threadIdx.x; i < n; i += 32) q += (row[i] - m) * (row[i] - m);
+    for (int o = 16; o; o >>= 1) q += __shfl_down_sync(~0u, q, o);  // second
+    if (threadIdx.x == 0) scale = rsqrtf(q / n);
+    __syncthreads();
+    float r = scale;
+    for (int i = threadIdx.x; i < n; i += 32) y[blockIdx.x * n + i] = (row[i] - m) * r;
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    spread<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+TREE = """
+__global__ void sums(const float* x, float* y, int n) {
+    extern __shared__ float part[];
+    float s = 0.f;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[blockIdx.x * n + i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (threadIdx.x < k) part[threadIdx.x] += part[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) y[blockIdx.x] = part[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty({x.size(0)}, x.options());
+    const int threads = 256;
+    const int bytes = threads * sizeof(float);
+    sums<<<x.size(0), threads, bytes>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+TWO = """
+__global__ void rows(const float* x, float* part, int n) {
+    float s = 0.f;
+    for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
+    part[blockIdx.x] = s - x[blockIdx.x * n];
+}
+__global__ void total(const float* part, float* y, int n) {
+    float s = 0.f;
+    for (int i = 0; i < n; ++i) s += part[i];
+    y[0] = s / n;
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto part = torch::empty({x.size(0)}, x.options());
+    auto y = torch::empty({1}, x.options());
+    rows<<<x.size(0), 1>>>(x.data_ptr<float>(), part.data_ptr<float>(), x.size(1));
+    total<<<1, 1>>>(part.data_ptr<float>(), y.data_ptr<float>(), x.size(0));
+    return y;
+}
+"""
+FILL = """
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.f * x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+IN_PART = Evidence(
+    kind="simulator", code="unwritten-output", text="part unwritten", data={"bytes": 8, "of": 64}
+)
+
+
+def errors(code: str, *evidence: Evidence) -> list[Finding]:
+    context = Context(evidence=evidence, device="sim" if evidence else "none")
+    return [f for f in review_text(parse(code), context) if f.severity == "error"]
+
+
+def said(cuda: str, *evidence: Evidence) -> list[tuple[str, str]]:
+    """Return rule and text of the line of each error."""
+    code = as_submission(cuda)
+    lines = code.splitlines()
+    return [
+        (f.rule, lines[f.place.line - 1].strip() if f.place else "")
+        for f in errors(code, *evidence)
+    ]
+
+
+def wrong(kind: str, code: str, **data: int) -> Evidence:
+    return Evidence(
+        kind="probe" if kind == "probe" else "mismatch", code=code, text=code, data=data
+    )
+
+
+@pytest.mark.parametrize(("shared", "name"), [("mean", "first"), ("scale", "second")])
+def test_the_total_that_is_not_handed_on_is_the_one_that_is_named(shared: str, name: str) -> None:
+    value = {"mean": "s / n", "scale": "rsqrtf(q / n)"}[shared]
+    own = ROWS.replace(f"if (threadIdx.x == 0) {shared} = {value};", "")
+    own = own.replace(f"= {shared};", f"= {value};")
+    [(rule, line)] = said(own)
+    assert rule == "RED003"
+    assert line.endswith(f"// {name}")
+
+
+def test_where_all_is_handed_on_nothing_is_said() -> None:
+    assert said(ROWS) == []
+
+
+def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
+    short = TREE.replace("threads * sizeof(float)", "threads")
+    assert said(short) == [("MEM005", "const int bytes = threads;")]
+    assert said(TREE) == []
+
+
+def test_warps_whose_rows_overlap_are_not_told_to_join() -> None:
+    warps = """
+__global__ void dots(const float* a, const float* b, float* y, int rows, int cols) {
+    int lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
+    if (row >= rows) return;
+    float s = 0.f;
+    for (int c = lane; c < cols; c += 32) s += a[row * STRIDE + c] * b[c];
+    for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
+    if (lane == 0) y[row] = s;
+}
+torch::Tensor run(torch::Tensor a, torch::Tensor b) {
+    a = a.contiguous(); b = b.contiguous();
+    int rows = a.size(0), cols = a.size(1);
+    auto y = torch::empty({rows}, a.options());
+    dots<<<(rows + 7) / 8, 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), y.data_ptr<float>(), rows, cols);
+    return y;
+}
+"""
+    for stride in ("cols", "16", "20", "33"):
+        assert "RED001" not in [rule for rule, _ in said(warps.replace("STRIDE", stride))], stride
+
+
+@pytest.mark.parametrize(
+    ("evidence", "line"),
+    [
+        (wrong("mismatch", "sign-flip"), "part[blockIdx.x] = s - x[blockIdx.x * n];"),
+        (wrong("probe", "probe-shift", input=0), "part[blockIdx.x] = s - x[blockIdx.x * n];"),
+        (wrong("mismatch", "constant-factor"), "y[0] = s / n;"),
+    ],
+)
+def test_a_wrong_formula_is_looked_for_where_its_kind_arises(evidence: Evidence, line: str) -> None:
+    assert said(TWO, evidence) == [("NUM001", line)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("(n + 255) / 256, 256", "(n + 255) / 512, 256", "twice<<<(n + 255) / 512"),
+        ("if (i < n)", "if (i < n - 9)", "if (i < n - 9) y[i] = 2.f * x[i];"),
+    ],
+)
+def test_what_is_left_out_is_the_launch_s_or_the_guard_s(old: str, new: str, line: str) -> None:
+    found = [where for rule, where in said(FILL.replace(old, new), IN_PART) if rule != "IDX006"]
+    assert any(where.startswith(line) for where in found), found
