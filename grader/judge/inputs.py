@@ -72,7 +72,8 @@ def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
     """Return parameters and statistics of the same names and shapes, none at a default value.
 
     What stood at one constant (weights of 1, biases of 0, running statistics) is drawn around it;
-    what was random is drawn anew with its own standard deviation. Integers stay as they are.
+    what was random is drawn anew with its own standard deviation. Integers stay as they are, and so
+    do masks, which no training changes: zeros and ones, or infinities.
     """
     return {
         name: _drawn(name, array, generator(seed, "state", name)) for name, array in state.items()
@@ -80,7 +81,7 @@ def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
 
 
 def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
-    if array.dtype.kind != "f" or array.size == 0:
+    if array.dtype.kind != "f" or array.size == 0 or _is_mask(array):
         return array
     values = array.astype(np.float64)
     if name.rsplit(".", 1)[-1].endswith("var"):
@@ -90,6 +91,12 @@ def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
     else:
         drawn = values + rng.uniform(0.25, 0.75, array.shape) * rng.choice([-1.0, 1.0], array.shape)
     return np.asarray(drawn, array.dtype)
+
+
+def _is_mask(array: Array) -> bool:
+    ones = int(np.count_nonzero(array == 1))
+    both = 0 < ones < array.size and ones + int(np.count_nonzero(array == 0)) == array.size
+    return both or not bool(np.isfinite(array).all())
 
 
 Draw = Callable[[TensorSpec, Shape, np.random.Generator], Array]

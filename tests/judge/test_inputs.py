@@ -84,6 +84,20 @@ def test_signs_only():
     assert set(np.unique(make_inputs(task, workload, 5)[0])) == {-1.0, 1.0}
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [
+        np.tril(np.ones((5, 5), np.float32)),
+        np.triu(np.full((4, 4), -np.inf, np.float32), 1),
+        np.array([0.0, 1.0], np.float64),
+    ],
+)
+def test_a_mask_is_nothing_to_draw(mask):
+    drawn = draw_state({"bias": mask, "weight": np.ones(3, np.float32)}, 3)
+    assert np.array_equal(drawn["bias"], mask)
+    assert not np.array_equal(drawn["weight"], np.ones(3, np.float32))
+
+
 def test_drawn_weights_leave_no_default_behind():
     state = {
         "bn.weight": np.ones(64, np.float32),
