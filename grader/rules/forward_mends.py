@@ -48,8 +48,11 @@ def result_in_form(source: Source, code: PythonCode, said: Sequence[str]) -> Ite
     shapes = [found.groups() for text in said if (found := _SHAPES.search(text))]
     types = {found.groups() for text in said if (found := _TYPES.search(text))}
     if shapes and len(shapes) == len(said):
-        for suffix in suffixes([(_shape(got), _shape(want)) for got, want in shapes]):
+        pairs = [(_shape(got), _shape(want)) for got, want in shapes]
+        for suffix in suffixes(pairs):
             yield from _with_suffix(source, code, suffix)
+        if {len(shape) for pair in pairs for shape in pair} == {2}:
+            yield from _transposed(source, code)
     elif len(types) == 1:
         ((_, wanted),) = types
         if f"torch.{wanted}" in DTYPES.values():
@@ -110,27 +113,43 @@ def _after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit |
     return edits
 
 
+def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """Hand the kernel matrices the other way round: both, the first, the second."""
+    forward = code.method("forward")
+    names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
+    for chosen in (names, *([name] for name in names)) if len(names) == 2 else ():
+        lines = [f"{name} = {name}.t().contiguous()" for name in chosen]
+        edit = _at_the_start(source, code, lines)
+        yield from fix(f"hand the kernel {' and '.join(chosen)} transposed", [edit])
+
+
+def _at_the_start(source: Source, code: PythonCode, lines: Sequence[str]) -> Edit | None:
+    """Return the edit that puts statements at the beginning of `forward`; `{}` stands for its indentation."""
+    forward = code.method("forward")
+    if forward is None or not lines:
+        return None
+    first = forward.body[0]
+    has_words = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    first = forward.body[1] if has_words and len(forward.body) > 1 else first
+    at, _ = source.span(first)
+    indent = " " * first.col_offset
+    text = "".join(f"{line}\n{indent}" for line in lines)
+    return Edit(start=at, end=at, text=text.replace("{}", indent))
+
+
 def inputs_as(source: Source, code: PythonCode, wanted: str, made: str) -> tuple[Fix, ...]:
     """Return the fix that hands the kernel its inputs in the type that it takes, and the result back in theirs.
 
     `wanted` and `made` are names of C++'s scalar types, as `Float` and `Half`.
     """
     forward = code.method("forward")
-    if forward is None or wanted not in DTYPES or made not in DTYPES or not forward.body:
+    if forward is None or wanted not in DTYPES or made not in DTYPES:
         return ()
-    names = [one.arg for one in forward.args.args[1:]]
-    first = forward.body[0]
-    has_words = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    first = forward.body[1] if has_words and len(forward.body) > 1 else first
-    at, _ = source.span(first)
-    indent = " " * first.col_offset
     lines = [
-        f"if {name}.dtype == {DTYPES[made]}:\n{indent}    {name} = {name}.to({DTYPES[wanted]})"
-        for name in names
+        f"if {one.arg}.dtype == {DTYPES[made]}:\n{{}}    {one.arg} = {one.arg}.to({DTYPES[wanted]})"
+        for one in forward.args.args[1:]
     ]
-    edits: list[Edit | None] = [
-        Edit(start=at, end=at, text=f"\n{indent}".join([*lines, ""])) if lines else None
-    ]
+    edits = [_at_the_start(source, code, lines)]
     if {wanted, made} <= FLOATING:
         edits += _after_results(source, code, f".to({DTYPES[made]})")
     return fix(f"hand the kernel {DTYPES[wanted]}, as it expects", edits)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.diagnose import Program
 from grader.repair.variants import sizes
 from grader.repair.variants.exchange import exchanged
+from grader.repair.variants.launches import launches
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.together import together
@@ -38,7 +39,13 @@ def candidates(source: Source, program: Program) -> list[Variant]:
         if idle and scope.function.runs != "host":
             continue
         single = list(_replaced(scope))
-        for variant in (*single, *together(single), *_statements(scope), *exchanged(scope)):
+        for variant in (
+            *single,
+            *together(single),
+            *_statements(scope),
+            *exchanged(scope),
+            *launches(scope),
+        ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0
             if _changes_shape(variant):

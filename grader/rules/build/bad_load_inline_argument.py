@@ -41,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if extension.call == "load_inline":
             yield from _unknown(source, extension, context)
             yield from _flags(source, extension)
-            yield from _flags_of_nvcc(source, extension)
+            yield from _flags_of_nvcc(source, extension, context)
             yield from _functions(source, extension, context)
             yield from _name(source, extension)
             yield from _positional(source, extension, context)
@@ -92,17 +92,21 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
         )
 
 
-def _flags_of_nvcc(source: Source, extension: Extension) -> Iterator[Finding]:
+def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
     value = extension.keywords.get("extra_cflags")
     if not isinstance(value, ast.List):
         return
     end = source.span(value)[1]
+    failed = [e for e in context.seen("python") if "Error building extension" in e.text]
+    refused = [] if context.seen("compiler") else failed
     for item in value.elts:
         flag = item.value if isinstance(item, ast.Constant) else None
         if isinstance(flag, str) and flag.startswith(OF_NVCC):
             yield RULE.finding(
                 source.place(item),
                 f"{flag} is nvcc's; extra_cflags goes to the C++ compiler, which does not know it",
+                confidence="proven" if refused else "likely",
+                evidence=refused,
                 fixes=fix(f"drop {flag}", [delete_item(source, item, end)], certain=True),
             )
 
