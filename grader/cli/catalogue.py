@@ -84,22 +84,25 @@ def tasks(
 
 def _coverage(folder: Path, *, verify: bool) -> int:
     from grader import judge, sandbox
-    from grader.repair.coverage import coverage
+    from grader.repair.coverage import covered, problems
 
     form, limits = sandbox.strongest(), sandbox.Limits()
     judged = _verifier() if verify else None
     rows = []
-    for row in coverage(folder, lambda reference: judge.trace(reference, form, limits), judged):
+    found = list(problems(folder))
+    for number, (path, task) in enumerate(found, start=1):
+        errors.print(f"{number} of {len(found)}: {escape_markup(path.stem)}", highlight=False)
+        row = covered(path, task, lambda text: judge.trace(text, form, limits), judged)
         rows.append(row)
         out.print(
             f"{plain(row.path.stem):72} {plain(row.said)}",
             highlight=False,
             soft_wrap=True,
         )
-    covered = sum(1 for row in rows if row.families)
+    written = sum(1 for row in rows if row.families)
     right = sum(1 for row in rows if row.verdict == "correct")
     told = f", {right} with a kernel that passed" if verify else ""
-    out.print(f"{covered} of {len(rows)} problems covered{told}", highlight=False)
+    out.print(f"{written} of {len(rows)} problems covered{told}", highlight=False)
     return GRADED
 
 

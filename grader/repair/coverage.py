@@ -43,15 +43,6 @@ class Covered:
         return f"{words}: {self.verdict} ({self.seconds:.0f} s){because}"
 
 
-def coverage(folder: Path, trace: Trace, judge: Judge | None = None) -> Iterator[Covered]:
-    """Trace every problem file below a folder and write its kernel; with `judge`, evaluate it too.
-
-    Raises UsageError where there is no such folder.
-    """
-    for path, task in problems(folder):
-        yield covered(path, task, trace, judge)
-
-
 def problems(folder: Path) -> Iterator[tuple[Path, Task]]:
     """Yield the problem files below a folder and their drafts, by number.
 
@@ -67,7 +58,7 @@ def problems(folder: Path) -> Iterator[tuple[Path, Task]]:
 
 
 def covered(path: Path, task: Task, trace: Trace, judge: Judge | None = None) -> Covered:
-    """Write one problem's kernel; with `judge`, evaluate it."""
+    """Trace one problem's reference and write its kernel; with `judge`, evaluate it."""
     begin = time.monotonic()
     try:
         made = composed(task, trace)
