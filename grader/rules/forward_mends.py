@@ -123,6 +123,22 @@ def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
         yield from fix(f"hand the kernel {' and '.join(chosen)} transposed", [edit])
 
 
+def inputs_broadcast(source: Source, code: PythonCode, shapes: Sequence[Shape]) -> tuple[Fix, ...]:
+    """Return the fix that hands the kernel inputs of one shape, where theirs differ and broadcast to it."""
+    forward = code.method("forward")
+    names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
+    if len(names) != len(shapes) or len(set(shapes)) < 2:
+        return ()
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return ()
+    listed = ", ".join(names)
+    line = f"{listed} = (t.contiguous() for t in torch.broadcast_tensors({listed}))"
+    edit = _at_the_start(source, code, [line])
+    return fix("broadcast the inputs to one shape first", [edit])
+
+
 def _at_the_start(source: Source, code: PythonCode, lines: Sequence[str]) -> Edit | None:
     """Return the edit that puts statements at the beginning of `forward`; `{}` stands for its indentation."""
     forward = code.method("forward")
@@ -155,4 +171,4 @@ def inputs_as(source: Source, code: PythonCode, wanted: str, made: str) -> tuple
     return fix(f"hand the kernel {DTYPES[wanted]}, as it expects", edits)
 
 
-__all__ = ["inputs_as", "result_in_form", "suffixes"]
+__all__ = ["inputs_as", "inputs_broadcast", "result_in_form", "suffixes"]

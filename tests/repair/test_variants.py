@@ -190,6 +190,7 @@ void run(torch::Tensor x, torch::Tensor y) {
     [
         ["scale<<<grid, dim3(side, side)>>>("],
         ["scale<<<side, grid>>>("],
+        ["scale<<<dim3((cols + 16 - 1) / 16, (rows + 16 - 1) / 16), dim3(16, 16)>>>("],
         ["y[r * rows + c] = (v * slope);"],
         ["float v = x[r * cols + c];", "y[r * cols + c] = v > 0 ? v : v * slope;"],
     ],
@@ -197,6 +198,42 @@ void run(torch::Tensor x, torch::Tensor y) {
 def test_slips_of_launches_and_the_same_slip_twice(program: Program, lines: list[str]) -> None:
     head, _, rest = MEAN.partition("__global__")
     text = head + LAUNCHED + rest[rest.index('"""') :]
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    made = [edits.apply(text, fix.edits) for fix in changes if fix]
+    assert any(all(line in changed for line in lines) for changed in made)
+
+
+LEFT_OUT = """
+__global__ void pool(const float* x, float* y, int outer, int size, int inner) {
+    int o = blockIdx.x;
+    int i = threadIdx.x;
+    if (o >= outer || i >= inner) return;
+    float sum = 0.0f;
+    int inside = 0;
+    for (int k = 0; k < size; ++k, ++inside) sum += x[(o * size + k) * inner + i];
+    y[o * inner + i] = sum / inside;
+}
+void run(torch::Tensor x, torch::Tensor y) {
+    int inner = x.size(2);
+    pool<<<x.size(0), inner>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1), inner);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "int i = (blockIdx.y * blockDim.x + threadIdx.x);",
+            "pool<<<dim3(x.size(0), (inner + 255) / 256), dim3(256)>>>(",
+        ],
+        ["y[o * inner + i] = sum / size;"],
+        ["y[o * inner + i] = sum / (size * size);"],
+    ],
+)
+def test_what_one_block_leaves_out_and_windows(program: Program, lines: list[str]) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + LEFT_OUT + rest[rest.index('"""') :]
     changes = [variant.fix() for variant in candidates(parse(text), program)]
     made = [edits.apply(text, fix.edits) for fix in changes if fix]
     assert any(all(line in changed for line in lines) for changed in made)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import Evidence, Place, Task
+from grader.records import Evidence, Place, Task, TensorSpec, Workload
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
 from grader.rules.forward_mends import suffixes
@@ -207,6 +207,11 @@ def test_a_flag_of_nvcc_is_not_given_to_the_other_compiler() -> None:
             'more than one instance of overloaded function "torch::conv1d" matches the argument list',
         ),
         (
+            "int mode = CUBLAS_FILL_UPPER;",
+            "int mode = CUBLAS_FILL_MODE_UPPER;",
+            'identifier "CUBLAS_FILL_UPPER" is undefined',
+        ),
+        (
             "float* p = (const float*)nullptr;",
             "const float* p = (const float*)nullptr;",
             'a value of type "const float *" cannot be used to initialize an entity of type "float *"',
@@ -218,6 +223,34 @@ def test_idioms_that_the_compiler_refuses(old: str, new: str, said: str) -> None
     line = next(i for i, words in enumerate(code.splitlines(), 1) if old in words)
     ways = mends("BLD015", code, seen("compiler", said, line=line))
     assert any(new in lines for lines in ways)
+
+
+def test_an_argument_that_is_left_out_takes_the_definitions_default() -> None:
+    cuda = PLAIN.replace("run(torch::Tensor x)", "run(torch::Tensor x, float beta = 1.0)")
+    declared = "torch::Tensor run(torch::Tensor x, float beta);"
+    (lines,) = mends("API004", program(cuda, declared))
+    assert "return ops.run(x, 1.0)" in lines
+
+
+TWO = (
+    program(PLAIN).replace("forward(self, x)", "forward(self, x, y)").replace("run(x)", "run(x, y)")
+)
+
+
+def test_matrices_of_the_wrong_shape_are_handed_over_transposed() -> None:
+    said = "shape (256, 256) returned, (64, 128) expected"
+    ways = mends("EXT005", TWO, seen("mismatch", said, "shape"))
+    turned = {"x = x.t().contiguous()", "y = y.t().contiguous()"}
+    assert [lines & turned for lines in ways] == [turned, *({one} for one in sorted(turned))]
+
+
+def test_inputs_of_other_shapes_are_broadcast_where_reads_go_past_the_end() -> None:
+    inputs = tuple(TensorSpec(shape=shape) for shape in ((64, 32), (32,)))
+    work = Workload(name="w", role="nominal", inputs=inputs)
+    task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
+    item = Evidence(kind="simulator", code="oob", text="thread 40 reads y[40], past its end")
+    (lines,) = mends("MEM011", TWO, Context(evidence=(item,), task=task, device="sim"))
+    assert "x, y = (t.contiguous() for t in torch.broadcast_tensors(x, y))" in lines
 
 
 OWN = """

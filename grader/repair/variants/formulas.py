@@ -187,6 +187,21 @@ def root(scope: Scope, node: Node) -> Iterator[Option]:
         yield f"sqrt({left}) - sqrt({right})", 3.0
 
 
+def divisor(scope: Scope, node: Node) -> Iterator[Option]:
+    """Divide by another size, its square or its cube: the whole window of a pool, not what lies inside."""
+    if scope.function.runs == "host" or node.type != "binary_expression":
+        return
+    left, sign, right = parts(node)
+    below = node.child_by_field_name("right")
+    if sign != "/" or kind_of(scope, node) != "real" or kind_of(scope, below) == "real":
+        return
+    for name in scope.integer_parameters:
+        for power in (1, 2, 3):
+            factors = " * ".join([name] * power)
+            if factors != right:
+                yield f"{left} / {f'({factors})' if power > 1 else factors}", 2.4 + 0.2 * power
+
+
 def square(scope: Scope, node: Node) -> Iterator[Option]:
     """`s += v * v` for `s += v`."""
     parent = node.parent

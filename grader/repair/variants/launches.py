@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.sites import Scope
@@ -19,56 +20,89 @@ GUARD = r"\b{name}\s*(?:<|>=)\s*(\w+)"
 
 
 def launches(scope: Scope) -> Iterator[Variant]:
-    """Yield, for each launch of a kernel with one guarded index for each axis, the grid and block for those."""
+    """Yield the grid and block that a kernel's guarded indices ask for, for each launch."""
     for launch in scope.unit.launches:
         kernels = [k for k in scope.unit.kernels if k.name == launch.kernel]
-        if launch.host_function is not scope.function or len(kernels) != 1:
-            continue
-        if launch.grid is None or launch.block is None:
-            continue
-        bounds = _bounds(kernels[0], launch)
-        if bounds:
-            threads = THREADS[len(bounds)]
-            blocks = [f"({n} + {k - 1}) / {k}" for n, k in zip(bounds, threads, strict=True)]
-            yield Variant(
-                (
-                    Piece(scope.unit, launch.grid, "replace", f"dim3({', '.join(blocks)})"),
-                    Piece(
-                        scope.unit, launch.block, "replace", f"dim3({', '.join(map(str, threads))})"
-                    ),
-                ),
-                1.5,
-            )
+        if launch.host_function is scope.function and len(kernels) == 1:
+            yield from _by_bounds(scope, kernels[0], launch)
+            yield from _over_blocks(scope, kernels[0], launch)
 
 
-def _bounds(kernel: Kernel, launch: Launch) -> list[str]:
-    """Return how many threads each axis needs, in the host's words; empty where that can't be told."""
-    indices = _indices(kernel)
-    given = {
-        p.name: f"({text(a)})" for p, a in zip(kernel.parameters, launch.arguments, strict=False)
-    }
+def _by_bounds(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant]:
+    """Launch as many threads along each axis as the index along it is compared with."""
+    indices, given = _indices(kernel), _given(kernel, launch)
+    axes = "xyz"[: len(indices)]
+    if not indices or set(axes) != set(indices):
+        return
     words = text(kernel.body)
-    found = []
-    for axis in "xyz"[: len(indices)]:
-        guard = re.search(GUARD.format(name=indices.get(axis, "?")), words)
-        bound = given.get(guard[1], guard[1] if guard[1].isdigit() else "") if guard else ""
-        if not bound:
-            return []
-        found.append(bound)
-    return found
+    bounds = [_bound(words, indices[axis].name, given) for axis in axes]
+    if all(bounds):
+        usual = THREADS[len(axes)]
+        threads = [indices[axis].width or str(k) for axis, k in zip(axes, usual, strict=True)]
+        blocks = [f"({n} + {k} - 1) / {k}" for n, k in zip(bounds, threads, strict=True)]
+        sizes = f"dim3({', '.join(blocks)})", f"dim3({', '.join(threads)})"
+        yield Variant(_configured(scope, launch, *sizes), 1.5)
+
+
+def _over_blocks(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant]:
+    """Spread over blocks in y what one block has too few threads for: `i = threadIdx.x` up to a size."""
+    words = text(kernel.body)
+    if launch.grid is None or re.search(r"(?:blockIdx|gridDim)\.[yz]|__shared__", words):
+        return
+    for declared in descendants(kernel.node, "init_declarator"):
+        value = declared.child_by_field_name("value")
+        if value is None or text(value) != "threadIdx.x":
+            continue
+        bound = _bound(
+            words, text(declared.child_by_field_name("declarator")), _given(kernel, launch)
+        )
+        if bound:
+            grid = f"dim3({text(launch.grid)}, ({bound} + 255) / 256)"
+            index = Piece(scope.unit, value, "replace", "(blockIdx.y * blockDim.x + threadIdx.x)")
+            yield Variant((*_configured(scope, launch, grid, "dim3(256)"), index), 1.6)
+
+
+def _configured(scope: Scope, launch: Launch, grid: str, block: str) -> tuple[Piece, ...]:
+    pairs = ((launch.grid, grid), (launch.block, block))
+    return tuple(Piece(scope.unit, node, "replace", new) for node, new in pairs if node is not None)
+
+
+def _given(kernel: Kernel, launch: Launch) -> Mapping[str, str]:
+    """Return what a launch passes for each of the kernel's parameters."""
+    pairs = zip(kernel.parameters, launch.arguments, strict=False)
+    return {parameter.name: _factor(text(argument)) for parameter, argument in pairs}
+
+
+def _bound(words: str, index: str, given: Mapping[str, str]) -> str:
+    """Return what an index is compared with, in the host's words; empty where that can't be told."""
+    guard = re.search(GUARD.format(name=re.escape(index)), words)
+    return given.get(guard[1], guard[1] if guard[1].isdigit() else "") if guard else ""
 
 
 def _factor(words: str) -> str:
     return words if re.fullmatch(r"\w+", words) else f"({words})"
 
 
-def _indices(kernel: Kernel) -> Mapping[str, str]:
-    """Return the variables that hold a thread's number along each axis of the whole grid."""
-    found: dict[str, str] = {}
+@dataclass(frozen=True)
+class _Index:
+    """A variable that holds a thread's number along one axis of the whole grid."""
+
+    name: str
+    width: str
+    """Threads of a block along that axis, where the text fixes them: `16`, `TILE`; else empty."""
+
+
+def _indices(kernel: Kernel) -> Mapping[str, _Index]:
+    """Return such variables by axis."""
+    found: dict[str, _Index] = {}
     for declared in descendants(kernel.node, "init_declarator"):
         value = text(declared.child_by_field_name("value"))
-        used = set(re.findall(r"\b(threadIdx|blockIdx|blockDim)\.([xyz])", value))
-        axes = {axis for _, axis in used}
-        if len(used) == 3 and len(axes) == 1:
-            found.setdefault(axes.pop(), text(declared.child_by_field_name("declarator")))
+        for axis in "xyz":
+            width = re.search(
+                rf"blockIdx\.{axis} \* (blockDim\.{axis}|[A-Z_][A-Z_0-9]*|\d+)", value
+            )
+            if width and f"threadIdx.{axis}" in value:
+                name = text(declared.child_by_field_name("declarator"))
+                fixed = "" if width[1].startswith("blockDim") else width[1]
+                found.setdefault(axis, _Index(name, fixed))
     return found

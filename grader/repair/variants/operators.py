@@ -25,6 +25,7 @@ OPERATORS: tuple[Operator, ...] = (
     formulas.epsilon,
     formulas.result,
     formulas.root,
+    formulas.divisor,
     formulas.square,
     formulas.term,
     indices.name,

@@ -100,7 +100,8 @@ def _call(
             source, call,
             f"{prototype.name} takes {len(parameters)} arguments, and this call passes "
             f"{given}{more}",
-            evidence, _add_defaults(source, call, parameters),
+            evidence,
+            _add_defaults(source, call, _with_defaults(source, prototype) or parameters),
         )  # fmt: skip
         return
     for parameter, argument in zip(parameters, call.args, strict=True):
@@ -217,6 +218,13 @@ def _positional(source: Source, call: ast.Call, parameters: list[Parameter]) -> 
     start = source.span(call.keywords[0])[0]
     end = source.span(call.keywords[-1])[1]
     return fix("pass them by position", [Edit(start=start, end=end, text=", ".join(values))])
+
+
+def _with_defaults(source: Source, prototype: Function) -> list[Parameter]:
+    """Return the parameters as the definition has them, which may know defaults that the prototype lacks."""
+    found = [f for unit in source.cuda for f in unit.functions if f.name == prototype.name]
+    same = len(found) == 1 and len(found[0].parameters) == len(prototype.parameters)
+    return list(found[0].parameters) if same else []
 
 
 def _add_defaults(source: Source, call: ast.Call, parameters: list[Parameter]) -> tuple[Fix, ...]:

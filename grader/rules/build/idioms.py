@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
+from grader.rules.build.messages import confirming, errors
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import cuda_code, one_line, read_call, text
 from grader.rules.mending import fix, replace_node
@@ -29,6 +30,21 @@ LOST_CONST = re.compile(
     r"|cannot initialize a variable of type '([\w:]+) \*' with an? \w+ of type 'const \2 \*'"
     r"|invalid conversion from \W?const (\w+) ?\*\W? to \W?\3 ?\*"
 )
+LIBRARY = (
+    *(f"CUBLAS_{name}" for name in (
+        "OP_N", "OP_T", "OP_C", "FILL_MODE_LOWER", "FILL_MODE_UPPER", "FILL_MODE_FULL",
+        "SIDE_LEFT", "SIDE_RIGHT", "DIAG_NON_UNIT", "DIAG_UNIT", "POINTER_MODE_HOST",
+        "POINTER_MODE_DEVICE", "COMPUTE_32F", "COMPUTE_32F_FAST_TF32", "COMPUTE_16F",
+        "GEMM_DEFAULT", "GEMM_DEFAULT_TENSOR_OP", "STATUS_SUCCESS", "DEFAULT_MATH",
+        "TF32_TENSOR_OP_MATH",
+    )),
+    "CUDA_R_32F", "CUDA_R_16F", "CUDA_R_16BF", "CUDA_R_64F",
+    "cudaMemcpyDeviceToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyHostToDevice",
+    "cudaFuncAttributeMaxDynamicSharedMemorySize",
+)  # fmt: skip
+"""Constants of CUDA's libraries that are often misremembered."""
+ALIKE = 0.84
+SHORT = 3
 KINDS = ("undefined-identifier", "undefined-in-device", "no-overload", "no-operator", "syntax")
 
 
@@ -51,6 +67,7 @@ def idioms(unit: Unit, context: Context) -> Iterator[Idiom]:
     yield from _named_parts(unit, context)
     yield from _plain_strides(unit, context)
     yield from _lost_const(unit, context)
+    yield from _near_names(unit, context)
 
 
 def _python_words(unit: Unit, context: Context) -> Iterator[Idiom]:
@@ -156,6 +173,27 @@ def _lost_const(unit: Unit, context: Context) -> Iterator[Idiom]:
                     [unit.edit(kind.start_byte, kind.start_byte, "const ")],
                     certain=True,
                 ),
+            )
+
+
+def _near_names(unit: Unit, context: Context) -> Iterator[Idiom]:
+    """Look for names that don't exist and are written almost like one that does."""
+    code = cuda_code(unit)
+    for item, meaning in errors(context):
+        if meaning is None or meaning.kind != "undefined-identifier":
+            continue
+        name = meaning.names[0]
+        uses = [node for node in code.names.get(name, ()) if node.type == "identifier"]
+        known = [other for other in (*LIBRARY, *code.names) if other != name and len(other) > SHORT]
+        near = get_close_matches(name, known, 2, ALIKE) if len(name) > SHORT else []
+        if not uses or item.place is None:
+            continue
+        for meant in near:
+            yield Idiom(
+                unit.place(uses[0]),
+                f"{name} does not exist; {meant} may be meant",
+                (item,),
+                fix(f"write {meant}", [replace_node(unit, node, meant) for node in uses]),
             )
 
 

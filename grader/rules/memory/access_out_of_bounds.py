@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, Fix, TensorSpec
+from grader.rules.forward_mends import inputs_broadcast
 from grader.rules.observed import kernel_of, observed
+from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import spans
+from grader.rules.walks import spans, task_inputs
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -33,7 +35,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             data={"cause": cause},
+            fixes=_broadcast(source, context),
         )
+
+
+def _broadcast(source: Source, context: Context) -> tuple[Fix, ...]:
+    """Propose inputs of one shape where the task's own differ: the kernel may count on that."""
+    inputs = task_inputs(context.task, "nominal")
+    shapes = [item.shape for item in inputs if isinstance(item, TensorSpec)]
+    code = python_code(source)
+    return inputs_broadcast(source, code, shapes) if code and len(shapes) == len(inputs) else ()
 
 
 _CODE = """
@@ -73,6 +84,6 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
     "is theirs.",
-    mend="",
+    mend="Broadcasts inputs of different shapes to one, where the kernel counts on that.",
     check=check,
 )
