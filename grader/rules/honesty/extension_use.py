@@ -43,7 +43,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
     while changed:
         before = len(names)
         for node in code.of(ast.Assign):
-            if mentions(node.value, names) or _calls_builder(code, node.value):
+            if mentions(node.value, names) or calls_builder(code, node.value):
                 names.update(filter(None, (_spelled(target) for target in node.targets)))
         for call in code.of(ast.Call):
             if (
@@ -108,7 +108,8 @@ def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
             yield inner
 
 
-def _calls_builder(code: PythonCode, value: ast.AST) -> bool:
+def calls_builder(code: PythonCode, value: ast.AST) -> bool:
+    """Whether an extension is built under a node."""
     return any(
         isinstance(node, ast.Call)
         and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}

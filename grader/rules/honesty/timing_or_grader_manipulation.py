@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
 """Assignments that are switches of PyTorch, not patches of it: CHT006 speaks of them."""
 LIBRARIES = {"torch", "numpy", "triton", "builtins", *sys.stdlib_module_names}
+OUTPUT = {"sys.stdout", "sys.stderr"}
+"""Silencing a build's chatter is common; no result of this grader's is read there."""
 FRAMES = {
     "sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes",
     "inspect.trace", "inspect.getinnerframes", "sys._current_frames", "gc.get_objects",
@@ -101,9 +103,8 @@ def _patched(code: PythonCode, target: ast.AST) -> str:
     if not isinstance(target, ast.Attribute):
         return ""
     name = code.canonical(target)
-    if name.startswith(SETTINGS) or ".config." in name or not _is_library(code, name):
-        return ""
-    return name
+    free = name.startswith(SETTINGS) or ".config." in name or name in OUTPUT
+    return "" if free or not _is_library(code, name) else name
 
 
 def _is_library(code: PythonCode, name: str) -> bool:
@@ -274,6 +275,10 @@ torch::Tensor f(torch::Tensor x) {
             "        self.linear.bias.requires_grad = False\n"
             "    def forward(self, x):\n        x.special = 1\n        return x\n"
             'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
+        ),
+        (
+            f"{HEAD}import os\nimport sys\nsaid = sys.stdout\nsys.stdout = open(os.devnull, 'w')\n"
+            "sys.stdout = said\n"
         ),
         (
             f"{HEAD}import traceback\ntry:\n    x = 1\nexcept Exception as e:\n"
