@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from grader.records import Place, Task, TensorSpec
 from grader.rules.rule import Context
 from grader.source import nodes_under
-from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Sizes, Walk, flow
+from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Launch, Sizes, Walk, flow
 from grader.source.flow.values import type_letter
 
 if TYPE_CHECKING:
@@ -24,17 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One launch of a kernel for one set of sizes, with the walk of its first block."""
+    """One launch of a kernel for one set of sizes."""
 
     unit: Unit
     flow: Flow
     sizes: Sizes
-    walk: Walk
+    launch: Launch
+
+    @property
+    def walk(self) -> Walk:
+        """The walk of its first block, made when it is first asked for."""
+        return self.flow.walk(self.launch)
 
     @property
     def kernel(self) -> str:
         """The kernel's name."""
-        return self.walk.kernel.name
+        return self.launch.kernel
 
     def place(self, node: Node) -> Place:
         """Return a node's place in the submission."""
@@ -79,8 +84,8 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                 if name != "main":
                     continue
                 sizes = sizes_for(source, function, task, "even")
-            for walk in analysis.walks(sizes):
-                yield Case(unit, analysis, sizes, walk)
+            for launch in analysis.launched(sizes):
+                yield Case(unit, analysis, sizes, launch)
 
 
 def _refused(analysis: Flow, sizes: Sizes) -> bool:

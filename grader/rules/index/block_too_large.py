@@ -24,15 +24,15 @@ MOST, REGISTERS = 1024, 65_536
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the block's size at each launch."""
     proof = tuple(e for e in observed(context, "launch") if "block" in e.text or "thread" in e.text)
-    odd = {c.kernel: c.walk.launch.threads for c in cases(source, context, "odd")}
+    odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
     seen: set[str] = set()
     for case in cases(source, context, "main", "full"):
-        threads = case.walk.launch.threads
+        threads = case.launch.threads
         if threads is None or case.kernel in seen:
             continue
         if threads > MOST:
             follows = not case.sizes.complete and odd.get(case.kernel) != threads
-            if follows and checked(case.walk.launch.host):
+            if follows and checked(case.launch.host):
                 continue
             seen.add(case.kernel)
             yield RULE.finding(
@@ -76,20 +76,20 @@ def _registers(case: Case, context: Context, threads: int) -> Iterator[Finding]:
 
 
 def _where(case: Case) -> Node:
-    config = case.walk.launch.call.config
+    config = case.launch.call.config
     if len(config) < 2:
-        return case.walk.launch.call.node
-    expr = resolve(case.walk.launch.host, config[1])
+        return case.launch.call.node
+    expr = resolve(case.launch.host, config[1])
     if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
         return expr.node.parent
     return expr.node
 
 
 def _clamp(case: Case) -> Iterator[Fix]:
-    config = case.walk.launch.call.config
-    y, z = case.walk.launch.block[1:]
+    config = case.launch.call.config
+    y, z = case.launch.block[1:]
     if len(config) > 1 and y == 1 and z == 1:
-        expr = resolve(case.walk.launch.host, config[1])
+        expr = resolve(case.launch.host, config[1])
         if not isinstance(expr, Items):
             node = expr.node
             yield from fix(

@@ -25,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[str] = set()
     proof = tuple(e for e in observed(context, "launch") if "grid" in e.text)
     for case in cases(source, context, "main", "full"):
-        grid = case.walk.launch.grid
+        grid = case.launch.grid
         over = [k for k in (1, 2) if (grid[k] or 0) > LIMIT]
         if over and case.sizes.complete and case.kernel not in seen:
             seen.add(case.kernel)
@@ -50,7 +50,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _where(case: Case) -> Node:
-    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    expr = resolve(case.launch.host, case.launch.call.config[0])
     if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
         return expr.node.parent
     return expr.node
@@ -60,7 +60,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     """Report a grid size that is a size of the input itself, for two different inputs."""
     dims = []
     for k in (1, 2):
-        one, two = case.walk.launch.grid[k], odd.walk.launch.grid[k]
+        one, two = case.launch.grid[k], odd.launch.grid[k]
         axes = _axes(case, one) & _axes(odd, two)
         if one is not None and one != two and one > 1 and axes:
             dims.append((k, min(axes)))

@@ -33,7 +33,7 @@ def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...
     for case in cases(source, context, "main", "full"):
         if not case.sizes.complete:
             continue
-        last = case.flow.last_block(case.walk)
+        last = case.flow.last_block(case.walk) if _large(case) else None
         for walk in (case.walk, last):
             for event in walk.events if walk is not None else ():
                 key = (case.kernel, case.line(event.node))
@@ -41,6 +41,15 @@ def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...
                     seen.add(key)
                     found.append((case.kernel, _finding(case, event)))
     return tuple(found)
+
+
+def _large(case: Case) -> bool:
+    """Whether an index into one of the tensors can come near to what 32 bits hold."""
+    tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
+    return any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
+
+
+LARGE = 1 << 28
 
 
 def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:

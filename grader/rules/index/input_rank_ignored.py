@@ -26,7 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     proof = _proof(context)
     seen: set[str] = set()
     for case in cases(source, context):
-        function = case.walk.launch.host
+        function = case.launch.host
         if function.name in seen:
             continue
         seen.add(function.name)
@@ -54,7 +54,7 @@ def _finding(case: Case, name: str, place, severity, proof: tuple[Evidence, ...]
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
-    first = body_start(case.walk.launch.host)
+    first = body_start(case.launch.host)
     if first is not None:
         line = f"TORCH_CHECK({name}.dim() == 2);"
         yield from fix("refuse inputs of another rank", [insert_before(case.unit, first, line)])
@@ -63,7 +63,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
 def _in_cpp(case: Case, name: str):  # type: ignore[no-untyped-def]
     """Return the place where size(1) is asked, if size(0) and size(1) are all that is."""
     asked: dict[int, Call] = {}
-    for part in walk(case.walk.launch.host.body):
+    for part in walk(case.launch.host.body):
         if not isinstance(part, Call):
             continue
         if part.name in HANDLED:
@@ -83,7 +83,7 @@ def _in_cpp(case: Case, name: str):  # type: ignore[no-untyped-def]
 
 def _in_python(source: Source, case: Case):  # type: ignore[no-untyped-def]
     """Return the place where Python passes exactly the first two sizes."""
-    bound = bindings(source, case.walk.launch.host)
+    bound = bindings(source, case.launch.host)
     sizes = {b.dim for b in bound.values() if b.kind == "size" and b.index == 0}
     if sizes != {0, 1} or any(b.kind == "numel" for b in bound.values()):
         return None

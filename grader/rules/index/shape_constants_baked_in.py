@@ -24,7 +24,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for grids that leave a rest, and for constants that are the task's sizes."""
     seen: set[str] = set()
     for case in cases(source, context, "main", "odd"):
-        if case.kernel in seen or checked(case.walk.launch.host, remainder=True):
+        if case.kernel in seen or checked(case.launch.host, remainder=True):
             continue
         rest = _rest(case)
         if rest is not None:
@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _rest(case: Case) -> tuple[Access, int, int] | None:
     """Return the last store to a result, and where it ends, when that is before the result does."""
-    grid = case.walk.launch.grid
+    grid = case.launch.grid
     if case.walk.stopped or (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
     stores = [a for a in case.walk.accesses if a.kind != "load"]
@@ -78,9 +78,9 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
 
 
 def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
-    config = case.walk.launch.call.config
-    expr = resolve(case.walk.launch.host, config[0])
-    blocks = case.walk.launch.grid[0] or 0
+    config = case.launch.call.config
+    expr = resolve(case.launch.host, config[0])
+    blocks = case.launch.grid[0] or 0
     short = blocks * case.walk.threads * access.scale <= covered and not access.loops
     where = expr.node if not isinstance(expr, Items) else config[0].node
     why = (
@@ -98,11 +98,11 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
 
 
 def _round_up(case: Case) -> Iterator[Fix]:
-    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    expr = resolve(case.launch.host, case.launch.call.config[0])
     if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
         expr = expr.args[0]
     elif isinstance(expr, Items) and expr.items:
-        expr = resolve(case.walk.launch.host, expr.items[0])
+        expr = resolve(case.launch.host, expr.items[0])
     if isinstance(expr, Binary) and expr.op == "/":
         count, block = text(expr.left.node), text(expr.right.node)
         node = expr.node
@@ -127,7 +127,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
         if size > 1024
     }
     for case in cases(source, context) if sizes else ():
-        if checked(case.walk.launch.host):
+        if checked(case.launch.host):
             return
         program = case.flow.program
         named = [(m.name, m.expr, m.node) for m in program.macros.values()]

@@ -26,10 +26,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
     """Return the finding about each fixed array that is too small."""
     found: dict[tuple[str, str], tuple[str, Finding]] = {}
-    every = cases(source, context)
-    fixed = any(r.space == "shared" and not r.dynamic for case in every for r in case.walk.regions)
+    fixed = {
+        case.kernel
+        for case in cases(source, context)
+        if any(r.space == "shared" and not r.dynamic for r in case.walk.regions)
+    }
     for case in cases(source, context, "main", "long") if fixed else ():
-        if case.sizes.name.startswith("long") and _refuses(case):
+        if case.kernel not in fixed or (case.sizes.name.startswith("long") and _refuses(case)):
             continue
         for event in case.events("shared-oob"):
             region = event.region
@@ -39,7 +42,7 @@ def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tup
 
 
 def _refuses(case: Case) -> bool:
-    return checked(case.walk.launch.host)
+    return checked(case.launch.host)
 
 
 def _finding(case: Case, event: Event) -> Finding:

@@ -27,16 +27,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the bytes of each launch, with the kernel's fixed arrays."""
     seen: set[str] = set()
     proof = tuple(e for e in observed(context, "launch") if "shared" in e.text)
-    asked = any(len(case.walk.launch.call.config) > 2 for case in cases(source, context))
+    asked = any(len(case.launch.call.config) > 2 for case in cases(source, context))
     for case in cases(source, context, "main", "odd", "long") if asked else ():
-        if case.kernel in seen:
+        if case.kernel in seen or not case.launch.shared:
             continue
-        total = (case.walk.launch.shared or 0) + _static(case)
+        total = case.launch.shared + _static(case)
         long = case.sizes.name.startswith("long")
-        if not case.walk.launch.shared or total <= DEFAULT:
+        if total <= DEFAULT:
             continue
         asked = _asks(case)
-        if (asked and total <= LARGEST) or (long and checked(case.walk.launch.host)):
+        if (asked and total <= LARGEST) or (long and checked(case.launch.host)):
             continue
         seen.add(case.kernel)
         yield _finding(case, total, asked, long, proof)
@@ -69,7 +69,7 @@ def _asks(case: Case) -> bool:
 def _finding(
     case: Case, total: int, asked: bool, long: bool, proof: tuple[Evidence, ...]
 ) -> Finding:
-    call = case.walk.launch.call
+    call = case.launch.call
     node = call.config[2].node if len(call.config) > 2 else call.node
     if long:
         message = (
@@ -100,7 +100,7 @@ def _finding(
 
 
 def _fixes(case: Case) -> Iterator[Fix]:
-    call = case.walk.launch.call
+    call = case.launch.call
     function = call.node.child_by_field_name("function")
     if len(call.config) < 3 or function is None:
         return

@@ -75,7 +75,7 @@ def _on_host(tensor: Tensor) -> bool:
 
 
 def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
-    inputs = [p.name for p in case.walk.launch.host.parameters if p.type.endswith("Tensor")]
+    inputs = [p.name for p in case.launch.host.parameters if p.type.endswith("Tensor")]
     arguments = tensor.node.child_by_field_name("arguments")
     if inputs and arguments is not None and tensor.name in FACTORIES - {"full"}:
         given = [c for c in arguments.named_children if c.type != "comment"]

@@ -25,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context):
         if _in_place_by_contract(source, context):
             break
-        bound = bindings(source, case.walk.launch.host)
+        bound = bindings(source, case.launch.host)
         for region in global_regions(case):
             root = origin(region.tensor)
             if root is None or root.origin != "input" or not (region.stores or region.atomics):
@@ -55,7 +55,7 @@ def _in_place_by_contract(source: Source, context: Context) -> bool:
 def _copied(source: Source, case: Case) -> bool:
     """Whether Python passes a copy: `ext.f(x.clone())`."""
     for call in source.walk(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == case.walk.launch.host.name:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == case.launch.host.name:
             return any(
                 isinstance(node, ast.Attribute)
                 and node.attr in {"clone", "empty_like", "zeros_like"}
@@ -68,7 +68,7 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
     store = next(
         (a for a in case.walk.accesses if a.region.name == parameter and a.kind != "load"), None
     )
-    node = store.node if store is not None else case.walk.launch.call.node
+    node = store.node if store is not None else case.launch.call.node
     often = " (`contiguous()` and views share its memory)" if copied else ""
     return RULE.finding(
         case.place(node),
@@ -81,7 +81,7 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
-    first = body_start(case.walk.launch.host)
+    first = body_start(case.launch.host)
     if first is not None:
         yield from fix(
             f"work on a copy of `{name}`",

@@ -30,10 +30,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if (
             case.kernel in found
             or not case.walk.vectors
-            or (long and checked(case.walk.launch.host, remainder=True))
+            or (long and checked(case.launch.host, remainder=True))
         ):
             continue
-        launch = case.walk.launch
+        launch = case.launch
         second = case.flow.block(case.walk, (1, 0, 0)) if (launch.grid[0] or 2) > 1 else case.walk
         bad = _misaligned(second)
         if bad is not None:

@@ -64,9 +64,7 @@ def _overrun(case: Case, last: Walk, access: Access) -> int | None:
         return top if top >= numel else int(offsets.min())
     linear = _linear(last, access)
     return (
-        top
-        if linear and top >= numel and not checked(case.walk.launch.host, remainder=True)
-        else None
+        top if linear and top >= numel and not checked(case.launch.host, remainder=True) else None
     )
 
 

@@ -44,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     proof = _proof(context)
     seen: set[tuple[str, str]] = set()
     for case in cases(source, context):
-        function = case.walk.launch.host
+        function = case.launch.host
         if _handled(case):
             continue
         views = {} if ran_right(context, case.kernel) else _views(source, function)
@@ -72,7 +72,7 @@ def _shown(view: str, context: Context) -> tuple[Evidence, ...]:
 
 
 def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> Finding:
-    function = case.walk.launch.host
+    function = case.launch.host
     node = next(
         (
             p.node
@@ -102,7 +102,7 @@ def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> F
 
 
 def _fixes(case: Case, name: str) -> Iterator[Fix]:
-    first = body_start(case.walk.launch.host)
+    first = body_start(case.launch.host)
     if first is not None:
         yield from fix(
             f"make `{name}` contiguous first",
@@ -144,7 +144,7 @@ def _pointer_taken(case: Case, name: str) -> bool:
         and p.name in {"data_ptr", "data", "clone"}
         and isinstance(p.base, Name)
         and p.base.id == name
-        for p in walk(case.walk.launch.host.body)
+        for p in walk(case.launch.host.body)
     )
 
 

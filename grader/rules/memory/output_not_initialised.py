@@ -87,7 +87,7 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
     for case in cases(source, context):
         store = next(_result_stores(case), None)
         numel = store.region.tensor.numel if store and store.region.tensor else None
-        x, y, z = case.walk.launch.grid
+        x, y, z = case.launch.grid
         if store is None or numel is None or x is None or y is None or z is None:
             continue
         last = (x - 1, y - 1, z - 1)
@@ -97,7 +97,7 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
             end = _stored(case, _moved(last, axis, size - 1), store, numel)
             if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
                 told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would go on"
-                return case.place(case.walk.launch.call.node), told
+                return case.place(case.launch.call.node), told
     return None
 
 
@@ -157,7 +157,7 @@ def _opaque(case: Case) -> Iterator[Tensor]:
 
 
 def _filled(case: Case) -> bool:
-    return any(isinstance(p, Call) and p.name in FILLS for p in walk(case.walk.launch.host.body))
+    return any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.body))
 
 
 def _first(case: Case, name: str) -> Access | None:

@@ -40,10 +40,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _expression(case: Case) -> tuple[Expr | None, Node]:
     """Return the byte count's expression where it is computed, and the place to show."""
-    call = case.walk.launch.call
+    call = case.launch.call
     if len(call.config) < 3:
         return None, call.node
-    expr = resolve(case.walk.launch.host, call.config[2], once=True)
+    expr = resolve(case.launch.host, call.config[2], once=True)
     return expr, expr.node
 
 
@@ -51,7 +51,7 @@ def _too_small(case: Case, event: Event) -> Finding:
     region = event.region
     name, kind = (region.name, region.type) if region is not None else ("", "float")
     size = SIZES.get(kind, 4)
-    given = case.walk.launch.shared or 0
+    given = case.launch.shared or 0
     _, node = _expression(case)
     rest = (
         "the launch reserves none"
@@ -75,14 +75,12 @@ def _too_small(case: Case, event: Event) -> Finding:
 
 
 def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
-    call = case.walk.launch.call
+    call = case.launch.call
     kind = event.region.type if event.region is not None else "float"
     if len(call.config) < 2:
         return
     block = text(call.config[1].node)
-    threads = (
-        block if case.walk.launch.block[1:] == (1, 1) and not _is_dim3(case) else f"({block}).x"
-    )
+    threads = block if case.launch.block[1:] == (1, 1) and not _is_dim3(case) else f"({block}).x"
     if len(call.config) == 2:
         at = call.config[1].node.end_byte
         yield from fix(
@@ -111,7 +109,7 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
 
 
 def _is_dim3(case: Case) -> bool:
-    expr = resolve(case.walk.launch.host, case.walk.launch.call.config[1])
+    expr = resolve(case.launch.host, case.launch.call.config[1])
     return (
         "dim3" in text(expr.node.parent)
         if expr.node is not None and expr.node.parent is not None
@@ -122,7 +120,7 @@ def _is_dim3(case: Case) -> bool:
 def _too_large(case: Case) -> Iterator[Finding]:
     """Report, as a note, what no thread ever touches."""
     dynamic = [r for r in case.walk.regions if r.dynamic and r.shadow is not None and not r.escaped]
-    if len(dynamic) != 1 or case.walk.stopped or not case.walk.launch.shared:
+    if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared:
         return
     used = _used(dynamic[0])
     cells = dynamic[0].cells or 0

@@ -105,7 +105,7 @@ SHIFTS = frozenset({"probe-shift", "probe-no-shift"})
 
 def _inputs(case: Case) -> Iterator[int]:
     """Yield the numbers of the host function's tensors that a launch loads from."""
-    tensors = [p.name for p in case.walk.launch.host.parameters if "Tensor" in p.type]
+    tensors = [p.name for p in case.launch.host.parameters if "Tensor" in p.type]
     for region in case.walk.regions:
         first = origin(region.tensor)
         if region.loads and first is not None and first.name in tensors:

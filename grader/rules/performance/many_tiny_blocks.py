@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _blocks(case: Case) -> int:
-    x, y, z = case.walk.launch.grid
+    x, y, z = case.launch.grid
     return (x or 1) * (y or 1) * (z or 1)
 
 
@@ -41,7 +41,7 @@ def _tiny(case: Case) -> str:
     """Say that a block of barriers works on a handful of elements."""
     loads = [a for a in case.walk.accesses if a.kind == "load" and not a.uniform]
     turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
-    spread = sum(1 for n in case.walk.launch.grid if n is None or n > 1) == 3
+    spread = sum(1 for n in case.launch.grid if n is None or n > 1) == 3
     few = case.walk.threads <= 64 and turns <= 1 if case.sizes.real else spread
     if not loads or case.walk.barriers < 2 or not few:
         return ""
@@ -66,9 +66,9 @@ def _is_input(tensor: Tensor) -> bool:
 
 def _one_block(case: Case) -> bool:
     """Whether the text says one block, and the host code's loops don't make more of it."""
-    if case.walk.launch.grid != (1, 1, 1):
+    if case.launch.grid != (1, 1, 1):
         return False
-    grid = resolve(case.walk.launch.host, case.walk.launch.call.config[0])
+    grid = resolve(case.launch.host, case.launch.call.config[0])
     return isinstance(grid, Number) and grid.value == 1
 
 

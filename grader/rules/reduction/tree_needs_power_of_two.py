@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     done: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "odd"):
         threads = case.walk.threads
-        if threads & (threads - 1) == 0 or case.walk.launch.threads is None:
+        if threads & (threads - 1) == 0 or case.launch.threads is None:
             continue
         for halving in halving_loops(case.flow.program):
             key = (case.kernel, halving.loop.node.start_byte)
@@ -91,7 +91,7 @@ def _mentions_block(case: Case, start: Expr) -> bool:
 def _sizes(case: Case) -> set[str]:
     """Return the template parameters, macros and constants that equal the block's size."""
     threads = case.walk.threads
-    given = zip(case.walk.kernel.template, case.walk.launch.template, strict=False)
+    given = zip(case.walk.kernel.template, case.launch.template, strict=False)
     names = {parameter.name for parameter, value in given if value.strip() == str(threads)}
     program = case.flow.program
     named = [(m.name, m.expr) for m in program.macros.values()]
@@ -105,7 +105,7 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
         if steps[-1] % 2 and lost < 0:
             lost = steps[-1] - 1
         steps.append(steps[-1] // 2)
-    config = case.walk.launch.call.config
+    config = case.launch.call.config
     size = _block_size(case, config[1]) if len(config) > 1 else None
     real = case.sizes.name.startswith("usual")
     return RULE.finding(
@@ -113,7 +113,7 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
         f"the halving loop only works for a power of two: a block of {threads} threads goes "
         f"{', '.join(str(s) for s in steps)}, and the partial result at index {lost} is dropped "
         "(the block size on "
-        f"line {case.line(size or case.walk.launch.call.node)} follows the data)",
+        f"line {case.line(size or case.launch.call.node)} follows the data)",
         severity="error" if real else "warning",
         data={"kernel": case.kernel, "threads": threads},
         fixes=(*_round_block(case), *_any_size(case, halving)),
@@ -122,7 +122,7 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
 
 def _round_block(case: Case) -> Iterator[Fix]:
     """Round the block size up to a power of two where the host code sets it."""
-    config = case.walk.launch.call.config
+    config = case.launch.call.config
     node = _block_size(case, config[1]) if len(config) > 1 else None
     if node is None:
         return
@@ -145,7 +145,7 @@ def _block_size(case: Case, expr: Expr) -> Node | None:
             init = next(
                 (
                     p.init
-                    for p in walk(case.walk.launch.host.body)
+                    for p in walk(case.launch.host.body)
                     if isinstance(p, Declare) and p.name == expr.id
                 ),
                 None,

@@ -50,7 +50,7 @@ def _inside(context: Context) -> Iterator[Evidence]:
 
 def _suspicious(case: Case) -> bool:
     """Whether a buffer is written and then read, by more than one block and without a fence."""
-    grid = case.walk.launch.grid
+    grid = case.launch.grid
     if all(n == 1 for n in grid):
         return False
     functions = case.flow.program.functions
@@ -63,7 +63,7 @@ def _suspicious(case: Case) -> bool:
 
 def _dependence(case: Case) -> tuple[Access, Access] | None:
     """Return a read of block 0 and the access of another block that writes there, if any."""
-    launch = assume_block(case.walk.launch)
+    launch = assume_block(case.launch)
     other_index = (
         (1, 0, 0)
         if (launch.grid[0] or 2) > 1

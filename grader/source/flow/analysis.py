@@ -59,7 +59,8 @@ class Flow:
     program: Program
     numbers: Mapping[str, int] = field(default_factory=dict)
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
-    _walks: dict[str, tuple[Walk, ...]] = field(default_factory=dict)
+    _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
+    _walks: dict[int, tuple[Launch, Walk]] = field(default_factory=dict)
     _blocks: dict[tuple[int, tuple[int, int, int]], tuple[Walk, Walk]] = field(default_factory=dict)
 
     @cached_property
@@ -85,11 +86,29 @@ class Flow:
                 found.setdefault((launch.call.node.id, launch.template), launch)
         return tuple(found.values())
 
+    def launched(self, sizes: Sizes) -> tuple[Launch, ...]:
+        """Return the launches of kernels that are here, with a block size put in where none is known."""
+        if sizes.name not in self._launched:
+            self._launched[sizes.name] = tuple(
+                assume_block(launch)
+                for launch in self.launches(sizes)
+                if (kernel := self.program.named(launch.kernel)) and kernel.kind == "global"
+            )
+        return self._launched[sizes.name]
+
+    def walk(self, launch: Launch) -> Walk:
+        """Return the walk of the first block of one of `launched`."""
+        if id(launch) not in self._walks:
+            kernel = self.program.named(launch.kernel)
+            if kernel is None:
+                raise KeyError(launch.kernel)
+            # with the launch, which must live as long as its id counts
+            self._walks[id(launch)] = (launch, walk_block(self.program, kernel, launch))
+        return self._walks[id(launch)][1]
+
     def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""
-        if sizes.name not in self._walks:
-            self._walks[sizes.name] = tuple(self._walked(sizes))
-        return self._walks[sizes.name]
+        return tuple(self.walk(launch) for launch in self.launched(sizes))
 
     def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
         """Return the walk of another block of a launch."""
@@ -105,14 +124,6 @@ class Flow:
         if x is None or y is None or z is None or min(x, y, z) < 1 or x * y * z == 1:
             return None
         return self.block(walk, (x - 1, y - 1, z - 1))
-
-    def _walked(self, sizes: Sizes) -> list[Walk]:
-        out = []
-        for launch in self.launches(sizes):
-            kernel = self.program.named(launch.kernel)
-            if kernel is not None and kernel.kind == "global":
-                out.append(walk_block(self.program, kernel, assume_block(launch)))
-        return out
 
 
 @lru_cache(maxsize=8)
