@@ -108,6 +108,44 @@ def test_elementwise_neighbours_share_a_kernel_unless_a_value_is_needed_twice() 
     assert written(a, b, c, d).count("float apply(") == 2
 
 
+def test_sizes_are_read_at_run_time_where_they_follow_from_the_arguments() -> None:
+    norm = node(
+        "a", "call_module", "ln", ref("x"), module="LayerNorm", attributes={"normalized_shape": [8]}
+    )
+    assert "x.numel() // torch.Size(self.ln.normalized_shape).numel()" in written(norm)
+    depthwise = {"stride": 1, "padding": 1, "dilation": 1, "groups": 64}
+    conv = node(
+        "a",
+        "call_module",
+        "dw",
+        ref("x"),
+        shape=(2, 64, 8, 8),
+        module="Conv2d",
+        attributes=depthwise,
+    )
+    assert "self.dw.groups)" in written(
+        node("x2", "call_function", "relu", ref("x"), shape=(2, 64, 8, 8)),
+        conv | {"args": [ref("x2")]},
+    )
+    loss = node(
+        "a",
+        "call_function",
+        "kl_div",
+        ref("x"),
+        ref("x"),
+        shape=(),
+        kwargs={"reduction": "batchmean"},
+    )
+    assert "4.0f" not in written(loss)
+
+
+def test_a_linear_function_with_a_bias_is_a_product_and_a_sum() -> None:
+    w = node("w", "get_attr", "w", shape=(5, 8))
+    b = node("b", "get_attr", "b", shape=(5,))
+    made = node("a", "call_function", "linear", ref("x"), ref("w"), ref("b"), shape=(4, 5))
+    assert "elementwise_1(a_s1, self.b)" in written(w, b, made)
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [

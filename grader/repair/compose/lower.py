@@ -69,16 +69,18 @@ def _linear(node: Node, graph: Graph, to: Lowered) -> None:
         w, bias = Ref(weight.name), f"{node.path}.bias" if node.attributes.get("bias", True) else ""
     else:
         w, bias = node.argument(1, "weight"), ""
-        if node.argument(2, "bias") is not None:
-            raise UncoveredError("linear as a function with a bias")
+    given = None if node.path else node.argument(2, "bias")
     out = _shape(graph, to, w)[0]
     turned = to.add("t", w, like=node, shape=(shape[-1], out))
-    if not bias:
+    if not bias and given is None:
         to.last("matmul", x, turned, node=node)
         return
     product = to.add("matmul", x, turned, like=node, shape=(*shape[:-1], out))
-    to.nodes.append(Node(f"{node.name}_bias", "get_attr", path=bias, shape=(out,), dtype="float32"))
-    to.last("add", product, Ref(f"{node.name}_bias"), node=node)
+    if bias:
+        name = f"{node.name}_bias"
+        to.nodes.append(Node(name, "get_attr", path=bias, shape=(out,), dtype="float32"))
+        given = Ref(name)
+    to.last("add", product, given, node=node)
 
 
 def _reduced(node: Node, to: Lowered, value: Ref) -> None:
@@ -171,8 +173,10 @@ def _kl(node: Node, graph: Graph, to: Lowered) -> None:
     logs = to.add("sub", to.add("log", safe, like=node, shape=shape), a, like=node, shape=shape)
     terms = to.add("mul", b, logs, like=node, shape=shape)
     how = node.kwargs.get("reduction", node.attributes.get("reduction", "mean"))
-    if how == "batchmean":
-        to.last("truediv", to.add("sum", terms, like=node, shape=()), float(shape[0]), node=node)
+    if how == "batchmean":  # whatever the batch: the mean over it of what the rest sums to
+        rest = list(range(1, len(shape)))
+        each = to.add("sum", terms, rest, False, like=node, shape=shape[:1]) if rest else terms
+        to.last("mean", each, node=node)
     else:
         _reduced(node, to, terms)
 

@@ -99,9 +99,11 @@ def conv(node: Node, to: Writer) -> Call:
     stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed),))
     if node.attributes.get("padding_mode", "zeros") != "zeros":
         raise UncoveredError("convolution with padding that isn't zeros")
-    if node.path:
+    if node.path:  # groups may follow from the sizes, as in a depthwise convolution
         weight, bias = f"self.{node.path}.weight", f"self.{node.path}.bias"
+        groups = f"self.{node.path}.groups"
     else:
+        groups = ""
         weight = to.value(node.argument(1, "weight"))
         bias = to.value(node.argument(2, "bias"))
     shift = 2 if node.path else 0
@@ -123,10 +125,8 @@ def conv(node: Node, to: Writer) -> Call:
         values.get("output_padding") or 0,
     ]
     words = ", ".join(_numbers(size, dims) for size in sizes)
-    return Call(
-        stage,
-        f"KERNEL({to.value(_x(node))}, {weight}, {bias}, {words}, {values.get('groups') or 1})",
-    )
+    groups = groups or str(values.get("groups") or 1)
+    return Call(stage, f"KERNEL({to.value(_x(node))}, {weight}, {bias}, {words}, {groups})")
 
 
 def pool(node: Node, to: Writer) -> Call:
@@ -162,12 +162,9 @@ def norm(node: Node, to: Writer) -> Call:
         raise UncoveredError(f"{node.op} as a function")
     stage = Stage("norm", "normalise.cu.jinja")
     if node.op == "layer_norm":
-        per = node.attributes.get("normalized_shape")
-        count = 1
-        for size in per if isinstance(per, list | tuple) else [per]:
-            count *= int(size or 1)
+        per = f"torch.Size({own}.normalized_shape).numel()"
         return Call(
-            stage, f"KERNEL({x}, {own}.weight, {own}.bias, {x}.numel() // {count}, 1, {own}.eps)"
+            stage, f"KERNEL({x}, {own}.weight, {own}.bias, {x}.numel() // {per}, 1, {own}.eps)"
         )
     if node.op == "instance_norm" and node.attributes.get("track_running_stats"):
         raise UncoveredError("instance norm with running statistics")
