@@ -47,9 +47,9 @@ def graded(
 
 
 def said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a row: the verdict, how much was wrong where, and what was seen."""
+    """Return what is kept of a row: the verdict, what was wrong first, and what was seen."""
     wrong = {
-        one["name"]: one["mismatch"] or one["run"]
+        one["name"]: (one["mismatch"] or one["run"])[:100]
         for one in row["workloads"]
         if one["run"] != "ran" or one["equal"] is False
     }
@@ -59,7 +59,7 @@ def said(row: Mapping[str, Any]) -> dict[str, Any]:
         for kind in finding["evidence"]
         if kind["kind"] in {"sanitizer", "python"}
     }
-    return {"status": row["status"], "wrong": wrong, "seen": sorted(seen)}
+    return {"status": row["status"], "wrong": dict(list(wrong.items())[:1]), "seen": sorted(seen)}
 
 
 def record(

@@ -1,9 +1,9 @@
-"""The parser of compute-sanitizer's text, on text in the format that its documentation shows.
-
-It has not been held against a real log yet: benchmarks/gpu_kernels.py keeps those of the next run.
-"""
+"""The parser of compute-sanitizer's text: on logs of version 2025.3.1 from an H200, and on text of any shape."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -122,3 +122,26 @@ def test_any_text_is_read(lines: list[str]) -> None:
     assert {report.kind for report in reports} <= SENTENCES.keys()
     for evidence in to_evidence(reports, parse(CODE), "w"):
         assert evidence.text.isascii()
+
+
+RECORDED = Path(__file__).parents[1] / "gpu" / "recorded" / "sanitizer_logs.json"
+LOGS: dict[str, str] = json.loads(RECORDED.read_text("utf-8"))
+IN_THEM = {
+    "before_the_start memcheck": ("out-of-bounds", 13),
+    "misaligned_vector memcheck": ("misaligned", 23),
+    "shared_overrun memcheck": ("shared-out-of-bounds", 150),
+    "stack_overflow memcheck": ("stack-overflow", 442),
+    "missing_barrier racecheck": ("race", 10),
+    "plain_sum racecheck": ("race", 67),
+    "volatile_warp racecheck": ("race", 41),
+    "two_lines_in_warp synccheck": ("barrier-divergence", 71),
+    "barrier_for_one_warp synccheck": ("barrier-divergence", 114),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_real_log(name: str) -> None:
+    found = read(LOGS[name])
+    assert {(report.kind, report.line) for report in found} == {IN_THEM[name]}
+    assert all(report.file.endswith(".cu") and report.kernel for report in found)
+    assert all(len(report.thread) == 3 for report in found if report.kind != "race")
