@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,8 +16,9 @@ from grader.build.prepare import cache_folder, prepare
 from grader.config import Options
 from grader.devices import gpu_share
 from grader.devices.base import RunResult, Sanitized
-from grader.devices.cuda_error import ERROR, cuda_error
+from grader.devices.cuda_error import cuda_error
 from grader.devices.gpu import GpuFacts, Watch
+from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
 from grader.devices.sanitizer import sanitize
@@ -47,15 +47,6 @@ from grader.store import Store
 
 HANG = 20.0
 """Seconds after which one call of forward counts as hung where the GPU is busy all the while."""
-RECOVERY = (0.0, 2.0, 10.0, 30.0)
-"""Seconds of waiting before each look at a GPU that something went wrong on."""
-_PROBE = """
-import torch
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.cumsum(x * 2 + 1, dim=0)
-"""
 _LOST = re.compile(
     r"illegal memory access|unspecified launch failure|misaligned address|illegal instruction|"
     r"device-side assert|invalid program counter|hardware stack error|launch timed out|"
@@ -130,37 +121,9 @@ class CudaDevice(GuestDevice):
             reply = converse(own, self.form, limits)
         if reply.status == "timeout" and watch.busy():
             reply = _hung(reply)
-        if _suspicious(reply):
-            self._prove_healthy(gpu)
+        if suspicious(reply):
+            prove_healthy(gpu, self.form, self.limits(HEALTH))
         return reply
-
-    def _prove_healthy(self, gpu: GpuFacts) -> None:
-        """Have a fresh guest run a known program right.
-
-        Raises:
-            GraderError: it doesn't, time and again.
-
-        """
-        given = np.arange(1 << 16, dtype=np.float32) % 7
-        job = GuestJob(
-            role="reference",
-            code=_PROBE,
-            entry="Model",
-            device="cuda",
-            workloads=(GuestWorkload("health", (given,)),),
-            env={"CUDA_VISIBLE_DEVICES": gpu.uuid},
-        )
-        reason = ""
-        for seconds in RECOVERY:
-            time.sleep(seconds)
-            reply = converse(job, self.form, self.limits(60.0))
-            (result,) = reply.results
-            good = [np.array_equal(o.array, np.cumsum(given * 2 + 1)) for o in result.outputs]
-            if good == [True]:
-                return
-            said = [reply.reason, result.reason, *reply.log.strip().splitlines()[-1:]]
-            reason = "; ".join(filter(None, said)) or "a known program ran wrong"
-        raise GraderError(f"{gpu.name} is not usable: {reason}", "See nvidia-smi, and dmesg.")
 
     def run(
         self, submission: Submission, build: Build, task: Task, references: References
@@ -228,7 +191,7 @@ class CudaDevice(GuestDevice):
             job = self._timed_job(submission, build, stand)
             timed = stand.time(job, measure=self.options.timing)
             if timed.note or timed.run:
-                self._prove_healthy(gpu)
+                prove_healthy(gpu, self.form, self.limits(HEALTH))
             return timed
 
         if not self.options.timing:
@@ -316,13 +279,6 @@ def _crowded_out(reply: GuestReply) -> bool:
     """Whether others on the GPU could have caused it: no memory left for it, or no time."""
     statuses = {result.status for result in reply.results}
     return reply.status == "timeout" or bool(statuses & {"timeout", "out_of_memory"})
-
-
-def _suspicious(reply: GuestReply) -> bool:
-    ended_well = reply.status == "done" or (
-        reply.status == "raised" and not ERROR.search(reply.reason)
-    )
-    return not ended_well or any(ERROR.search(result.reason) for result in reply.results)
 
 
 def _not_its_fault(item: RunResult) -> RunResult:
