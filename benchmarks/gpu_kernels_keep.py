@@ -9,10 +9,10 @@ gave the same twenty times).
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import re
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -76,4 +76,10 @@ def main(source: Path, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("source", type=Path)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    raise SystemExit(main(given.source, given.folder))

@@ -7,6 +7,7 @@ ignores every signal; all of them bear a name by which they are looked for on th
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import sys
@@ -74,4 +75,8 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("guests", type=int, nargs="?", default=1000, help="under each form")
+    raise SystemExit(main(parser.parse_args().guests))

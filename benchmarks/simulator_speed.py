@@ -7,6 +7,7 @@ Lane accesses are those to global and shared memory. The C version does the same
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import subprocess
 import sys
@@ -92,10 +93,8 @@ def accesses(report: dict[str, object]) -> int:
     return sum(line["accesses"] + line["shared_accesses"] for line in report["lines"])  # type: ignore[attr-defined,index]
 
 
-def main() -> None:
-    if len(sys.argv) > 1:
-        library = Path(sys.argv[1])
-    else:
+def main(library: Path | None) -> None:
+    if library is None:
         from grader.build.toolchain import discover
         from grader.simulator import library as builder
 
@@ -132,4 +131,8 @@ def measure(module: Module, c: ctypes.CDLL, name: str, grid: Any, block: Any, *a
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("library", type=Path, nargs="?", help="built anew when not given")
+    main(parser.parse_args().library)
