@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.idle import leave_out_idle
 from grader.rules.merge import merge
+from grader.rules.other_sizes import as_remarks
 from grader.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def inspect(
             logger.exception("rule %s failed on a submission", rule.code)
             trouble.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
     found = sorted(leave_out_idle(found, source), key=lambda finding: finding.rule)
-    return Inspection(tuple(sorted(merge(found), key=_rank)), tuple(trouble))
+    told = as_remarks(merge(found), context)
+    return Inspection(tuple(sorted(told, key=_rank)), tuple(trouble))
 
 
 def chosen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, Place, Task, TensorSpec, Workload
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -137,3 +137,34 @@ def test_a_buffer_that_a_library_call_got_is_not_called_unfilled(fill: str, said
     cuda = IDLE.replace("KERNEL", "used").replace("y[i] = x[i]", "y[i] += x[i]")
     found = review(cuda.replace("int n = x.numel();", f"int n = x.numel(); {fill}"))
     assert any(finding.rule == "MEM008" for finding in found) == said
+
+
+def _evidence(code: str, workload: str) -> Evidence:
+    place = Place(line=LAST, end_line=LAST)
+    kind = "mismatch" if code == "scattered" else "simulator"
+    return Evidence(kind=kind, code=code, text=code, place=place, workload=workload)
+
+
+LAST = next(n for n, line in enumerate(as_submission(MATMUL).splitlines(), 1) if "+= a[i" in line)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "severity"),
+    [
+        ((_evidence("out-of-bounds", "odd"),), "warning"),
+        ((_evidence("out-of-bounds", "asked"),), "error"),
+        ((_evidence("out-of-bounds", "odd"), _evidence("out-of-bounds", "asked")), "error"),
+        ((_evidence("out-of-bounds", "odd"), _evidence("scattered", "asked")), "error"),
+    ],
+)
+def test_what_only_other_sizes_show_is_a_warning_on_what_is_right(
+    evidence: tuple[Evidence, ...], severity: str
+) -> None:
+    roles = (("asked", "nominal"), ("odd", "general"))
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(4, 4)), TensorSpec(shape=(4, 4))))
+        for name, role in roles
+    )
+    task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
+    found = review(MATMUL, context=Context(task=task, evidence=evidence, device="sim"))
+    assert [f.severity for f in found if f.rule == "MEM011"] == [severity]
