@@ -25,6 +25,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "BLD002": ("BLD006",),
     "BLD005": ("BLD002", "BLD004"),
     "EXT003": ("EXT002",),
+    "API004": ("CHT007",),
 }
 """Rules that on the same lines only repeat what the first one says."""
 

@@ -46,9 +46,9 @@ def layouts(forward: str, context: Context | None = None) -> list[tuple[str, str
 @pytest.mark.parametrize(
     "forward",
     [
-        "        return example_rows_extension.run(a, b.t())\n",
-        "        turned = b.transpose(0, 1)\n        return example_rows_extension.run(a, turned)\n",
-        "        b = b.T\n        return example_rows_extension.run(a.contiguous(), b)\n",
+        "        return extension.run(a, b.t())\n",
+        "        turned = b.transpose(0, 1)\n        return extension.run(a, turned)\n",
+        "        b = b.T\n        return extension.run(a.contiguous(), b)\n",
     ],
 )
 def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
@@ -56,17 +56,17 @@ def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
 
 
 def test_a_view_that_forward_makes_is_an_error_where_results_are_wrong() -> None:
-    forward = "        return example_rows_extension.run(a, b.t())\n"
+    forward = "        return extension.run(a, b.t())\n"
     assert layouts(forward, WRONG) == [("error", "b")]
 
 
 @pytest.mark.parametrize(
     "forward",
     [
-        "        return example_rows_extension.run(a, b)\n",
-        "        return example_rows_extension.run(a, b.t().contiguous())\n",
-        "        b = b.t()\n        b = b.contiguous()\n        return example_rows_extension.run(a, b)\n",
-        "        return example_rows_extension.run(a, b).t()\n",
+        "        return extension.run(a, b)\n",
+        "        return extension.run(a, b.t().contiguous())\n",
+        "        b = b.t()\n        b = b.contiguous()\n        return extension.run(a, b)\n",
+        "        return extension.run(a, b).t()\n",
     ],
 )
 def test_no_word_of_a_view_that_the_kernel_does_not_get(forward: str) -> None:
@@ -168,3 +168,8 @@ def test_what_only_other_sizes_show_is_a_warning_on_what_is_right(
     task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
     found = review(MATMUL, context=Context(task=task, evidence=evidence, device="sim"))
     assert [f.severity for f in found if f.rule == "MEM011"] == [severity]
+
+
+def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
+    forward = "        return extension.run()\n"
+    assert [f.rule for f in review(MATMUL, forward) if f.severity == "error"] == ["API004"]
