@@ -30,6 +30,8 @@ class Budget:
     used: int = 0
     said: list[str] = field(default_factory=list)
     """What is worth saying of the search beside that, in order."""
+    searched: set[str] = field(default_factory=set)
+    """Keys of the programs that small changes were tried on: another search would find the same."""
 
     def take(self) -> bool:
         """Use one; False when none is left."""
@@ -104,8 +106,9 @@ def _guessed(
     build = program.evaluation.build
     if screen is None or build is None or build.status != "built" or program.status == "correct":
         return None
-    if _waits(program):
+    if _waits(program) or program.submission.key in budget.searched:
         return None
+    budget.searched.add(program.submission.key)
     guesses = guess(program, screen)
     budget.said.append(guesses.said)
     best: Program | None = None

@@ -8,7 +8,18 @@ from typing import Any, cast
 import pytest
 
 from grader.diagnose import Program
-from grader.records import Build, Evaluation, Finding, Submission, Verdict, Workload
+from grader.records import (
+    Build,
+    Comparison,
+    Edit,
+    Evaluation,
+    Finding,
+    Fix,
+    Mismatch,
+    Submission,
+    Verdict,
+    Workload,
+)
 from grader.repair import mend
 from grader.repair.variants import Screen
 from grader.repair.variants.weave import CHOICE
@@ -88,3 +99,31 @@ def test_small_changes_are_tried_on_a_wrong_result() -> None:
 @pytest.mark.parametrize(("status", "rule"), [("hung", "MEM011"), ("incorrect", "SYN006")])
 def test_no_small_change_takes_out_a_wait_of_blocks_for_each_other(status: str, rule: str) -> None:
     assert not tried_on(program(status, rule))
+
+
+def test_small_changes_are_tried_on_a_program_once() -> None:
+    wrong = program("incorrect", "MEM011")
+    nearer = program("incorrect", "MEM011")
+    fix = Fix(label="another name", edits=(Edit(start=0, end=0, text="# nearer\n"),))
+    (finding,) = wrong.findings
+    start = Program(
+        wrong.submission, wrong.evaluation, (finding.model_copy(update={"fixes": (fix,)}),)
+    )
+    screen = Watched()
+    compared = Comparison(
+        workload="4x8",
+        role="nominal",
+        equal=False,
+        counts=True,
+        mismatch=Mismatch(kind="values", text="wrong", fraction=0.1),
+    )
+    evaluation = nearer.evaluation.model_copy(update={"comparisons": (compared,)})
+    mend(
+        (start,),
+        lambda submission: evaluation,
+        lambda submission, evaluation: nearer.findings,
+        9,
+        cast("Screen", screen),
+    )
+    assert screen.asked
+    assert len(screen.asked) == len(set(screen.asked))
