@@ -239,6 +239,26 @@ def test_what_one_block_leaves_out_and_windows(program: Program, lines: list[str
     assert any(all(line in changed for line in lines) for changed in made)
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (
+            "tanhf(0.79788f * (v + 0.044715f * v * v * v))",
+            "erff(v * 0.70710678118654752f)",
+        ),
+        (
+            "erff(v * 0.70711f)",
+            "tanhf(0.7978845608028654f * (v + 0.044715f * v * v * v))",
+        ),
+    ],
+)
+def test_the_other_gelu(program: Program, written: str, meant: str) -> None:
+    text = MEAN.replace("sum += v * w[i];", f"sum += 0.5f * v * (1.0f + {written});")
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    made = [edits.apply(text, fix.edits) for fix in changes if fix]
+    assert any(f"sum += 0.5f * v * (1.0f + {meant});" in changed for changed in made)
+
+
 def test_where_no_kernel_began_only_host_code_is_changed(program: Program) -> None:
     ended = program.evaluation.model_copy(
         update={"runs": (Run(workload="w", device="sim", status="raised"),)}

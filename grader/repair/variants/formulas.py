@@ -202,6 +202,36 @@ def divisor(scope: Scope, node: Node) -> Iterator[Option]:
                 yield f"{left} / {f'({factors})' if power > 1 else factors}", 2.4 + 0.2 * power
 
 
+def gelu(scope: Scope, node: Node) -> Iterator[Option]:
+    """Take GELU's other form: the error function for the tanh that comes near it, and the other way round."""
+    if node.type != "call_expression" or scope.function.runs == "host":
+        return
+    name = read_call(node).last
+    if name in {"tanhf", "tanh"} and "0.044715" in scope.unit.text:
+        for v in _multiplied(scope, node):
+            yield f"erff({v} * 0.70710678118654752f)", 1.5
+    if name in {"erff", "erf"}:
+        for v in _multiplied(scope, node):
+            cube = f"{v} + 0.044715f * {v} * {v} * {v}"
+            yield f"tanhf(0.7978845608028654f * ({cube}))", 1.5
+
+
+def _multiplied(scope: Scope, node: Node) -> list[str]:
+    """Return the variables that the value around a call is a product of, beside what the call is given."""
+    outer = node
+    while outer.parent is not None and outer.parent.type in {
+        "binary_expression",
+        "parenthesized_expression",
+    }:
+        outer = outer.parent
+    named = (
+        inner
+        for inner in descendants(outer, "identifier")
+        if not node.start_byte <= inner.start_byte < node.end_byte
+    )
+    return list(dict.fromkeys(text(n) for n in named if kind_of(scope, n) == "real"))
+
+
 def square(scope: Scope, node: Node) -> Iterator[Option]:
     """`s += v * v` for `s += v`."""
     parent = node.parent

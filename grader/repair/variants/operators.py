@@ -26,6 +26,7 @@ OPERATORS: tuple[Operator, ...] = (
     formulas.result,
     formulas.root,
     formulas.divisor,
+    formulas.gelu,
     formulas.square,
     formulas.term,
     indices.name,
