@@ -183,7 +183,8 @@ def workloads_of(
     ]
     if not sizes:
         first = next((str(f["error"]) for facts in description["chains"] for f in facts), "")
-        return (), 1, f"its reference runs at no size that was tried: {first[:300]}"
+        why = f": {first[:300]}" if first else ""
+        return (), 1, f"its reference runs at no size that was tried{why}"
     full = _inputs_of(description["full"]) if description["full"]["ok"] else None
     fitting = _fitting(sizes, full) if full is not None else sizes
     chosen = _chosen(fitting, full)
