@@ -128,6 +128,31 @@ def test_where_all_is_handed_on_nothing_is_said() -> None:
     assert said(ROWS) == []
 
 
+def test_an_exchange_without_its_lanes_is_not_a_lost_part_as_well() -> None:
+    alone = """
+__global__ void sums(const float* x, float* y, int n) {
+    __shared__ float part[8];
+    float s = 0.f;
+    for (int i = threadIdx.x; i < n; i += 256) s += x[blockIdx.x * n + i];
+    if (threadIdx.x % 32 == 0) {
+        for (int o = 16; o; o >>= 1) s += __shfl_down_sync(~0u, s, o);
+        part[threadIdx.x / 32] = s;
+    }
+    __syncthreads();
+    float t = 0.f;
+    for (int w = 0; w < 8; ++w) t += part[w];
+    if (threadIdx.x == 0) y[blockIdx.x] = t;
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty({x.size(0)}, x.options());
+    sums<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+    assert {rule for rule, _ in said(alone)} == {"SYN004"}
+
+
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
     short = TREE.replace("threads * sizeof(float)", "threads")
     assert said(short) == [("MEM005", "const int bytes = threads;")]

@@ -21,6 +21,10 @@ Groups = npt.NDArray[np.int64]
 """For each thread the number of the group that loads a row together; -1 for none."""
 
 
+CAUSES = frozenset({"shared-oob", "shuffle-mask"})
+"""Events that lose data by themselves: what is lacking afterwards is their doing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """A store whose value lacks partial results."""
@@ -46,8 +50,8 @@ class Loss:
 
 def losses(walk: Walk) -> tuple[Loss, ...]:
     """Return the stores of a walk that lack partial results, one a place."""
-    outside = any(event.kind == "shared-oob" for event in walk.events)
-    if outside or any(_not_followed(region) for region in walk.regions):
+    causes = any(event.kind in CAUSES and event.sure for event in walk.events)
+    if causes or any(_not_followed(region) for region in walk.regions):
         return ()
     groups = _groups(walk)
     found: dict[int, Loss] = {}
