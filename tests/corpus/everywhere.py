@@ -34,8 +34,9 @@ def drop_launch(code: str) -> Iterator[Edit]:
 def missing_declaration(code: str) -> Iterator[Edit]:
     found = DECLARED.search(code)
     if found:
-        near = (f" {found.group(1)}(", "functions=[", "load_inline(")
-        yield Edit("missing-declaration", found.group(), "", near=near)
+        near = [f" {found.group(1)}(", "functions=[", "load_inline("]
+        near += ["cpp_sources="] * ("cpp_sources=" in code)  # which lacks it
+        yield Edit("missing-declaration", found.group(), "", near=tuple(near))
 
 
 def other_declaration(code: str) -> Iterator[Edit]:

@@ -203,3 +203,16 @@ def test_a_wrong_formula_is_looked_for_where_its_kind_arises(evidence: Evidence,
 def test_what_is_left_out_is_the_launch_s_or_the_guard_s(old: str, new: str, line: str) -> None:
     found = [where for rule, where in said(FILL.replace(old, new), IN_PART) if rule != "IDX006"]
     assert any(where.startswith(line) for where in found), found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("functions=['run']", "functions=['rum']", "functions=['rum'],"),
+        ("torch::Tensor run(torch::Tensor x);", "", "cpp_sources=cpp_source,"),
+    ],
+)
+def test_a_name_that_is_nowhere_is_wrong_where_it_is_listed(old: str, new: str, line: str) -> None:
+    code = as_submission(FILL).replace(old, new, 1)
+    found = [f for f in errors(code) if f.rule == "BLD002"]
+    assert [code.splitlines()[f.place.line - 1].strip() for f in found if f.place] == [line]

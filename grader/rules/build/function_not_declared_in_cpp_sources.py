@@ -46,8 +46,10 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
         message += f" ({', '.join(absent)} {'is' if len(absent) == 1 else 'are'} defined nowhere)"
     evidence = confirming(context, KINDS, missing)
     edits = [add_declarations(source, extension, [prototype(function) for function in found])]
+    # A name that is defined nowhere is wrong where it is listed.
+    keyword = "functions" if absent == missing else "cpp_sources"
     return RULE.finding(
-        source.place(extension.keywords.get("cpp_sources", extension.node)),
+        source.place(extension.keywords.get(keyword, extension.node)),
         message,
         confidence="proven" if evidence else "likely",
         evidence=evidence,
