@@ -25,10 +25,8 @@ def conceal() -> None:
     """Forget the package's modules, the program's own names and where both came from.
 
     What they hold goes on working, as long as nothing of it imports later. The collector's lists
-    lose every object that exists by now. The file of the process's own memory, which goes by no page
-    protection, becomes root's; programs that it starts have theirs as ever.
+    lose every object that exists by now.
     """
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, *map(ctypes.c_ulong, (0, 0, 0, 0)))
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -39,6 +37,15 @@ def conceal() -> None:
         sys.path_importer_cache.pop(FOLDER, None)
     sys.argv[:] = ["guest"]
     gc.freeze()
+
+
+def shut_memory_file() -> None:
+    """Make `/proc/self/mem`, which goes by no page protection, root's.
+
+    Programs that this process starts have theirs as ever. Not where a GPU's driver is to work: there
+    the GPU's memory is no memory of this process, and what a driver asks of /proc is its own matter.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, *map(ctypes.c_ulong, (0, 0, 0, 0)))
 
 
 def _leads_here(finder: Any) -> bool:

@@ -114,6 +114,8 @@ class Session:
         try:
             self._channel.send("stage", stage=stage)
             conceal.conceal()
+            if self._job["device"] != "cuda":
+                conceal.shut_memory_file()
             module = program.execute(self._code, self._scratch)
             if self._job["describe"]:
                 self._describe(module)
