@@ -50,6 +50,12 @@ def torchs_own() -> Iterator[None]:
         yield
 
 
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return the tensor on a device."""
+    made: torch.Tensor = _to(tensor, device)
+    return made
+
+
 DTYPES: Mapping[str, torch.dtype] = {name: getattr(torch, name) for name in ITEM_SIZES}
 
 

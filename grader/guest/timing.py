@@ -15,6 +15,14 @@ import torch
 from grader.guest import program, tensors
 from grader.guest.protocol import Channel, Frame
 
+# Torch's own, as in `tensors`: a result that computes itself when it is looked at must not.
+_Base = torch._C.TensorBase
+_arange, _stack, _tensor = torch.arange, torch.stack, torch.tensor
+_flat = _Base.flatten
+_select = _Base.index_select
+_numel = _Base.numel
+_device_of = _Base.device.__get__
+_shape_of = _Base.shape.__get__
 FLUSH = 256 << 20
 """Bytes written after the inputs are made, so that none is in a cache: more than any L2 has."""
 
@@ -88,15 +96,15 @@ class Batches:
     def _take(self, frame: Frame) -> None:
         """Gather the elements that the host names, the same of every call."""
         wanted = json.loads(bytes(frame.body))
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        with torch.no_grad(), tensors.torchs_own():
             self._taken = [
-                torch.stack([_chosen(results[i], index) for results in self._results]).cpu()
+                tensors.to_cpu(_stack([_chosen(results[i], index) for results in self._results]))
                 for i, index in enumerate(_indices(self._results, wanted))
             ]
 
     def _deliver(self) -> None:
         first = self._results[0] if self._results else []
-        shapes = [list(leaf.shape) for leaf in first]
+        shapes = [list(_shape_of(leaf)) for leaf in first]
         self._channel.send("taken", tensors=len(self._taken), shapes=shapes)
         for tensor in self._taken:
             tensors.send_tensor(self._channel, tensor)
@@ -106,18 +114,20 @@ def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> lis
     """Return the flat positions in each output: blocks at fractions of it, its ends among them."""
     found = []
     for leaf in results[0] if results else []:
-        size, block = leaf.numel(), int(wanted["block"])
+        size, block, device = _numel(leaf), int(wanted["block"]), _device_of(leaf)
         if size <= wanted["most"]:
-            found.append(torch.arange(size, device=leaf.device))
+            found.append(_arange(size, device=device))
             continue
         starts = [int(part * (size - block)) for part in wanted["parts"]]
-        within = torch.arange(block, device=leaf.device)
-        found.append((torch.tensor(starts, device=leaf.device)[:, None] + within).reshape(-1))
+        within = _arange(block)
+        chosen = _flat(_tensor(starts)[:, None] + within)
+        found.append(tensors.to_device(chosen, device))
     return found
 
 
 def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    return leaf.reshape(-1).index_select(0, index)
+    chosen: torch.Tensor = _select(_flat(leaf), 0, index)
+    return chosen
 
 
 def empty(spec: Mapping[str, Any]) -> torch.Tensor:
