@@ -1,4 +1,4 @@
-"""What a user sees while samples are graded: a line a worker, counts, time left; in a pipe a line a sample."""
+"""What a user sees while samples are graded: a line a worker, counts, time left; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ from grader.schedule import Watcher
 
 
 class Progress:
-    """A live display on a terminal; elsewhere, a line for each sample that is done."""
+    """A live display on a terminal; plain silence elsewhere."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._shown = console.is_terminal and not quiet
-        self._lines = not console.is_terminal and not quiet
-        self._console = console
         self._stages: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -65,11 +63,9 @@ class Progress:
     def preparing(self, what: str) -> None:
         """Show what is prepared once for this machine."""
         with self._lock:
-            before = self._stages.pop("preparing", "")
-            if what:
-                self._stages["preparing"] = what
-            if self._lines and what and what != before:
-                self._say(f"preparing: {what}")
+            self._stages["preparing"] = what
+            if not what:
+                self._stages.pop("preparing")
 
     def counted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Yield the samples, counting them as they come."""
@@ -93,12 +89,6 @@ class Progress:
             self._stages.pop(review.sample, None)
             self._counts[review.verdict.status] += 1
             self._bar.advance(self._task)
-            done = sum(self._counts.values())
-            if self._lines:
-                self._say(f"{done}: {review.sample} {review.verdict.status}")
-
-    def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _render(self) -> Table:
         grid = Table.grid(padding=(0, 2))
