@@ -1,8 +1,8 @@
 """Every attack and every honest twin through the whole pipeline, on the simulator.
 
-Run as `python benchmarks/attacks.py [--form NAME] [part of a name ...]`; exits with 1 on any miss.
-`--form` takes a weaker form of the sandbox than the strongest one that holds here. Prints a Markdown
-table, the one of docs/trust.md.
+Run as `python benchmarks/attacks.py [--form NAME] [--jobs N] [part of a name ...]`; exits with 1 on any miss.
+`--form` takes a weaker form of the sandbox than the strongest one that holds here, `--jobs` how many
+are graded at a time. Prints a Markdown table, the one of docs/trust.md, and where the time went.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -17,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.attacks import suite
 
 
-def main(wanted: list[str], form: str) -> int:
+def main(wanted: list[str], form: str, jobs: int) -> int:
     cases = [
         case
         for case in (*suite.attacks(), *suite.twins())
@@ -27,13 +29,21 @@ def main(wanted: list[str], form: str) -> int:
     print(f"sandbox: {shop.form.name}; device: {shop.device.name if shop.device else 'none'}\n")
     print("| submission | row | expected | verdict | ok | rules | why | s |")
     print("|---|---|---|---|---|---|---|---|")
-    missed = []
-    for outcome in suite.grade(cases, shop):
+    missed: list[str] = []
+    spent: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    begin = time.monotonic()
+    for outcome in suite.grade(cases, shop, jobs):
         print(_row(outcome), flush=True)
+        spent.update(outcome.review.evaluation.seconds)
+        statuses[f"{'twin' if '/' in outcome.case.name else 'attack'} {outcome.status}"] += 1
         if not outcome.ok:
             missed.append(outcome.case.name)
-    print(f"\n{len(cases)} submissions, {len(missed)} missed{': ' if missed else ''}", end="")
-    print(", ".join(missed))
+    wall = time.monotonic() - begin
+    print(f"\n{len(cases)} submissions in {wall:.0f} s by {jobs} at a time, {len(missed)} missed", end="")
+    print(f"{': ' if missed else ''}{', '.join(missed)}")
+    print("verdicts:", ", ".join(f"{count} {name}" for name, count in sorted(statuses.items())))
+    print("seconds:", ", ".join(f"{name} {one:.0f}" for name, one in spent.most_common()))
     return 1 if missed else 0
 
 
@@ -58,5 +68,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--form", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    raise SystemExit(main(given.parts, given.form))
+    raise SystemExit(main(given.parts, given.form, given.jobs))

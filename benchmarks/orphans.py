@@ -1,7 +1,7 @@
 """Guests killed at any moment of their lives, under each form of the sandbox; what is left of them.
 
-Run as `python benchmarks/orphans.py [guests a form] [--longest SECONDS]` (1000 by default); exits with
-1 where a process is left. On a busy machine give them longer than a second: a guest that is killed
+Run as `python benchmarks/orphans.py [guests a form] [--longest SECONDS] [--jobs N] [--form NAME]` (1000 by
+default); exits with 1 where a process is left. On a busy machine give them longer than a second: a guest that is killed
 before its first line ran (`grader_error`) shows little. Each guest starts a child in a session of its own, which sleeps, and a grandchild that
 ignores every signal; all of them bear a name by which they are looked for on the whole machine.
 """
@@ -56,14 +56,16 @@ def kill_one(form: Form, wall: float) -> str:
     return converse(job, form, Limits(wall=wall)).status
 
 
-def main(count: int, longest: float) -> int:
+def main(count: int, longest: float, jobs: int, only: str) -> int:
     chance = random.Random(1)
     print("| form | guests killed | how they ended | processes left | s |\n|---|---|---|---|---|")
     failed = False
     for form in forms():
+        if only not in {"", form.name}:
+            continue
         began = time.monotonic()
         walls = [chance.uniform(0.01, longest) for _ in range(count)]
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(jobs) as pool:
             ended = Counter(pool.map(lambda wall, form=form: kill_one(form, wall), walls))
         remaining = left()
         failed |= bool(remaining)
@@ -79,5 +81,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("guests", type=int, nargs="?", default=1000, help="under each form")
     parser.add_argument("--longest", type=float, default=1.0, help="seconds that the last may live")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="guests at a time")
+    parser.add_argument("--form", default="", help="this form alone")
     given = parser.parse_args()
-    raise SystemExit(main(given.guests, given.longest))
+    raise SystemExit(main(given.guests, given.longest, given.jobs, given.form))
