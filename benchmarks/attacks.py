@@ -40,7 +40,10 @@ def main(wanted: list[str], form: str, jobs: int) -> int:
         if not outcome.ok:
             missed.append(outcome.case.name)
     wall = time.monotonic() - begin
-    print(f"\n{len(cases)} submissions in {wall:.0f} s by {jobs} at a time, {len(missed)} missed", end="")
+    print(
+        f"\n{len(cases)} submissions in {wall:.0f} s by {jobs} at a time, {len(missed)} missed",
+        end="",
+    )
     print(f"{': ' if missed else ''}{', '.join(missed)}")
     print("verdicts:", ", ".join(f"{count} {name}" for name, count in sorted(statuses.items())))
     print("seconds:", ", ".join(f"{name} {one:.0f}" for name, one in spent.most_common()))

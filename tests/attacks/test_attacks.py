@@ -1,6 +1,8 @@
-"""No attack is graded correct, and no honest look-alike is refused; by the whole pipeline on sim.
+"""No attack is graded correct, and no honest look-alike is refused.
 
-A few of each always; all of them (ten minutes) where KERNEL_GRADER_ALL_ATTACKS is set.
+By the text alone, where that decides; by the whole pipeline on sim a few of each always, and all of
+them (half an hour on two cores) where KERNEL_GRADER_ALL_ATTACKS is set. `benchmarks/attacks.py` does
+the same with many at a time, under any form of the sandbox.
 """
 
 from __future__ import annotations
@@ -8,7 +10,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from grader.judge.honesty import LAUNCH_RULES
 from grader.pipeline import Workshop
+from grader.rules import Context, review_text
+from grader.source import parse
+from grader.tasks.registry import builtin_tasks
 
 from . import suite
 
@@ -33,6 +39,16 @@ FEW = {
     "x36_tensor_methods_replaced",
     "x44_memory_through_proc",
 }
+REFUSED = """
+    a01_side_stream_cpp a01_side_stream_python a02_cpp_thread a02_python_thread a03_lazy_subclass a03_lazy_type_call a04_timer_patched
+    a05_statistics_replaced a07_honest_at_first a08_kept_by_shape a10_frozen_graph a11_events_reused a12_slows_the_baseline
+    b01_cache_by_address b08_inherits_reference b09_frames b09_objects b23_who_calls b30_generator_cloned c01_comparator
+    c02_generators c03_modules c04_callers_variables c06_at_exit c07_exit_in_forward c08_every_descriptor c08_forged_channel
+    c08_forged_device c08_forged_launches c10_payload d01_memory_patch d02_timer_by_symbol d04_ptrace d06_signal_rewrites_writes
+    d08_constructor g03_generated_code x01_globals_of_the_face x03_log_paused x09_looks_for_the_gpu x19_json_replaced
+    x29_opens_the_gate x45_raw_system_call x56_embeds_a_secret x65_descriptors_that_do_not_wait
+"""
+"""Attacks that are rejected for their text, whatever a run shows."""
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 
 
@@ -50,6 +66,23 @@ def test_there_are_sixty_attacks_and_each_says_what_it_is() -> None:
         assert case.title, case.name
         assert case.expect, case.name
     assert all(case.exploits for case in suite.attacks())
+
+
+def refused_by_text(case: suite.Case) -> bool:
+    context = Context(task=builtin_tasks()[case.task])
+    findings = review_text(parse(case.code), context, select=("CHT", "SEC"))
+    rejecting = {f.rule for f in findings if f.data.get("rejects") and f.severity == "error"}
+    return bool(rejecting - LAUNCH_RULES)  # those yield to a run in which kernels were launched
+
+
+@pytest.mark.parametrize("name", REFUSED.split())
+def test_some_are_refused_for_their_text(name: str) -> None:
+    assert refused_by_text(CASES[name])
+
+
+@pytest.mark.parametrize("case", suite.twins(), ids=lambda case: case.name)
+def test_no_twin_is_refused_for_its_text(case: suite.Case) -> None:
+    assert not refused_by_text(case)
 
 
 @pytest.mark.slow
