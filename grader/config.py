@@ -76,6 +76,8 @@ class Options(Record):
     """Measure time where there is a GPU."""
     torch_compile: bool = True
     """Measure torch.compile's time as well, once a task."""
+    profile: bool = False
+    """On a GPU, count what the kernels of a correct program move, with Nsight Compute."""
 
 
 class Setting(Record):

@@ -21,6 +21,7 @@ from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
+from grader.devices.profiler import profile
 from grader.devices.sanitizer import sanitize
 from grader.devices.timing import Timed
 from grader.devices.timing_stand import Stand
@@ -45,6 +46,8 @@ from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkloa
 from grader.source import Source
 from grader.store import Store
 
+PROFILING = 240.0
+"""Seconds that a program may live under the profiler."""
 HANG = 20.0
 """Seconds after which one call of forward counts as hung where the GPU is busy all the while."""
 _LOST = re.compile(
@@ -59,8 +62,8 @@ class CudaDevice(GuestDevice):
     """Device `cuda`: every NVIDIA GPU of one kind that this machine has."""
 
     gpus: tuple[GpuFacts, ...]
-    bandwidths: dict[str, float] = field(default_factory=dict, compare=False)
-    """Bytes a second that a copy reaches, by GPU, once measured."""
+    roofs: dict[str, float] = field(default_factory=dict, compare=False)
+    """What a GPU reaches at best, by GPU and kind of work, once measured."""
     compiled: dict[str, Timing | None] = field(default_factory=dict, compare=False)
     """torch.compile's time, by task and GPU, once measured."""
 
@@ -103,12 +106,9 @@ class CudaDevice(GuestDevice):
 
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
-        with gpu_share.shared(self.gpus, self._locks) as gpu:
-            reply = self._converse(gpu, job, limits)
-        if not _crowded_out(reply):
-            return reply
-        with gpu_share.alone(self.gpus, self._locks) as gpu:
-            return self._converse(gpu, job, limits)
+        return gpu_share.shared_then_alone(
+            self.gpus, self._locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
+        )
 
     @property
     def _locks(self) -> Path:
@@ -190,17 +190,20 @@ class CudaDevice(GuestDevice):
             stand = Stand(self, gpu, task, workload, references, state)
             job = self._timed_job(submission, build, stand)
             timed = stand.time(job, measure=self.options.timing)
+            if self.options.profile and not (timed.note or timed.run or timed.dishonest):
+                timed = self._profiled(timed, job, stand.workload, build)
             if timed.note or timed.run:
                 prove_healthy(gpu, self.form, self.limits(HEALTH))
             return timed
 
         if not self.options.timing:
-            with gpu_share.shared(self.gpus, self._locks) as gpu:
-                timed = on(gpu)
-            if not timed.note:
-                return timed
+            return gpu_share.shared_then_alone(self.gpus, self._locks, on, lambda t: bool(t.note))
         with gpu_share.alone(self.gpus, self._locks) as gpu:
             return on(gpu)
+
+    def _profiled(self, timed: Timed, job: GuestJob, workload: Workload, build: Build) -> Timed:
+        seen = profile(job, self.form, self.limits(PROFILING), workload, build)
+        return replace(timed, profile=seen.kernels, note=seen.note)
 
     def _timed_job(self, submission: Submission, build: Build, stand: Stand) -> GuestJob:
         group = Group(stand.workload.init, stand.workload.weights, (stand.workload,))

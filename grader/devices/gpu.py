@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import shutil
 import subprocess
 import threading
@@ -26,8 +28,34 @@ class GpuFacts:
 
 
 def installed() -> tuple[GpuFacts, ...]:
-    """Return this machine's NVIDIA GPUs; none where there is no driver."""
-    return _asked()[0]
+    """Return this machine's NVIDIA GPUs, those of CUDA_VISIBLE_DEVICES where that is set.
+
+    None where there is no driver.
+    """
+    return visible(_asked()[0], os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def visible(gpus: tuple[GpuFacts, ...], wanted: str | None) -> tuple[GpuFacts, ...]:
+    """Return the GPUs that a CUDA_VISIBLE_DEVICES names, in its order; all where it is not set.
+
+    As CUDA does, it takes indices and (beginnings of) UUIDs, and ends at the first that names none.
+    """
+    if wanted is None:
+        return gpus
+    found: list[GpuFacts] = []
+    for name in (part.strip() for part in wanted.split(",")):
+        named = _named(gpus, name)
+        if named is None or named in found:
+            break
+        found.append(named)
+    return tuple(found)
+
+
+def _named(gpus: tuple[GpuFacts, ...], name: str) -> GpuFacts | None:
+    if name.isdecimal():
+        return gpus[int(name)] if int(name) < len(gpus) else None
+    fitting = [gpu for gpu in gpus if name and gpu.uuid.startswith(name)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def trouble() -> str:
@@ -55,6 +83,7 @@ def _asked() -> tuple[tuple[GpuFacts, ...], str]:
     return gpus, "" if gpus else f"nvidia-smi says: {said}"
 
 
+@functools.cache
 def _nvml() -> Any:
     try:
         import pynvml
@@ -109,6 +138,18 @@ _REASONS = {
     "nvmlClocksEventReasonHwThermalSlowdown": "heat",
     "nvmlClocksEventReasonHwPowerBrakeSlowdown": "the power brake",
 }
+
+
+def clock(gpu: GpuFacts) -> int | None:
+    """Return the multiprocessors' clock now, in MHz; None where NVML does not tell."""
+    nvml = _nvml()
+    if nvml is None:
+        return None
+    try:
+        handle = nvml.nvmlDeviceGetHandleByUUID(gpu.uuid)
+        return int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))
+    except (nvml.NVMLError, AttributeError):
+        return None
 
 
 def condition(gpu: GpuFacts, own: int) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
 from grader.devices.gpu import GpuFacts
 
+T = TypeVar("T")
 SEATS = 4
 """Guests that may compute on one GPU at once."""
 _WAIT = 0.05
@@ -46,6 +48,21 @@ def alone(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
         for seat in range(SEATS):
             held.enter_context(_seat(folder, gpu, seat))
         yield gpu
+
+
+def shared_then_alone(
+    gpus: tuple[GpuFacts, ...],
+    folder: Path,
+    work: Callable[[GpuFacts], T],
+    crowded: Callable[[T], bool],
+) -> T:
+    """Do it beside others; once more alone where what came of it could be its neighbours' fault."""
+    with shared(gpus, folder) as gpu:
+        done = work(gpu)
+    if not crowded(done):
+        return done
+    with alone(gpus, folder) as gpu:
+        return work(gpu)
 
 
 def _shut_one(gpus: tuple[GpuFacts, ...], folder: Path, held: contextlib.ExitStack) -> GpuFacts:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from secrets import SystemRandom
 
 import numpy as np
 
-from grader.devices.timing_player import Batch, Player
+from grader.devices.timing_player import Batch, Player, PlayerGoneError
+from grader.devices.timing_series import Series, narrow
 from grader.judge.compare import root_mean_square, within_kernelbench, wrong_elements
 from grader.judge.inputs import numpy_dtype
 from grader.judge.tolerance import tolerance
 from grader.records import (
     Comparison,
     JsonValue,
+    KernelProfile,
     Mismatch,
     Run,
     Task,
     TensorSpec,
     Timing,
+    Work,
     Workload,
 )
 
@@ -31,15 +35,14 @@ MOST_CALLS = 512
 MEMORY_SHARE = 0.4
 """Part of the GPU's memory that one of two guests may plan with."""
 LEAST_ROUNDS, MOST_ROUNDS = 7, 40
-NARROW = 0.02
-"""Relative width of the interval at which a measurement is good enough."""
 CHECKED = 1 << 18
 """Elements compared after each round, over all of its calls."""
 CHECKED_FIRST = 1 << 23
 """Elements compared before anything is timed."""
+DRIFT = 0.05
+"""Relative change of the clock over the rounds that makes them be played again."""
 BLOCK = 64
 MOST_BLOCKS = 4096
-RESAMPLES = 2000
 SLACK = 4.0
 """Two float32 results may differ by so many times what one may differ from float64's."""
 HIDDEN = 0.5
@@ -62,48 +65,8 @@ class Timed:
     dishonest: tuple[str, ...] = ()
     speedup: tuple[float, float, float] | None = None
     """Over eager torch: median, and the ends of its 95% interval."""
-
-
-@dataclass
-class Series:
-    """What one guest's batches took, in seconds a call."""
-
-    what: str
-    seconds: list[float] = field(default_factory=list)
-    claimed: list[float] = field(default_factory=list)
-    outside: list[float] = field(default_factory=list)
-    """Seconds a batch that it took to make inputs and to answer."""
-
-    def add(self, batch: Batch, calls: int, overhead: float) -> None:
-        """Note one batch; an empty order's time is nobody's."""
-        self.seconds.append(max(batch.seconds - overhead, 1e-9) / calls)
-        self.claimed.append(batch.claimed / calls)
-        self.outside.append(batch.preparing + batch.answering)
-
-    def timing(self, workload: str, note: str = "") -> Timing:
-        """Return the distribution, in milliseconds."""
-        values = 1e3 * np.array(self.seconds)
-        low, high = interval(values)
-        quarter, median, three = np.percentile(values, (25, 50, 75))
-        return Timing(
-            what=self.what,
-            workload=workload,
-            median=float(median),
-            low=low,
-            high=high,
-            iqr=float(three - quarter),
-            samples=len(values),
-            converged=(high - low) <= NARROW * float(median),
-            note=note,
-        )
-
-
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """Return the 95% bootstrap interval of the median (percentile method, Efron 1979)."""
-    rng = np.random.default_rng(0)
-    drawn = rng.choice(values, (RESAMPLES, len(values)))
-    low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
-    return float(low), float(high)
+    work: Work | None = None
+    profile: tuple[KernelProfile, ...] = ()
 
 
 def arguments(workload: Workload) -> list[JsonValue]:
@@ -143,16 +106,24 @@ class Match:
     """Candidate against reference on one workload, in alternating rounds."""
 
     def __init__(
-        self, task: Task, workload: Workload, memory: int, draw: Callable[[int], int]
+        self,
+        task: Task,
+        workload: Workload,
+        memory: int,
+        draw: Callable[[int], int],
+        clock: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._task = task
         self._workload = workload
         self._memory = memory
         self._draw = draw
+        self._clock = clock
         self._random = SystemRandom()
         self.calls = 1
         self.moved = 0
         """Bytes that one call must move at least."""
+        self.clocks: list[int | None] = []
+        """The multiprocessors' clock after each round, in MHz."""
 
     def first(self, candidate: Player, reference: Player) -> Comparison | None:
         """Play one call on each, and settle how many calls a batch has; return what is wrong."""
@@ -211,6 +182,7 @@ class Match:
         series and what was wrong, "" if nothing was.
         """
         series = {what: Series(what) for what in players}
+        self.clocks.clear()
         for player in players.values():
             player.prepare(arguments(self._workload), self.calls)
         overhead = min(list(players.values())[1].overhead() for _ in range(5))
@@ -226,20 +198,27 @@ class Match:
                 continue  # the first batch fills the allocators' pools
             for what, batch in batches.items():
                 series[what].add(batch, self.calls, overhead)
-            if turn >= LEAST_ROUNDS and (time.monotonic() > end or _narrow(series.values())):
+            self.clocks.append(self._clock())
+            if turn >= LEAST_ROUNDS and (time.monotonic() > end or narrow(series.values())):
                 break
+        with contextlib.suppress(PlayerGoneError):  # nothing hangs on what is only explained
+            self._explain(series, players)
         return series, ""
 
+    def _explain(self, series: dict[str, Series], players: dict[str, Player]) -> None:
+        """Ask each guest what its time is made of, and what memory a call takes."""
+        for what, one in series.items():
+            bracket = self.calls * float(np.median(one.seconds))
+            one.peak = players[what].account(count=False).peak
+            one.queued = players[what].queued(self.calls, 1.5 * bracket)
 
-def _narrow(series: Iterable[Series]) -> bool:
-    return all(one.timing("").converged for one in series)
-
-
-def ratio(ours: Series, theirs: Series) -> tuple[float, float, float]:
-    """Return how many times faster ours is, with its 95% interval, from the rounds' own ratios."""
-    ratios = np.array(theirs.seconds) / np.array(ours.seconds)
-    low, high = interval(ratios)
-    return float(np.median(ratios)), low, high
+    @property
+    def unsteady(self) -> tuple[int, int] | None:
+        """The GPU's lowest and highest clock over the rounds, in MHz, where they are far apart."""
+        known = [clock for clock in self.clocks if clock]
+        if not known or min(known) >= (1 - DRIFT) * max(known):
+            return None
+        return min(known), max(known)
 
 
 def suspicions(ours: Series, theirs: Series, calls: int, floor: float) -> Sequence[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds that one order may take."""
+CYCLES = 2e9
+"""Clock cycles that a GPU of today has in a second, about."""
 
 Order = Callable[[HostChannel, float], object]
 
@@ -28,10 +30,23 @@ Order = Callable[[HostChannel, float], object]
 class PlayerGoneError(Exception):
     """The guest has ended, or could not do what it was asked; the text says why."""
 
-    def __init__(self, reason: str, how: str = "raised") -> None:
+    def __init__(self, reason: str, how: str = "raised", who: str = "") -> None:
         super().__init__(reason)
         self.how = how
         """A reply's status, or `out_of_memory`."""
+        self.who = who
+        """The guest's name."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one call of a program takes, by its guest's own word."""
+
+    peak: int
+    """Bytes of torch's allocator beside the inputs."""
+    products: int
+    """Floating-point operations of products and convolutions; 0 unless counted."""
+    others: int
 
 
 @dataclass(frozen=True)
@@ -54,14 +69,15 @@ class Batch:
 class Player:
     """One guest, held in a thread of its own, which takes orders until it is closed."""
 
-    def __init__(self, job: GuestJob, form: Form, limits: Limits) -> None:
+    def __init__(self, job: GuestJob, form: Form, limits: Limits, who: str = "") -> None:
+        self._who = who
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._reply: GuestReply | None = None
         self._thread = threading.Thread(target=self._live, args=(job, form, limits), daemon=True)
         self._open = False
+        self._ready = False
         self._thread.start()
-        self._answer()
 
     def _live(self, job: GuestJob, form: Form, limits: Limits) -> None:
         self._reply = converse(job, form, limits, then=self._attend)
@@ -82,14 +98,27 @@ class Player:
         answer = self._answers.get()
         if isinstance(answer, GuestReply):
             how = "out_of_memory" if answer.out_of_memory else answer.status
-            raise PlayerGoneError(answer.reason, how)
+            raise PlayerGoneError(answer.reason, how, self._who)
         if isinstance(answer, PlayerGoneError):
+            answer.who = self._who
             raise answer
         return answer
 
+    def ready(self) -> None:
+        """Wait until the guest has constructed its model; guests start beside each other.
+
+        Raises:
+            PlayerGoneError: it could not.
+
+        """
+        if not self._ready:
+            self._answer()
+            self._ready = True
+
     def _ask(self, order: Order) -> Any:
+        self.ready()
         if self._reply is not None:
-            raise PlayerGoneError(self._reply.reason, self._reply.status)
+            raise PlayerGoneError(self._reply.reason, self._reply.status, self._who)
         self._orders.put(order)
         return self._answer()
 
@@ -115,6 +144,27 @@ class Player:
         return float(
             self._ask(lambda channel, end: _do(channel, end, Frame("go", {"calls": 0}))[0])
         )
+
+    def queued(self, calls: int, seconds: float) -> float:
+        """Return the seconds a call that the guest's events claim with the launches queued ahead.
+
+        The calls wait on the GPU while they are launched, for about `seconds`.
+        """
+        cycles = int(min(seconds, 1.0) * CYCLES)
+        frame = Frame("queue", {"calls": calls, "cycles": cycles})
+        return float(self._ask(lambda channel, end: _do(channel, end, frame)[1])) / 1e3 / calls
+
+    def account(self, *, count: bool) -> Account:
+        """Return what one call takes; operations only where they are to be counted."""
+        frame = Frame("account", {"count": count})
+
+        def ask(channel: HostChannel, end: float) -> Account:
+            _do(channel, end, frame)
+            return Account(**channel.receive(end, "accounted").header)
+
+        answer = self._ask(ask)
+        assert isinstance(answer, Account)
+        return answer
 
     def play(self, calls: int, seed: int, wanted: dict[str, JsonValue]) -> Batch:
         """Play one batch: new inputs, the calls, and then the elements that are wanted.

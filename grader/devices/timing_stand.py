@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.devices import roofs
 from grader.devices.cuda_error import cuda_error
-from grader.devices.gpu import GpuFacts, condition
+from grader.devices.gpu import GpuFacts, clock, condition
 from grader.devices.outcome import brief
-from grader.devices.timing import Match, Series, Timed, arguments, ratio, suspicions
-from grader.devices.timing_player import Player, PlayerGoneError
+from grader.devices.timing import Match, Timed, arguments, suspicions
+from grader.devices.timing_player import Account, Player, PlayerGoneError
+from grader.devices.timing_series import Series, ratio
 from grader.judge import References
 from grader.judge.inputs import generator
-from grader.records import Run, RunStatus, Task, TensorSpec, Timing, Workload, digest
+from grader.records import Run, RunStatus, Task, TensorSpec, Timing, Work, Workload, digest
 from grader.sandbox import GuestJob
 
 if TYPE_CHECKING:
@@ -26,15 +29,7 @@ BUDGET = 8.0
 """Seconds of alternating rounds for one pair."""
 START = 240.0
 """Seconds that a guest may live, compiling included."""
-COPIED = 1 << 28
-"""float32 elements of the copy that bandwidth is measured by."""
-_COPY = """
-import torch
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x.clone()
-"""
+OURS, EAGER = "submission", "eager"
 
 
 @dataclass(frozen=True)
@@ -54,34 +49,51 @@ class Stand:
         Without `measure` only its first result is held against the reference's.
         """
         try:
-            with self._player(self._reference()) as eager:
+            with self._player(self._reference(), EAGER) as eager:
                 timed = self._against(job, eager, measure=measure)
                 wanted = timed.speedup is not None and self.device.options.torch_compile
                 compiled = self._compiled(eager) if wanted else None
         except PlayerGoneError as error:
             return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
-        return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
+        timings = (*timed.timings, *([compiled] if compiled else []))
+        return replace(timed, timings=timings)
 
     def _against(self, job: GuestJob, eager: Player, *, measure: bool) -> Timed:
         match = self._match()
         name = self.workload.name
         try:
-            with self._player(job) as ours:
+            with self._player(job, OURS) as ours:
+                ours.ready()
+                eager.ready()
                 wrong_at_first = match.first(ours, eager)
                 if wrong_at_first is not None:
                     ran = Run(workload=name, device="cuda", status="ran")
                     return Timed(run=ran, comparison=wrong_at_first)
                 if not measure:
                     return Timed()
-                both = {"submission": ours, "eager": eager}
-                series, wrong = match.play(both, BUDGET)
-                seen = condition(self.gpu, len(both))
+                series, wrong, seen = self._played(match, {OURS: ours, EAGER: eager}, BUDGET)
         except PlayerGoneError as error:
+            if error.who == EAGER and error.how in {"raised", "crashed"}:
+                raise
             return self._gone(error)
         if wrong:
             text = f"on {name}, right when it was tried and wrong in a timed batch: {wrong}"
             return Timed(dishonest=(text,))
-        return self._outcome(match, series, seen)
+        return self._outcome(match, series, seen, eager)
+
+    def _played(
+        self, match: Match, players: dict[str, Player], seconds: float
+    ) -> tuple[dict[str, Series], str, str]:
+        """Play the rounds, once more if the GPU's clock changed; return what was seen of it too."""
+        series, wrong = match.play(players, seconds)
+        seen = condition(self.gpu, len(players))
+        if wrong or match.unsteady is None:
+            return series, wrong, seen
+        low, high = match.unsteady
+        series, wrong = match.play(players, seconds)
+        again = "again" if match.unsteady else "no more"
+        changed = f"its clock changed from {low} to {high} MHz, and {again} when played again"
+        return series, wrong, f"{condition(self.gpu, len(players))}; {changed}"
 
     def _gone(self, error: PlayerGoneError) -> Timed:
         """Return how it failed, if that can't be the grader's doing, or the other guest's."""
@@ -94,19 +106,44 @@ class Stand:
         failed = Run(workload=name, device="cuda", status=status, reason=brief(reason))
         return Timed(run=failed.model_copy(update={"evidence": cuda_error(reason, name)}))
 
-    def _outcome(self, match: Match, series: dict[str, Series], seen: str) -> Timed:
-        ours, eager = series["submission"], series["eager"]
-        floor = match.moved / self._bandwidth()
+    def _outcome(
+        self, match: Match, series: dict[str, Series], seen: str, reference: Player
+    ) -> Timed:
+        ours, eager = series[OURS], series[EAGER]
+        work = self._work(match, reference)
         calls = f"{len(ours.seconds)} batches of {match.calls} calls, no two on the same inputs"
-        notes = {"submission": f"{calls}; {seen}", "eager": calls}
+        notes = {OURS: f"{calls}; {seen}", EAGER: calls}
         timings = [one.timing(self.workload.name, notes[one.what]) for one in series.values()]
-        timings.append(_floor(self.workload.name, floor, match.moved))
-        found = suspicions(ours, eager, match.calls, floor)
+        # Other mathematics may do with fewer operations; what was not moved was not used.
+        found = suspicions(ours, eager, match.calls, work.bytes / work.bandwidth)
         return Timed(
-            timings=tuple(timings),
+            timings=(*timings, _floor(work)),
             dishonest=tuple(f"on {self.workload.name}, {text}" for text in found),
             speedup=ratio(ours, eager),
+            work=work,
         )
+
+    def _work(self, match: Match, reference: Player) -> Work:
+        """Return what there is to do, as the reference does it, and the GPU's roofs."""
+        counted = Account(0, 0, 0)
+        with contextlib.suppress(PlayerGoneError):  # a model that torch can't look into
+            reference.prepare(arguments(self.workload), 1)
+            counted = reference.account(count=True)
+        return Work(
+            workload=self.workload.name,
+            bytes=match.moved,
+            products=counted.products,
+            others=counted.others,
+            bandwidth=self._roof("copy"),
+            rate=self._roof(self._dtype) if counted.products else None,
+        )
+
+    @property
+    def _dtype(self) -> str:
+        """The type that products are of: that of the first floating-point input."""
+        specs = [item for item in self.workload.inputs if isinstance(item, TensorSpec)]
+        kinds = [spec.dtype for spec in specs if "float" in spec.dtype]
+        return kinds[0] if kinds else "float32"
 
     def _compiled(self, eager: Player) -> Timing | None:
         """Return torch.compile's time, measured in turns with eager torch once a task."""
@@ -121,32 +158,24 @@ class Stand:
 
     def _compile(self, eager: Player) -> Timing | None:
         match = self._match()
-        with self._player(self._reference(compile=True)) as compiled:
+        with self._player(self._reference(compile=True), "compile") as compiled:
             if match.first(compiled, eager) is not None:
                 return None
-            series, wrong = match.play({"compile": compiled, "eager": eager}, BUDGET)
-        note = f"{ratio(series['compile'], series['eager'])[0]:.3g} times as fast as eager"
+            series, wrong, _ = self._played(match, {"compile": compiled, EAGER: eager}, BUDGET)
+        note = f"{ratio(series['compile'], series[EAGER])[0]:.3g} times as fast as eager"
         return None if wrong else series["compile"].timing(self.workload.name, note)
 
-    def _bandwidth(self) -> float:
-        """Return the bytes a second that a copy of 1 GiB moves, counted both ways."""
-        known = self.device.bandwidths
-        if self.gpu.uuid not in known:
-            spec = TensorSpec(shape=(COPIED,), distribution="uniform")
-            workload = Workload(name="copy", role="full", inputs=(spec,))
-            job = GuestJob("reference", _COPY, "Model", "cuda", init=(), env=self._environment())
-            random = np.random.default_rng()
-            series = Series("copy")
-            with self._player(job) as player:
-                player.prepare(arguments(workload), 8)
-                overhead = min(player.overhead() for _ in range(5))
-                for turn in range(8):
-                    want = {"most": 1, "block": 64, "parts": [0.0, 1.0]}
-                    batch = player.play(8, int(random.integers(1 << 40)), {**want})
-                    if turn > 1:
-                        series.add(batch, 8, overhead)
-            known[self.gpu.uuid] = 8 * COPIED / float(np.median(series.seconds))
-        return known[self.gpu.uuid]
+    def _roof(self, what: str) -> float:
+        """Return what this GPU reaches at best, measured once a grading: of a copy, or a product."""
+        known, key = self.device.roofs, f"{self.gpu.uuid} {what}"
+        if key not in known:
+            own = self._environment()
+            known[key] = (
+                roofs.bandwidth(self._player, own)
+                if what == "copy"
+                else roofs.product_rate(self._player, own, what)
+            )
+        return known[key]
 
     def _match(self) -> Match:
         def draw(turn: int) -> int:
@@ -154,7 +183,8 @@ class Stand:
             return int(rng.integers(1 << 61))
 
         nonce = digest("timing", self.workload.name)
-        return Match(self.task, self.workload, self.gpu.memory, draw)
+        watched = partial(clock, self.gpu)
+        return Match(self.task, self.workload, self.gpu.memory, draw, watched)
 
     def _reference(self, **options: bool) -> GuestJob:
         # Inductor asks for the user's name, and a guest's user id has none.
@@ -175,24 +205,28 @@ class Stand:
         return {"CUDA_VISIBLE_DEVICES": self.gpu.uuid}
 
     @contextlib.contextmanager
-    def _player(self, job: GuestJob) -> Iterator[Player]:
-        player = Player(job, self.device.form, self.device.limits(START))
+    def _player(self, job: GuestJob, who: str = "") -> Iterator[Player]:
+        player = Player(job, self.device.form, self.device.limits(START), who)
         try:
             yield player
         finally:
             player.close()
 
 
-def _floor(workload: str, seconds: float, moved: int) -> Timing:
-    value = 1e3 * seconds
+def _floor(work: Work) -> Timing:
+    value = 1e3 * work.seconds
+    moving, computing = work.bytes / work.bandwidth, work.seconds
+    note = f"{work.bytes / 1e9:.3g} GB at the speed of a copy"
+    if work.rate and computing > moving:
+        note = f"{work.products / 1e12:.3g} TFLOP at the rate of a matrix product"
     return Timing(
         what="floor",
-        workload=workload,
+        workload=work.workload,
         median=value,
         low=value,
         high=value,
         iqr=0.0,
         samples=0,
         converged=True,
-        note=f"{moved / 1e9:.3g} GB at the speed of a copy, measured in the same run",
+        note=f"{note}, measured in the same run",
     )

@@ -127,6 +127,8 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "fill": {"seed": _integer(0, 2**62)},
     "go": {"calls": _integer(0, MAX_CALLS)},
     "take": {},
+    "queue": {"calls": _integer(1, MAX_CALLS), "cycles": _integer(0, 1 << 33)},
+    "account": {"count": _flag},
     "untime": {},
     "end": {},
     # both ways
@@ -170,6 +172,11 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     },
     "timed": {"status": _one_of(*OUTCOMES), "reason": _text(MAX_TEXT), "claimed": _milliseconds},
     "taken": {"tensors": _integer(0, MAX_OUTPUTS), "shapes": _list_of(_SHAPE, MAX_OUTPUTS)},
+    "accounted": {
+        "peak": _integer(0, BIG),
+        "products": _integer(0, 1 << 62),
+        "others": _integer(0, 1 << 62),
+    },
     "files": {"count": _integer(0, MAX_FILES), "skipped": _list_of(_text(500), 64)},
     "changed": {"workloads": _list_of(_text(500), MAX_TENSORS)},
     "done": {},

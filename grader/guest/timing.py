@@ -6,6 +6,7 @@ same from batch to batch; each result is kept until the host has said which elem
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +28,9 @@ FLUSH = 256 << 20
 """Bytes written after the inputs are made, so that none is in a cache: more than any L2 has."""
 
 
+ORDERS = ("time", "fill", "go", "take", "queue", "account", "untime")
+
+
 class Batches:
     """Serves the host's orders from `time` on until `untime`."""
 
@@ -37,6 +41,7 @@ class Batches:
         self._arguments: list[list[Any]] = []
         self._results: list[list[Any]] = []
         self._flush: torch.Tensor | None = None
+        self._account_of_a_call: dict[str, int] = {}
 
     def serve(self, frame: Frame) -> None:
         """Obey every order; whatever the submission raises is told and ends no conversation."""
@@ -50,7 +55,9 @@ class Batches:
                 self._send("ran", "", reply or 0.0)
                 if frame.kind == "take":
                     self._deliver()
-            frame = self._channel.receive("time", "fill", "go", "take", "untime")
+                if frame.kind == "account":
+                    self._channel.send("accounted", b"", **self._account_of_a_call)
+            frame = self._channel.receive(*ORDERS)
         self._results.clear()
         self._arguments.clear()
 
@@ -93,6 +100,35 @@ class Batches:
         self._results = [tensors.flatten(result)[1] for result in results]
         return float(begin.elapsed_time(end))
 
+    def _queue(self, frame: Frame) -> float:
+        """Call as `_go` does, all of it queued behind a wait: the milliseconds hold no launching."""
+        self._results.clear()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        with torch.no_grad():
+            torch.cuda._sleep(frame.header["cycles"])
+            begin.record()
+            # Each result goes at once: its memory serves the next call, in the stream's order.
+            for given in self._arguments[: frame.header["calls"]]:
+                self._model(*given)
+            end.record()
+            torch.cuda.synchronize()
+        return float(begin.elapsed_time(end))
+
+    def _account(self, frame: Frame) -> None:
+        """Note what one call takes: memory beside its inputs, and operations if they are wanted."""
+        self._results.clear()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        counting = _counter() if frame.header["count"] else None
+        with torch.no_grad(), counting or contextlib.nullcontext():
+            self._model(*self._arguments[0])
+            torch.cuda.synchronize()
+        self._account_of_a_call = {
+            "peak": max(torch.cuda.max_memory_allocated() - before, 0),
+            "products": counting.products if counting else 0,
+            "others": counting.others if counting else 0,
+        }
+
     def _take(self, frame: Frame) -> None:
         """Gather the elements that the host names, the same of every call."""
         wanted = json.loads(bytes(frame.body))
@@ -108,6 +144,13 @@ class Batches:
         self._channel.send("taken", tensors=len(self._taken), shapes=shapes)
         for tensor in self._taken:
             tensors.send_tensor(self._channel, tensor)
+
+
+def _counter() -> Any:
+    """Return a counter; its import takes half a second, and one guest a grading needs it."""
+    from grader.guest.operations import OperationCount
+
+    return OperationCount()
 
 
 def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> list[torch.Tensor]:

@@ -22,11 +22,13 @@ from grader.records import (
     Evaluation,
     Evidence,
     Finding,
+    KernelProfile,
     Run,
     Submission,
     Task,
     Timing,
     Verdict,
+    Work,
     digest,
 )
 
@@ -65,6 +67,8 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         runs=seen.runs,
         comparisons=seen.comparisons,
         timings=seen.timings,
+        work=seen.work,
+        profile=seen.profile,
         probes=seen.probes,
         verdict=seen.verdict,
         seconds=clock.seconds,
@@ -83,6 +87,8 @@ class _Seen:
     comparisons: tuple[Comparison, ...] = ()
     probes: tuple[Evidence, ...] = ()
     timings: tuple[Timing, ...] = ()
+    work: Work | None = None
+    profile: tuple[KernelProfile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,14 @@ class _Trial:
         comparisons = (*seen.comparisons, *([timed.comparison] if timed.comparison else []))
         with_full = replace(seen, runs=runs, comparisons=comparisons)
         judged = self._judged(with_full, timed.dishonest)
-        return replace(judged, verdict=_with_time(judged.verdict, timed), timings=timed.timings)
+        verdict = _with_time(judged.verdict, timed)
+        return replace(
+            judged,
+            verdict=verdict,
+            timings=timed.timings,
+            work=timed.work,
+            profile=timed.profile,
+        )
 
 
 def _sanitized(

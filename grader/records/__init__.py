@@ -30,6 +30,7 @@ from grader.records.run import (
     Build,
     BuildStatus,
     Comparison,
+    KernelProfile,
     KernelResources,
     Launch,
     LineCount,
@@ -37,6 +38,7 @@ from grader.records.run import (
     Run,
     RunStatus,
     Timing,
+    Work,
 )
 from grader.records.sample import Extraction, KernelBenchId, Prose, Sample, SampleFormat, Submission
 from grader.records.task import (
@@ -74,6 +76,7 @@ __all__ = [
     "Fix",
     "JsonValue",
     "KernelBenchId",
+    "KernelProfile",
     "KernelResources",
     "Language",
     "Launch",
@@ -103,6 +106,7 @@ __all__ = [
     "Tolerance",
     "Verdict",
     "Weights",
+    "Work",
     "Workload",
     "digest",
 ]

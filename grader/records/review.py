@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from grader.records.base import JsonValue, Record
 from grader.records.finding import Evidence, Finding
-from grader.records.run import Build, Comparison, Run, Timing
+from grader.records.run import Build, Comparison, KernelProfile, Run, Timing, Work
 
 SCHEMA = "kernel-grader/1"
 
@@ -63,6 +63,10 @@ class Evaluation(Record):
     runs: tuple[Run, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     timings: tuple[Timing, ...] = ()
+    work: Work | None = None
+    """Where it was timed: what there is to do, and how fast this GPU could be."""
+    profile: tuple[KernelProfile, ...] = ()
+    """By kernel, where it was asked for."""
     probes: tuple[Evidence, ...] = ()
     """What it does beside the values of one call: to its inputs, its earlier results, and when it is
     called again in another order."""

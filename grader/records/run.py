@@ -152,4 +152,48 @@ class Timing(Record):
     samples: int
     converged: bool
     """Whether the interval fell under 2% within the budget."""
+    on_gpu: float | None = None
+    """Milliseconds a call with its launches queued ahead, by the guest's own events: what is over
+    this in `median` is launching. Shown, never believed."""
+    peak_bytes: int | None = None
+    """Most memory of torch's allocator in one call, beside its inputs, as the guest says."""
     note: str = ""
+
+
+class Work(Record):
+    """What a call of the reference must do at the size that is timed, and how fast this GPU does such."""
+
+    workload: str
+    bytes: int
+    """Inputs and outputs, once each."""
+    products: int = 0
+    """Floating-point operations of products and convolutions, by torch's formulas."""
+    others: int = 0
+    """Operations of everything else, one for each element: estimated."""
+    bandwidth: float
+    """Bytes a second that a copy of 1 GiB moves, counted both ways; measured in the same run."""
+    rate: float | None = None
+    """Operations a second of a product of two square matrices; None where there are no products."""
+
+    @property
+    def seconds(self) -> float:
+        """Return the floor: no call is faster without other mathematics."""
+        return max(self.bytes / self.bandwidth, self.products / self.rate if self.rate else 0.0)
+
+
+class KernelProfile(Record):
+    """What Nsight Compute counted for one kernel, over its launches in one call."""
+
+    kernel: str
+    launches: int
+    milliseconds: float
+    """At the profiler's own clocks, each launch alone: not comparable with a timing."""
+    dram_bytes: int
+    sectors: int
+    """32-byte sectors of global loads and stores."""
+    requests: int
+    """Warp-level global loads and stores."""
+    operations: int
+    """float32 and float64 operations of ordinary cores; a fused multiply-add is two."""
+    occupancy: float
+    """Share of the warps that a multiprocessor holds that were there on average."""

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from grader.compare import compare
-from grader.records import Evidence, Launch, LineCount, Place, Review, Timing
+from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work
 from grader.report.html import speed
 from grader.report.html.moved import figures
 from grader.report.html.pictures import pictures
 from grader.report.html.plots import plots
+from grader.report.html.roofline import roofline
 
 from .conftest import Make, review
 
@@ -180,7 +181,7 @@ def test_times_are_drawn_whole(samples: list[list[tuple[str, float]]]) -> None:
         with_times(review(f"s{n}"), [timing(what, median) for what, median in times])
         for n, times in enumerate(samples)
     ]
-    shown = [speed.roofline(reviews), *(speed.against_floor(r.evaluation) for r in reviews)]
+    shown = [speed.floors(reviews), *(speed.against_floor(r.evaluation) for r in reviews)]
     for plot in filter(None, shown):
         sound(plot.picture)
 
@@ -195,16 +196,46 @@ def test_the_floor_stands_beside_the_times(make_review: Make) -> None:
     made = with_times(make_review(), times)
     bars = speed.against_floor(made.evaluation)
     assert bars is not None
-    assert "80% of the speed at which a copy moves as many bytes" in bars.caption
-    roof = speed.roofline([made, with_times(make_review(), times[:2])])
+    assert "80% of the speed that the floor allows" in bars.caption
+    roof = speed.floors([made, with_times(make_review(), times[:2])])
     assert roof is not None
-    assert "1 of 1 timed kernels run at half of a copy's speed or better" in roof.caption
+    assert "1 of 1 timed kernels take at most twice their floor" in roof.caption
+
+
+OPERATIONS = st.integers(0, 1 << 50)
+
+
+@settings(max_examples=25, deadline=None)
+@given(moved=st.integers(1, 1 << 40), products=OPERATIONS, others=OPERATIONS, ms=TIMES)
+def test_a_roofline_is_drawn_whole(moved: int, products: int, others: int, ms: float) -> None:
+    work = Work(
+        workload="w", bytes=moved, products=products, others=others, bandwidth=4e12,
+        rate=5e13 if products else None,
+    )  # fmt: skip
+    made = with_times(review("s"), [timing("submission", ms), timing("eager", 10.0)])
+    evaluation = made.evaluation.model_copy(update={"work": work})
+    plot = roofline(made.model_copy(update={"evaluation": evaluation}))
+    assert (plot is None) == (products + others == 0)
+    if plot is not None:
+        sound(plot.picture)
+
+
+def test_a_product_has_arithmetic_for_its_roof(make_review: Make) -> None:
+    work = Work(workload="w", bytes=10**9, products=10**12, bandwidth=4e12, rate=5e13)
+    made = with_times(make_review(), [timing("submission", 40.0), timing("eager", 20.0)])
+    evaluation = made.evaluation.model_copy(update={"work": work})
+    plot = roofline(made.model_copy(update={"evaluation": evaluation}))
+    assert plot is not None
+    assert (
+        "arithmetic is its roof on this GPU, and the submission reaches 50% of it" in plot.caption
+    )
+    assert [row[0] for row in plot.rows] == ["submission", "eager torch"]
 
 
 def test_no_time_no_picture(make_review: Make) -> None:
     made = with_times(make_review(), [])
     assert speed.against_floor(made.evaluation) is None
-    assert speed.roofline([made]) is None
+    assert speed.floors([made]) is None
 
 
 def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:

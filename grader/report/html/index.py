@@ -10,7 +10,7 @@ from grader.records import Review, Verdict
 from grader.report.escape import one_line
 from grader.report.html.packed import pack
 from grader.report.html.plots import plots
-from grader.report.html.speed import roofline
+from grader.report.html.speed import floors
 from grader.report.html.templates import environment
 from grader.report.status import group
 from grader.stats import Interval, scores
@@ -58,7 +58,7 @@ class _Page:
             "counts": Counter(review.verdict.status for review in reviews).most_common(),
             "group": group,
             "numbers": _numbers(reviews),
-            "plots": [*plots(reviews), *filter(None, (roofline(reviews),))],
+            "plots": [*plots(reviews), *filter(None, (floors(reviews),))],
             "strip": _strip(reviews),
             "totals": (levels["error"], levels["warning"]),
         }

@@ -15,6 +15,7 @@ from grader.report.escape import clean
 from grader.report.findings import folded, shown
 from grader.report.html import highlight
 from grader.report.html.pictures import pictures
+from grader.report.html.roofline import roofline
 from grader.report.html.speed import against_floor
 from grader.report.html.templates import environment
 from grader.report.log import readable
@@ -77,7 +78,7 @@ def render(review: Review) -> str:
             repairs=repairs,
             mends=[(mend, _diff_lines(mend.diff)) for mend in review.mends],
             pictures=pictures(review),
-            speed=against_floor(review.evaluation),
+            speed=[plot for plot in (against_floor(review.evaluation), roofline(review)) if plot],
             workloads=workloads(review),
             log=_log(review),
             group=group(review.verdict.status),

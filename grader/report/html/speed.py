@@ -1,9 +1,4 @@
-"""Times held against the memory roof: what moving inputs and outputs once takes at a copy's speed.
-
-A roofline with one roof. Nothing counts floating-point operations, so there is no arithmetic
-intensity and no roof for it; what has to compute much lies far from this one.
-Source: Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009.
-"""
+"""Times held against the floor: what moving the data, or computing the products, takes at best."""
 
 from __future__ import annotations
 
@@ -56,7 +51,7 @@ def against_floor(evaluation: Evaluation) -> Plot | None:
     return Plot("Time a call", caption, picture, ("what", "workload", "median", "95%"), rows)
 
 
-def roofline(reviews: Sequence[Review]) -> Plot | None:
+def floors(reviews: Sequence[Review]) -> Plot | None:
     """Scatter, both axes logarithmic: the floor's time across, the measured time upwards."""
     points = list(_points(reviews))
     if not points:
@@ -67,16 +62,22 @@ def roofline(reviews: Sequence[Review]) -> Plot | None:
     parts = [*axes.drawn(), *(mark for point in points for mark in _marks(point, axes))]
     near = sum(point.submission <= 2 * point.floor for point in points)
     caption = (
-        f"{near} of {len(points)} timed kernels run at half of a copy's speed or better. On the line "
-        "a kernel moves its data as fast as a copy does; filled: the submission, hollow: eager torch. "
-        "Floating-point operations are not counted, so memory's roof is the only one."
+        f"{near} of {len(points)} timed kernels take at most twice their floor. On the line a kernel "
+        "moves its data as fast as a copy does, or computes as fast as a matrix product does; filled: "
+        "the submission, hollow: eager torch."
     )
     rows = tuple(
         (p.sample, *(f"{v:.4g} ms" if v else "" for v in (p.floor, p.submission, p.eager)))
         for p in points
     )
-    picture = svg.picture(WIDTH, HEIGHT, f"Roofline. {caption}", parts)
-    return Plot("Roofline", caption, picture, ("sample", "floor", "time", "eager torch"), rows)
+    picture = svg.picture(WIDTH, HEIGHT, f"Times against the floor. {caption}", parts)
+    return Plot(
+        "Times against the floor",
+        caption,
+        picture,
+        ("sample", "floor", "time", "eager torch"),
+        rows,
+    )
 
 
 def _usable(evaluation: Evaluation) -> list[Timing]:
@@ -99,7 +100,7 @@ def _bar(number: int, timing: Timing, scale: float, floor: Timing | None) -> Ite
     kind = "cat0" if timing.what == "submission" else "cat4"
     words = f"{timing.median:.3g} ms"
     if floor is not None:
-        words += f", {floor.median / timing.median:.0%} of a copy"
+        words += f", {floor.median / timing.median:.0%} of floor"
     yield svg.text(124, y + 14, name, anchor="end")
     yield svg.rect(130, y, max(width, 1.0), 20, kind, title=f"{name}: {words}")
     yield svg.text(134 + max(width, 1.0), y + 14, words)
@@ -111,7 +112,7 @@ def _caption(shown: Sequence[Timing], floor: Timing | None) -> str:
     if floor is None:
         return f"{said}."
     return (
-        f"{said}, {floor.median / mine.median:.0%} of the speed at which a copy moves as many bytes "
+        f"{said}, {floor.median / mine.median:.0%} of the speed that the floor allows "
         f"({floor.note})."
     )
 

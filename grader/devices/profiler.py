@@ -1,0 +1,74 @@
+"""Nsight Compute around a guest at the size that is timed: bytes, sectors and occupancy by kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.devices.profiler_log import METRICS, read
+from grader.devices.timing import arguments
+from grader.devices.timing_player import Player, PlayerGoneError
+from grader.records import Build, KernelProfile, Workload
+from grader.sandbox import Form, GuestJob, Limits
+
+MOST_LAUNCHES = 40
+"""Launches of one call that are profiled; each is run once for every pass of counters."""
+_NAME = re.compile(r"(?:void\s+)?([A-Za-z_][\w:]*)")
+_REFUSED = re.compile(r"==(?:ERROR|WARNING)==\s*(.+)")
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What the profiler counted, or why it did not."""
+
+    kernels: tuple[KernelProfile, ...] = ()
+    note: str = ""
+
+
+def program() -> Path | None:
+    """Return the path of ncu, or None where it isn't installed."""
+    named = shutil.which("ncu")
+    home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    places = [Path(named)] if named else [home / "bin" / "ncu"]
+    return next((place for place in places if place.exists()), None)
+
+
+def profile(
+    job: GuestJob, form: Form, limits: Limits, workload: Workload, build: Build
+) -> Profiled:
+    """Call the program of a job once, under ncu; its own kernels only.
+
+    What it says is shown and decides nothing: it runs beside the program, in the guest.
+    """
+    ncu = program()
+    if ncu is None:
+        return Profiled(note="not profiled: Nsight Compute (ncu) is not installed")
+    if not build.resources:
+        return Profiled(note="not profiled: no kernels of its own are known")
+    kernels = own_kernels(resource.kernel for resource in build.resources)
+    under: tuple[str, ...] = (str(ncu), "--csv", "--page", "raw", "--target-processes", "all")
+    under += ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
+    under += ("--kernel-name-base", "function", "--kernel-name", kernels)
+    player = Player(replace(job, under=under), form, limits)
+    why = "it printed no table"
+    try:
+        player.prepare(arguments(workload), 1)
+        player.play(1, 1, {"most": 1, "block": 64, "parts": [0.0, 1.0]})
+    except PlayerGoneError as error:
+        why = str(error)
+    reply = player.close()
+    log = reply.log if reply else ""
+    if found := read(log):
+        return Profiled(found)
+    refused = _REFUSED.search(log)
+    return Profiled(note=f"not profiled: ncu: {refused.group(1) if refused else why}"[:300])
+
+
+def own_kernels(names: Iterable[str]) -> str:
+    """Return ncu's filter for kernels of these (demangled) names, without their arguments."""
+    bases = {match.group(1).split("::")[-1] for name in names if (match := _NAME.match(name))}
+    return "regex:^(" + "|".join(sorted(map(re.escape, bases))) + ")$"
