@@ -52,7 +52,7 @@ def profile(
     kernels = own_kernels(resource.kernel for resource in build.resources)
     under: tuple[str, ...] = (str(ncu), "--csv", "--page", "raw", "--target-processes", "all")
     under += ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
-    under += ("--kernel-name-base", "function", "--kernel-name", kernels)
+    under += ("--clock-control", "none", "--kernel-name-base", "function", "--kernel-name", kernels)
     player = Player(replace(job, under=under), form, limits)
     why = "it printed no table"
     try:
