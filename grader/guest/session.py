@@ -131,7 +131,8 @@ class Session:
             if frame.kind == "keep":
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
             elif frame.kind == "time":
-                timing.Batches(self._channel, model, self._scratch).serve(frame)
+                widen = self._widened if self._job["double"] else None
+                timing.Batches(self._channel, model, self._scratch, widen).serve(frame)
             elif self._options.get("rehearsal"):
                 self._rehearse(model, frame)
             else:

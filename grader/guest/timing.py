@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -34,7 +34,11 @@ ORDERS = ("time", "fill", "go", "take", "queue", "account", "untime")
 class Batches:
     """Serves the host's orders from `time` on until `untime`."""
 
-    def __init__(self, channel: Channel, model: Any, scratch: Any) -> None:
+    def __init__(
+        self, channel: Channel, model: Any, scratch: Any, widen: Callable[[Any], Any] | None = None
+    ) -> None:
+        self._widen = widen
+        """Makes float64 of each input, for a reference that is exact and not timed."""
         self._channel = channel
         self._model = model
         self._scratch = scratch
@@ -94,11 +98,14 @@ class Batches:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         with torch.no_grad():
             begin.record()
-            results = [self._model(*given) for given in self._arguments[: frame.header["calls"]]]
+            results = [self._call(given) for given in self._arguments[: frame.header["calls"]]]
             end.record()
             torch.cuda.synchronize()
         self._results = [tensors.flatten(result)[1] for result in results]
         return float(begin.elapsed_time(end))
+
+    def _call(self, given: list[Any]) -> Any:
+        return self._model(*(map(self._widen, given) if self._widen else given))
 
     def _queue(self, frame: Frame) -> float:
         """Call as `_go` does, all of it queued behind a wait: the milliseconds hold no launching."""

@@ -119,11 +119,11 @@ class Late(torch.Tensor):
 }
 
 
-def timed(gpu: CudaDevice, code: str) -> Timed:
-    small = [w for w in TASK.workloads if w.role != "full"]
+def timed(gpu: CudaDevice, code: str, task: Task = TASK) -> Timed:
+    small = [w for w in task.workloads if w.role != "full"]
     known = judge.reference(TASK, small, 7, gpu.form, sandbox.Limits(wall=60))
     program = Submission(sample="s", code=code, line_map=(), how="test")
-    return gpu.time(program, Build(status="built", device="cuda"), TASK, known)
+    return gpu.time(program, Build(status="built", device="cuda"), task, known)
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -149,6 +149,72 @@ def test_the_same_program_twice_is_as_fast_as_itself(gpu: CudaDevice) -> None:
 def test_dishonest_programs_get_no_time(gpu: CudaDevice, name: str) -> None:
     found = timed(gpu, DISHONEST[name])
     assert found.dishonest or found.comparison, found.timings
+
+
+def rows(width: int, reference: str) -> Task:
+    full = Workload(name="large", role="full", inputs=(TensorSpec(shape=(1 << 16, width)),))
+    return TASK.model_copy(update={"reference": reference, "workloads": (TASK.workloads[0], full)})
+
+
+def test_over_two_to_the_31_elements(gpu: CudaDevice) -> None:
+    task = rows((1 << 15) + 1, REFERENCE)
+    right = timed(gpu, HONEST["eager"], task)
+    assert (right.run, right.comparison, right.note, right.dishonest) == (None, None, "", ())
+    cut = model("y = torch.tanh(x) * 2\ny.view(-1)[(1 << 31):] = 0\nreturn y")
+    wrong = timed(gpu, cut, task).comparison
+    assert wrong is not None
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.kind == "values"
+
+
+def test_eager_torch_that_is_off_itself_accuses_nobody(gpu: CudaDevice) -> None:
+    sloppy = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        if x.dtype == torch.float64:
+            return torch.tanh(x) * 2
+        return (torch.tanh(x.half()) * 2).float()
+"""
+    found = timed(gpu, HONEST["eager"], rows(8192, sloppy))
+    assert (found.run, found.comparison) == (None, None)
+    worse = timed(gpu, model("return torch.tanh(x) * 2.01"), rows(8192, sloppy))
+    assert worse.comparison is not None
+
+
+def test_a_reference_that_fails_is_no_failure_of_the_program(gpu: CudaDevice) -> None:
+    failing = REFERENCE.replace(
+        "return", "assert x.shape[0] < 1000, 'not so large'\n        return"
+    )
+    found = timed(gpu, HONEST["eager"], rows(8192, failing))
+    assert found.run is None
+    assert "the reference" in found.note
+    assert "not so large" in found.note
+
+
+def test_the_parts_of_a_time(gpu: CudaDevice) -> None:
+    found = timed(gpu, HONEST["eager"])
+    by_name = {timing.what: timing for timing in found.timings}
+    mine = by_name["submission"]
+    assert mine.on_gpu is not None
+    assert 0.5 * mine.median < mine.on_gpu <= mine.median
+    assert mine.peak_bytes is not None
+    assert ROWS * 8192 * 4 <= mine.peak_bytes <= 3 * ROWS * 8192 * 4
+    assert found.work is not None
+    assert found.work.products == 0
+    assert found.work.others == 2 * ROWS * 8192
+    assert found.work.bandwidth > 1e11
+
+
+def test_a_product_has_a_floor_of_arithmetic(gpu: CudaDevice) -> None:
+    task = rows(1024, REFERENCE.replace("torch.tanh(x) * 2", "x @ x.t()[:, :4096]"))
+    found = timed(gpu, model("return x @ x.t()[:, :4096]"), task)
+    assert found.work is not None
+    assert found.work.products == 2 * (1 << 16) * 1024 * 4096
+    assert found.work.rate is not None
+    floor = next(timing for timing in found.timings if timing.what == "floor")
+    assert "matrix product" in floor.note
+    assert 0.5 * floor.median < found.timings[0].median < 3 * floor.median
 
 
 def test_a_program_that_fails_at_full_size_only(gpu: CudaDevice) -> None:
