@@ -17,6 +17,8 @@ from grader.records import Record
 
 PREFIX = "KERNEL_GRADER_"
 TABLE = "kernel-grader"
+NOT_IN_FILES = ("unsafe_no_sandbox", "cache", "seed")
+"""What decides whether a verdict can be believed: never the word of a folder, which may be a stranger's."""
 
 
 class Options(Record):
@@ -104,6 +106,11 @@ def load(
     origins: dict[str, str] = {}
     for origin, values in layers:
         for name, value in values.items():
+            if _known(name, origin) in NOT_IN_FILES and origin.endswith(".toml"):
+                raise UsageError(
+                    f"{origin} may not set '{name}'",
+                    "use the flag, or a variable of the environment",
+                )
             merged[_known(name, origin)] = value
             origins[_known(name, origin)] = origin
     options = _validated(merged, origins)

@@ -10,6 +10,7 @@ Needs the extra `serve` (Starlette and Uvicorn).
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from typing import Any
@@ -25,6 +26,8 @@ from grader.reward import Answer, Grader, Reward
 
 MOST_BYTES = 16 << 20
 """Length of a request."""
+MOST_SECONDS = 30.0
+"""What a request may take to arrive: until it has, it holds a place in the queue."""
 RETRY_SECONDS = "2"
 
 
@@ -60,11 +63,14 @@ class Service:
             return _refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
         self._waiting += 1
         try:
-            body = await _body(request)
+            async with asyncio.timeout(MOST_SECONDS):
+                body = await _body(request)
             if body is None:
                 return _refused(413, f"more than {MOST_BYTES} bytes")
             answer = Answer.model_validate(json.loads(body))
             reward = await self._grader.grade_async(answer.text, answer.task)
+        except TimeoutError:
+            return _refused(408, f"not there after {MOST_SECONDS:.0f} s")
         except (ValueError, RecursionError, ValidationError, UsageError) as error:
             return _refused(422, str(error)[:1000])
         except GraderError as error:

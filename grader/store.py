@@ -8,6 +8,7 @@ import hmac
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -31,6 +32,11 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or Path(platformdirs.user_cache_dir("kernel-grader"))
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.root.stat().st_mode & stat.S_IWOTH:
+            # What stands in it is believed: reviews, evaluations, the secret itself.
+            raise GraderError(
+                f"anyone may write to {self.root}", f"chmod o-w {self.root}, or set another --cache"
+            )
         # Reviews name samples and seeds, and a guest that is kept in by a user id alone passes
         # folders that it must reach something in. What is prepared for guests stays open.
         with contextlib.suppress(OSError):
@@ -107,6 +113,10 @@ class Store:
         """Return a seed that depends on the parts and can't be foreseen without the secret."""
         mac = hmac.new(self.secret(), digest(*parts).encode(), hashlib.sha256)
         return int.from_bytes(mac.digest()[:8], "little") >> 1
+
+    def seal(self, text: str) -> str:
+        """Return what shows that this installation wrote the text, and nobody else."""
+        return hmac.new(self.secret(), b"seal " + text.encode(), hashlib.sha256).hexdigest()[:40]
 
     def usage(self) -> dict[str, tuple[int, int]]:
         """Return count and bytes by kind."""

@@ -30,6 +30,13 @@ def test_an_unknown_key_is_refused_with_a_suggestion(tmp_path: Path) -> None:
         config.load({}, tmp_path)
 
 
+@pytest.mark.parametrize("line", ["unsafe_no_sandbox = true", 'cache = "here"', "seed = 1"])
+def test_a_folder_does_not_say_what_is_to_be_believed(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.kernel-grader]\n{line}\n")
+    with pytest.raises(UsageError, match="may not set"):
+        config.load({}, tmp_path)
+
+
 def test_a_value_that_does_not_fit_names_its_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

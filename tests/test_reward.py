@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -213,6 +214,19 @@ def test_the_service_refuses(
     said = httpx.post(f"{address}/grade", content=body, headers=raw, timeout=60)
     assert said.status_code == status
     assert said.json()["error"]
+
+
+def test_a_body_that_does_not_arrive_gives_its_place_back(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.serve.MOST_SECONDS", 0.1)
+    host, port = address.removeprefix("http://").split(":")
+    head = "POST /grade HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\nContent-Length: 100\r\n\r\n"
+    for _ in range(5):  # more than the queue holds
+        with socket.create_connection((host, int(port)), timeout=60) as client:
+            client.sendall(head.encode() + b'{"t')
+            assert b" 408 " in client.recv(1000).split(b"\r\n")[0]
+    assert httpx.get(f"{address}/health", headers=BEARER).json()["waiting"] == 0
 
 
 def test_a_full_queue_is_said_at_once(

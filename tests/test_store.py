@@ -4,9 +4,11 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.errors import GraderError
 from grader.records import digest
 from grader.store import Store
 
@@ -75,6 +77,18 @@ def test_seeds_differ_between_installations(tmp_path: Path) -> None:
     assert one.seed("a") == one.seed("a")
     assert one.seed("a") != two.seed("a")
     assert one.seed("a", "b") != one.seed("ab")
+
+
+def test_a_seal_is_one_installations(tmp_path: Path) -> None:
+    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
+    assert one.seal("a") == one.seal("a")
+    assert one.seal("a") not in {two.seal("a"), one.seal("b")}
+
+
+def test_a_store_that_anyone_may_write_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(GraderError, match="anyone may write"):
+        Store(tmp_path)
 
 
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))

@@ -83,9 +83,10 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     from grader.report.folder import RunFolder
     from grader.report.summary import summarise
 
-    folder = RunFolder(options.out)
+    store = Store(options.cache)
+    folder = RunFolder(options.out, store.seal)
     with folder.claimed():
-        outcome = _run(folder, paths, options, quiet=shown == "none")
+        outcome = _run(folder, store, paths, options, quiet=shown == "none")
         changed = folder.settle(outcome.samples, () if options.only else paths)
         if outcome.graded or changed or not folder.indexed():
             folder.write_index()
@@ -102,7 +103,9 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     return _exit_code(summary, options)
 
 
-def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bool) -> Outcome:
+def _run(
+    folder: RunFolder, store: Store, paths: Sequence[str], options: Options, *, quiet: bool
+) -> Outcome:
     import fnmatch
 
     from grader import schedule
@@ -112,7 +115,7 @@ def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bo
     seed = folder.seed(options.seed, secrets.randbits(62))
     found = read_samples(paths, sys.stdin.buffer)  # before anything is prepared: it may be nothing
     with Progress(errors, quiet=quiet) as progress:
-        workers = _workers(options, seed, progress.preparing)
+        workers = _workers(options, store, seed, progress.preparing)
         samples = (
             sample
             for sample in found
@@ -127,7 +130,9 @@ def _run(folder: RunFolder, paths: Sequence[str], options: Options, *, quiet: bo
     return outcome
 
 
-def _workers(options: Options, seed: int, preparing: Callable[[str], None]) -> Workers:
+def _workers(
+    options: Options, store: Store, seed: int, preparing: Callable[[str], None]
+) -> Workers:
     if options.ray:
         from grader.cluster import connect
 
@@ -138,7 +143,7 @@ def _workers(options: Options, seed: int, preparing: Callable[[str], None]) -> W
             preparing("")
     from grader import pipeline, schedule
 
-    return schedule.Local(pipeline.open_workshop(options, Store(options.cache), seed, preparing))
+    return schedule.Local(pipeline.open_workshop(options, store, seed, preparing))
 
 
 def _exit_code(summary: Summary, options: Options) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,19 @@ class Input(NamedTuple):
     """Path within the folder that was given, without its suffix."""
     explicit: bool
     """Given by name, not found in a folder."""
+    root: Path
+    """The folder that was named, or the one that the named file is in."""
+
+    def leads_out(self, path: Path) -> bool:
+        """Whether a file of the folder is a link to something outside of it, which is nobody's sample.
+
+        A folder may be a stranger's: what its links name would be read with the user's rights, and shown.
+        """
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.root))
+
+    def has_beside(self, path: Path) -> bool:
+        """Whether there is such a file beside the sample, to be read with it."""
+        return path.is_file() and not self.leads_out(path)
 
 
 @dataclass(frozen=True)

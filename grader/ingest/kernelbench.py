@@ -57,8 +57,8 @@ def _read(source: Input) -> Iterator[Draft]:
         str(source.path),
         "kernelbench",
         text,
-        prompt=decode(read_bytes(prompt, MAX_BYTES)).text if prompt.is_file() else None,
-        task_hint=task_hint(source.path, ""),
+        prompt=decode(read_bytes(prompt, MAX_BYTES)).text if source.has_beside(prompt) else None,
+        task_hint=task_hint(source, ""),
         kernelbench=ident,
         notes=notes,
     )

@@ -11,7 +11,7 @@ from grader.ingest.transcript import task_hint
 
 def _read(source: Input) -> Iterator[Draft]:
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
-    hint = task_hint(source.path, "")
+    hint = task_hint(source, "")
     yield Draft(source.name, str(source.path), "python", text, task_hint=hint, notes=notes)
 
 

@@ -62,6 +62,10 @@ def _fields(draft: Draft) -> dict[str, object]:
 
 def _drafts(one: Input) -> Iterator[Draft]:
     form = next((form for form in FORMATS if form.matches(one.path)), transcript.FORMAT)
+    if not one.explicit and one.leads_out(one.path):
+        reason = f"a link out of {one.root}, which is not followed: name what it points to"
+        yield Draft(one.name, str(one.path), form.name, "", unreadable=reason)
+        return
     try:
         yield from form.read(one)
     except (OSError, EOFError) as error:
@@ -108,10 +112,10 @@ def _inputs(path: Path) -> list[Input]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} can't be read: {error}", "check the path") from error
     if stat.S_ISDIR(mode):
-        return [Input(file, _name(file, path), False) for file in _files(path)]
+        return [Input(file, _name(file, path), False, path) for file in _files(path)]
     if not stat.S_ISREG(mode):
         raise UsageError(f"{path} is neither a file nor a folder", "pipe it in with `-`")
-    return [Input(path, _name(path, path.parent), True)]
+    return [Input(path, _name(path, path.parent), True, path.parent)]
 
 
 def _name(file: Path, folder: Path) -> str:
@@ -125,8 +129,10 @@ def _name(file: Path, folder: Path) -> str:
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder that some format knows, in the order of their names.
 
-    Follows links to folders, but enters each folder once: a loop of links ends.
+    Follows links to its own folders, but enters each once: a loop of links ends. A link to a folder
+    elsewhere is yielded itself.
     """
+    root = Path(os.path.realpath(folder))
     seen: set[tuple[int, int]] = set()
     stack = [folder]
     while stack:
@@ -144,7 +150,9 @@ def _files(folder: Path) -> Iterator[Path]:
             path = here / name
             if name.startswith("."):
                 continue
-            if path.is_dir():
+            if path.is_symlink() and path.is_dir() and not path.resolve().is_relative_to(root):
+                yield path
+            elif path.is_dir():
                 folders += [path] if name not in SKIPPED_FOLDERS else []
             elif _is_sample(path):
                 yield path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from grader.ingest.decode import MAX_BYTES, decode
 from grader.ingest.format import Draft, Format, Input, has_suffix, read_bytes
@@ -12,10 +11,11 @@ from grader.ingest.format import Draft, Format, Input, has_suffix, read_bytes
 _TASK_LINE = re.compile(r"\A\s*task:[ \t]*([\w./-]{1,80})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def task_hint(path: Path, text: str) -> str | None:
+def task_hint(source: Input, text: str) -> str | None:
     """Return the task that a side file (`x.txt.task`, `x.task`) or a first line `task: x` names."""
+    path = source.path
     for side in (path.with_name(path.name + ".task"), path.with_suffix(".task")):
-        if side.is_file():
+        if source.has_beside(side):
             words = decode(read_bytes(side, 1000)).text.split("\n", 1)[0].strip()
             if words:
                 return words.removeprefix("task:").strip()[:100]
@@ -25,7 +25,7 @@ def task_hint(path: Path, text: str) -> str | None:
 
 def _read(source: Input) -> Iterator[Draft]:
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
-    hint = task_hint(source.path, text)
+    hint = task_hint(source, text)
     yield Draft(source.name, str(source.path), "transcript", text, task_hint=hint, notes=notes)
 
 

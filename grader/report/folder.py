@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -26,8 +26,11 @@ _REPAIRS = ("mend", "model", "reference")
 class RunFolder:
     """Where one run writes; every sample is on disk as soon as it's finished."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, seal: Callable[[str], str] = str) -> None:
+        """Make the folder; `seal` marks a run as this installation's, see `Store.seal`."""
         self.root = root
+        self._seal = seal
+        self._ours = True
         self.rows = RowFile(root / names.ROWS)
         self._lock = threading.Lock()
         try:
@@ -39,17 +42,26 @@ class RunFolder:
             ) from error
 
     def seed(self, wanted: int | None, fresh: int) -> int:
-        """Return the wanted seed, else the recorded one, else the fresh one; record it."""
+        """Return the wanted seed, else the recorded one, else the fresh one; record it.
+
+        A run that another installation recorded is none of ours: a folder that came with its samples
+        would set inputs which their author knows, and bring rows for samples that were never graded.
+        """
         path = self.root / "run.json"
-        recorded = None
-        if path.is_file():
-            try:
-                recorded = int(json.loads(path.read_text("utf-8"))["seed"])
-            except (ValueError, KeyError, TypeError):
-                recorded = None
+        recorded = self._recorded(path)
+        self._ours = recorded is not None
         seed = next(value for value in (wanted, recorded, fresh) if value is not None)
-        self._write(path, json.dumps({"seed": seed}) + "\n")
+        run = {"seed": seed, "seal": self._seal(f"seed {seed}")}
+        self._write(path, json.dumps(run) + "\n")
         return seed
+
+    def _recorded(self, path: Path) -> int | None:
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            seed = int(found["seed"])
+            return seed if found["seal"] == self._seal(f"seed {seed}") else None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
@@ -74,7 +86,9 @@ class RunFolder:
             lock.release()
 
     def finished(self) -> dict[str, str]:
-        """Return the content address of each sample with a whole row."""
+        """Return the content address of each sample with a whole row; none where the run isn't ours."""
+        if not self._ours:
+            return {}
         with self._telling():
             return self.rows.finished()
 

@@ -35,7 +35,7 @@ def choose(
     UsageError for an option that names no task.
     """
     if task is not None:
-        return TaskChoice(task=named(task, tasks_dir), how="option", reason=f"--task {task}")
+        return TaskChoice(task=asked_for(task, tasks_dir), how="option", reason=f"--task {task}")
     if not drafts:
         tasks_dir, extraction = None, extraction.model_copy(update={"reference": None})
     return (
@@ -48,15 +48,21 @@ def choose(
     )
 
 
-def named(name: str, tasks_dir: Path | None) -> Task:
-    """Return the task of that name: built-in, a problem file's path, or a file of `tasks_dir`.
+def asked_for(name: str, tasks_dir: Path | None) -> Task:
+    """Return the task that the user names: as `named`, or a problem file's path."""
+    if name not in builtin_tasks() and name.endswith(".py") and Path(name).is_file():
+        return problem.load(Path(name))
+    return named(name, tasks_dir)
 
-    Raises UsageError, with the nearest names, where there is none.
+
+def named(name: str, tasks_dir: Path | None) -> Task:
+    """Return the task of that name: built-in, or a file of `tasks_dir`.
+
+    No path is opened: a sample may give the name. Raises UsageError, with the nearest names, where
+    there is none.
     """
     if name in builtin_tasks():
         return builtin_tasks()[name]
-    if name.endswith(".py") and Path(name).is_file():
-        return problem.load(Path(name))
     path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
     if path is not None:
         return problem.load(path)

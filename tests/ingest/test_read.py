@@ -181,6 +181,36 @@ def test_loops_of_links_end(tmp_path: Path) -> None:
     assert "could not be read" in extract(gone).found
 
 
+def test_no_link_out_of_the_folder_is_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path / "home" / "secret.txt", "the user's own")
+    write(tmp_path / "home" / "more" / "a.txt", FENCED)
+    run = tmp_path / "run"
+    write(run / "kept" / "a.txt", FENCED)
+    (run / "inside.txt").symlink_to(run / "kept" / "a.txt")
+    (run / "outside.txt").symlink_to(secret)
+    (run / "folder").symlink_to(tmp_path / "home" / "more")
+    (run / "endless.txt").symlink_to("/dev/zero")
+    samples = {one.id: one for one in read(run)}
+    assert sorted(samples) == ["folder", "inside", "kept__a", "outside"]
+    for name in ("folder", "outside"):
+        assert "which is not followed" in samples[name].unreadable
+        assert samples[name].text == ""
+    assert samples["inside"].text == FENCED
+    (named,) = read(run / "outside.txt")  # by the user
+    assert named.text == "the user's own"
+
+
+def test_no_link_beside_a_sample_is_followed_out(tmp_path: Path) -> None:
+    secret = write(tmp_path / "secret", "softmax")
+    run = tmp_path / "run"
+    write(run / "level_1_problem_2_sample_0_kernel.py", "import torch\n")
+    (run / "level_1_problem_2_sample_0_prompt.txt").symlink_to(secret)
+    write(run / "a.txt", FENCED)
+    (run / "a.task").symlink_to(secret)
+    for one in read(run):
+        assert (one.prompt, one.task_hint) == (None, None)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", FENCED)

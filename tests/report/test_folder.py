@@ -7,6 +7,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.report.folder import RunFolder
+from grader.store import Store
 
 from .conftest import CODE, Make
 from .payloads import PAYLOADS
@@ -82,6 +83,32 @@ def test_finished_samples_are_known_by_their_key(tmp_path: Path, make_review: Ma
         folder.add(make_review("c"), "key of c")
     assert rows(tmp_path) == ["a", "b", "c"]
     assert not list(tmp_path.rglob(".draft-*"))
+
+
+def test_a_folder_of_another_installation_sets_no_seed_and_no_row(
+    tmp_path: Path, make_review: Make
+) -> None:
+    run = tmp_path / "run"
+    stranger = RunFolder(run, Store(tmp_path / "stranger").seal)
+    assert stranger.seed(None, 1) == 1
+    stranger.add(make_review("a", status="correct"), "the key")
+    ours = Store(tmp_path / "ours")
+    folder = RunFolder(run, ours.seal)
+    assert folder.seed(None, 2) == 2
+    assert folder.finished() == {}
+    folder.add(make_review("a"), "the key")
+    again = RunFolder(run, ours.seal)
+    assert again.seed(None, 3) == 2
+    assert again.finished() == {"a": "the key"}
+    assert again.seed(5, 6) == 5
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"seed": 1}', '{"seed": [], "seal": 1}', "[" * 10_000])
+def test_a_forged_record_of_a_run_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    folder = RunFolder(tmp_path, Store(tmp_path / "store").seal)
+    assert folder.seed(None, 2) == 2
+    assert folder.finished() == {}
 
 
 def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) -> None:

@@ -74,6 +74,11 @@ def test_a_hint_is_next(folder):
     assert chosen(task_hint="level1/39_L2Norm_.py", code="x").task.name == "l2-norm"
     # A hint that names nothing is no error: the next source decides.
     assert chosen(task_hint="nothing of the kind").how == "inferred"
+    # A sample's own words open no file of the machine's; the user's do.
+    path = folder / "own.py"
+    path.write_text(PROBLEM)
+    assert chosen(task_hint=str(path), code="x").how == "none"
+    assert chosen(task=str(path), code="x").task.reference == PROBLEM
 
 
 def test_kernelbench_names(folder):
