@@ -18,9 +18,9 @@ from grader.report.html import svg
 from grader.report.html.plots import Plot
 
 WIDTH, HEIGHT = 420.0, 270.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66.0, 14.0, 14.0, 222.0
-_CLASSES = {"submission": "mark", "eager torch": "hollow"}
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66.0, 24.0, 14.0, 222.0
+_CLASSES = {"submission": "mark", "eager torch": "hollow", "reference-fixed kernel": "cat2"}
+_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def roofline(review: Review) -> Plot | None:
@@ -80,14 +80,16 @@ def _all(work: Work) -> int:
 
 
 def _marks(axes: _Axes, rates: Mapping[str, float]) -> Iterator[Markup]:
-    for number, (name, rate) in enumerate(sorted(rates.items(), key=lambda item: -item[1])):
+    """Draw a dot for each, and the names beside dots of the same kind where the picture is empty."""
+    x = axes.x(axes.intensity)
+    legend = x - 170 if x > (_LEFT + WIDTH) / 2 else x + 30
+    for number, (name, rate) in enumerate(sorted(rates.items(), key=lambda item: item[1])):
         words = f"{name}: {_short(rate)}FLOP/s"
-        x, y = axes.x(axes.intensity), axes.y(rate)
-        yield svg.dot(x, y, _CLASSES.get(name, "cat4"), words)
-        left = x > WIDTH - 150
-        yield svg.line(x, y, x + (-8 if left else 8), _TOP + 20 + 15.0 * number - 4, "thread")
-        anchor = "end" if left else "start"
-        yield svg.text(x + (-10 if left else 10), _TOP + 20 + 15.0 * number, name, anchor=anchor)
+        kind = _CLASSES.get(name, "cat4")
+        yield svg.dot(x, axes.y(rate), kind, words)
+        y = _BOTTOM - 14 - 16.0 * number
+        yield svg.dot(legend, y, kind, words)
+        yield svg.text(legend + 9, y + 4, name)
 
 
 class _Axes(NamedTuple):
@@ -102,9 +104,9 @@ class _Axes(NamedTuple):
     @classmethod
     def around(cls, work: Work, rates: Iterable[float]) -> _Axes:
         intensity = _all(work) / work.bytes
-        roofs = [intensity * work.bandwidth, *([work.rate] if work.rate else [])]
+        roof = min(intensity * work.bandwidth, work.rate or math.inf)
         across = [intensity, *([work.rate / work.bandwidth] if work.rate else [])]
-        return cls(intensity, work.bandwidth, work.rate, _span(across), _span([*roofs, *rates]))
+        return cls(intensity, work.bandwidth, work.rate, _span(across), _span([roof, *rates]))
 
     @property
     def roof(self) -> float:
@@ -129,8 +131,8 @@ class _Axes(NamedTuple):
             at = self.y(10.0**power)
             yield svg.line(_LEFT, at, WIDTH - _RIGHT, at, "grid")
             yield svg.text(_LEFT - 6, at + 4, _short(10.0**power), anchor="end")
-        yield svg.text(WIDTH / 2 + 20, HEIGHT - 10, "operations a byte", anchor="middle")
-        yield svg.text(4, _TOP + 4, "FLOP/s", "faint")
+        words = "FLOP/s over operations for each byte"
+        yield svg.text(WIDTH / 2 + 20, HEIGHT - 10, words, anchor="middle")
 
     def roofs(self) -> Iterator[Markup]:
         low, high = 10.0 ** self.across[0], 10.0 ** self.across[1]
