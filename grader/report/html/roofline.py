@@ -146,7 +146,7 @@ class _Axes(NamedTuple):
                 self.y(end * self.bandwidth),
                 "rule",
             )
-        if self.rate and end < high:
+        if self.rate and self.rate <= 10.0 ** self.upwards[1] and end < high:
             yield svg.line(self.x(end), self.y(self.rate), self.x(high), self.y(self.rate), "rule")
 
 
