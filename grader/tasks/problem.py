@@ -16,6 +16,8 @@ from grader.records import Task
 
 NEEDED = ("Model", "get_inputs")
 MAX_BYTES = 1_000_000
+MIN_NAME = 4
+"""A shorter stem says too little: `mm` is in many a name."""
 _STEM = re.compile(r"(?P<number>\d+)_(?P<name>.+)")
 
 
@@ -78,7 +80,7 @@ def find_within(folder: Path, name: str) -> Path | None:
     """
     text = f"_{_plain(name)}_"
     stems = {path: _plain(path.stem) for path in sorted(folder.rglob("*.py"))}
-    held = [path for path, stem in stems.items() if len(stem) > 3 and f"_{stem}_" in text]
+    held = [path for path, stem in stems.items() if len(stem) >= MIN_NAME and f"_{stem}_" in text]
     longest = max((len(stems[path]) for path in held), default=0)
     best = [path for path in held if len(stems[path]) == longest]
     return best[0] if len(best) == 1 else None
@@ -87,7 +89,7 @@ def find_within(folder: Path, name: str) -> Path | None:
 def find_called(folder: Path, name: str) -> Path | None:
     """Return the problem file whose whole stem is this name, numbers included, if there is one."""
     plain = _plain(name)
-    if not re.match(r"\d+_\w", plain):
+    if len(plain) < MIN_NAME:
         return None
     found = [path for path in sorted(folder.rglob("*.py")) if _plain(path.stem) == plain]
     return found[0] if len(found) == 1 else None

@@ -113,6 +113,16 @@ def test_a_problem_named_within_a_longer_name(folder, origin, found):
     assert (choice.task.name if choice.task else None) == found
 
 
+def test_a_folder_with_the_name_of_a_problem_that_has_no_number(tmp_path):
+    (tmp_path / "gelu_softmax_small.py").write_text(PROBLEM)
+    (tmp_path / "mm.py").write_text(PROBLEM)
+    found = problem.find_called(tmp_path, "Gelu-Softmax-Small")
+    assert found is not None
+    assert found.stem == "gelu_softmax_small"
+    assert problem.find_called(tmp_path, "gelu_softmax") is None
+    assert problem.find_called(tmp_path, "mm") is None
+
+
 def test_two_problems_in_one_name_are_none(tmp_path):
     for name in ("1_Relu_", "2_Gelu_"):
         (tmp_path / f"{name}.py").write_text(PROBLEM)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place
 from grader.rules.memory.hosts import origin
+from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
@@ -46,6 +47,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = [item for item in every if item.code not in FORMS]
     if not wrong:
         return
+    stale = None if deciding else _stale(source, context, wrong)
+    if stale is not None:
+        yield stale
+        return
     seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
     first = seen[0]
     probes = tuple(item for item in wrong if item.kind == "probe")
@@ -62,6 +67,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
         evidence=(*probes, *same),
         data={"pattern": first.code, "last_resort": True},
+    )
+
+
+def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Finding | None:
+    """Say that weights given after the constructor are not seen, where just those go wrong."""
+    workloads = context.task.workloads if context.task is not None else ()
+    given = {workload.name for workload in workloads if workload.weights == "drawn"}
+    model = source.classes.get("ModelNew")
+    kept = kept_weights(model) if model is not None else None
+    if kept is None or any(item.workload not in given for item in wrong):
+        return None
+    return RULE.finding(
+        source.place(kept.node),
+        f"`{kept.name}` is computed from `{kept.weight}` once, in `__init__`: weights that are "
+        f"loaded or trained afterwards do not reach it ({wrong[0].text})",
+        severity="warning",
+        confidence="proven",
+        evidence=tuple(wrong),
+        data={"pattern": "kept-weights", "last_resort": True},
     )
 
 
