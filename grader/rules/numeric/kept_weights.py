@@ -61,16 +61,16 @@ def _copied(value: ast.expr, local: dict[str, str]) -> str:
     if isinstance(value, ast.Call) and last_name(value.func).endswith(("Parameter", "_like")):
         return ""
     inside = nodes_under(value)
-    measured = {id(part.value) for part in inside if _measures(part)}
+    measured = {
+        id(part.value)
+        for part in inside
+        if isinstance(part, ast.Attribute) and part.attr in MEASURES
+    }
     read = next((part for part in inside if _reads(part) and id(part) not in measured), None)
     if read is not None and _computes(value):
         return ast.unparse(read)
     names = (part.id for part in inside if isinstance(part, ast.Name))
     return next((local[name] for name in names if name in local), "")
-
-
-def _measures(part: ast.AST) -> bool:
-    return isinstance(part, ast.Attribute) and part.attr in MEASURES
 
 
 def _reads(part: ast.AST) -> bool:
