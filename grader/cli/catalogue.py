@@ -107,14 +107,12 @@ def _coverage(folder: Path, *, verify: bool) -> int:
 
 
 def _verifier() -> Callable[[Task, Submission], Evaluation]:
-    from grader import judge, pipeline
+    from grader import pipeline
     from grader.store import Store
 
     store = Store()
     shop = pipeline.open_workshop(config.Options(), store, store.seed("coverage"))
-    return lambda task, program: pipeline.evaluate(
-        shop, program, judge.describe(task, shop.form, shop.limits)
-    )
+    return lambda task, program: pipeline.evaluate_draft(shop, program, task)
 
 
 def _audit(folder: Path, *, unsafe: bool) -> int:

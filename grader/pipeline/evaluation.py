@@ -49,6 +49,11 @@ def evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> E
         return evaluation
 
 
+def evaluate_draft(workshop: Workshop, submission: Submission, draft: Task) -> Evaluation:
+    """Judge a program on a problem file's draft: a guest is asked for its workloads first."""
+    return evaluate(workshop, submission, judge.describe(draft, workshop.form, workshop.limits))
+
+
 def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
     clock = Clock(lambda _stage: None)
     device = workshop.device

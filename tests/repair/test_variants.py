@@ -259,6 +259,48 @@ def test_the_other_gelu(program: Program, written: str, meant: str) -> None:
     assert any(f"sum += 0.5f * v * (1.0f + {meant});" in changed for changed in made)
 
 
+TENSORS = """
+torch::Tensor run(torch::Tensor x, torch::Tensor w, torch::Tensor bias) {
+    int m = x.size(0), k = x.size(1), n = w.size(1);
+    auto y = torch::matmul(x, w);
+    auto z = y.unsqueeze(0).unsqueeze(1);
+    auto s = torch::sum(z, {2}, false);
+    const float one = 1.0f, zero = 0.0f;
+    cublasSsymm(handle, CUBLAS_SIDE_LEFT, fill, n, n, &one, a, n, b, n, &zero, c, n);
+    cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &one, a, m, b, k, &zero, c, m);
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "auto y = (torch::matmul(x, w) + bias);",
+        "auto y = torch::matmul(x, w.t());",
+        "auto z = y.unsqueeze(0);",
+        "auto z = y;",
+        "auto s = torch::sum(z, {2}, true);",
+        "cublasSsymm(handle, CUBLAS_SIDE_RIGHT, fill, n, n, &one, a, n, b, n, &zero, c, n);",
+        "cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, b, k, a, k, &zero, c, n);",
+        "cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &one, a, m, b, n, &zero, c, m);",
+    ],
+)
+def test_slips_of_host_code_that_launches_no_kernel(program: Program, line: str) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + TENSORS + rest[rest.index('"""') :]
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    made = [edits.apply(text, fix.edits) for fix in changes if fix]
+    assert any(line in [one.strip() for one in changed.splitlines()] for changed in made)
+
+
+def test_the_number_of_a_change_reaches_functions_without_a_launch(program: Program) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + TENSORS + rest[rest.index('"""') :]
+    submission = program.submission.model_copy(update={"code": text})
+    assert f"{CHOICE}turn()" in weave(submission, {}).code.partition("run(torch")[2]
+
+
 def test_where_no_kernel_began_only_host_code_is_changed(program: Program) -> None:
     ended = program.evaluation.model_copy(
         update={"runs": (Run(workload="w", device="sim", status="raised"),)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.diagnose import Program
 from grader.repair.variants import sizes
+from grader.repair.variants.blas import row_major
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.launches import launches
 from grader.repair.variants.operators import OPERATORS
@@ -45,6 +46,7 @@ def candidates(source: Source, program: Program) -> list[Variant]:
             *_statements(scope),
             *exchanged(scope),
             *launches(scope),
+            *row_major(scope),
         ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0

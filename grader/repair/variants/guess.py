@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.diagnose import Program
-from grader.records import Build, Evaluation, Fix, Submission
+from grader.records import Build, Evaluation, Fix, Submission, Workload
 from grader.repair.variants.candidates import candidates
 from grader.repair.variants.screen import Outcome, Screen
 from grader.repair.variants.variant import Variant
@@ -19,6 +19,8 @@ MOST = 320
 """Variants in one program."""
 ROUND = 80
 """Variants that are run before the best of them are looked at."""
+FEW = 6
+"""Variants up to which all other workloads are run in one go."""
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
 SECONDS = 45.0
@@ -118,7 +120,7 @@ class _Rounds:
         suspects = self.screen.suspects(self.evaluation)
         seen: dict[int, Outcome] = {}
         for numbers in _rounds(self.numbered):
-            seen.update(self.screen.run(self.woven, self.build, suspects[0], numbers))
+            seen.update(self._on((suspects[0],), numbers)[suspects[0].name])
             right = [n for n in numbers if n in seen and seen[n].right]
             held = self._hold(right) if right else []
             if held:
@@ -127,14 +129,24 @@ class _Rounds:
                 break
         return self._nearest(seen, suspects[0].name)
 
+    def _on(
+        self, workloads: Sequence[Workload], numbers: Sequence[int]
+    ) -> Mapping[str, Mapping[int, Outcome]]:
+        """Return the outcomes of these variants by workload."""
+        found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
+        calls = self.screen.run(self.woven, self.build, workloads, numbers, self.evaluation)
+        for (name, number), outcome in calls.items():
+            found[name][number] = outcome
+        return found
+
     def _hold(self, numbers: Sequence[int]) -> list[int]:
         """Return which variants are right on the other workloads as well."""
         left = list(numbers)
         first = self.screen.suspects(self.evaluation)[0]
         others = [w for w in self.screen.task.judged if w is not first]
-        for workload in sorted(others, key=self.screen.size):
-            found = self.screen.run(self.woven, self.build, workload, left)
-            left = [n for n in left if n in found and found[n].right]
+        for workloads in _shares(sorted(others, key=self.screen.size), len(left)):
+            outcomes = self._on(workloads, left).values()
+            left = [n for n in left if all(n in of and of[n].right for of in outcomes)]
             if not left:
                 break
         return left
@@ -158,6 +170,12 @@ class _Rounds:
             self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost)
         )
         return tuple(fix for fix in fixes if fix is not None)
+
+
+def _shares(workloads: Sequence[Workload], variants: int) -> Iterator[Sequence[Workload]]:
+    """Yield the workloads all at once for a few variants; for many the smaller ones first, which most fail."""
+    some = len(workloads) if variants <= FEW else 1
+    yield from (workloads[k : k + some] for k in range(0, len(workloads), max(some, 1)))
 
 
 def _rounds(numbered: Mapping[int, Variant]) -> Iterator[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.variants import expressions, formulas, indices, literals, sizes
+from grader.repair.variants import expressions, formulas, indices, literals, sizes, tensors
 from grader.repair.variants.sites import Option, Scope
 
 if TYPE_CHECKING:
@@ -40,4 +40,9 @@ OPERATORS: tuple[Operator, ...] = (
     sizes.launch,
     sizes.shape,
     sizes.half_open,
+    tensors.view,
+    tensors.operand,
+    tensors.truth,
+    tensors.forgotten,
+    tensors.flag,
 )

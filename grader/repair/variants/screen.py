@@ -7,16 +7,23 @@ from dataclasses import dataclass, replace
 
 from grader import judge
 from grader.devices.guests import GuestDevice
-from grader.judge import Group, References
+from grader.judge import Group, References, groups
 from grader.records import Build, Evaluation, Submission, Task, Workload
-from grader.sandbox import GuestReply, GuestWorkload
+from grader.sandbox import GuestReply
 from grader.source import Source, parse
 
 RESTARTS = 12
 """Guests after the first: a variant that kills its process takes no other with it."""
 SECONDS = 2.0
-"""Seconds of simulation for one variant on one workload."""
+"""Seconds of simulation for one variant on one workload, at most."""
+LEAST = 0.2
+"""The same, at least."""
+MORE = 10.0
+"""How many times as long as the program itself a variant may take."""
 WALL = 60.0
+
+Call = tuple[str, int]
+"""Name of a workload, and the variant that is run on it."""
 
 
 @dataclass(frozen=True)
@@ -61,54 +68,93 @@ class Screen:
         return sum(int(getattr(array, "size", 0)) for array in arrays)
 
     def run(
-        self, woven: Submission, build: Build, workload: Workload, numbers: Sequence[int]
-    ) -> Mapping[int, Outcome]:
-        """Return how each variant fares on a workload; what was not reached is left out."""
-        source = parse(woven.code)
-        found: dict[int, Outcome] = {}
-        rest = list(numbers)
+        self,
+        woven: Submission,
+        build: Build,
+        workloads: Sequence[Workload],
+        numbers: Sequence[int],
+        before: Evaluation,
+    ) -> Mapping[Call, Outcome]:
+        """Return how each variant fares on each workload; what was not reached is left out.
+
+        One guest answers for all workloads of one set of weights. `before` is the evaluation of the
+        program without any change, which says how much time a variant may need.
+        """
+        found: dict[Call, Outcome] = {}
+        for group in groups(workloads):
+            play = _Play(self, woven, build, group, allowed(before, group.workloads))
+            found.update(play.all([(w.name, n) for w in group.workloads for n in numbers]))
+        return found
+
+
+def allowed(before: Evaluation, workloads: Sequence[Workload]) -> float:
+    """Return the seconds of simulation that a variant may take on any of these workloads.
+
+    Many times what the program takes as it is, so that an endless loop is soon given up.
+    """
+    names = {workload.name for workload in workloads}
+    took = [run.seconds for run in before.runs if run.workload in names and run.status == "ran"]
+    return min(SECONDS, max(LEAST, MORE * max(took))) if took else SECONDS
+
+
+@dataclass(frozen=True)
+class _Play:
+    """A woven program's guests on the workloads of one set of weights."""
+
+    screen: Screen
+    woven: Submission
+    build: Build
+    group: Group
+    seconds: float
+
+    def all(self, calls: Sequence[Call]) -> Mapping[Call, Outcome]:
+        """Return the outcomes of these calls; a new guest goes on after one that ended its process."""
+        source = parse(self.woven.code)
+        found: dict[Call, Outcome] = {}
+        rest = list(calls)
         for _ in range(1 + RESTARTS):
-            reply = self._converse(woven, build, workload, rest)
+            reply = self._converse(rest)
             if reply.status == "grader_error":
                 break
-            done = self._outcomes(workload, reply, source, rest)
+            done = self._outcomes(reply, source, rest)
             found.update(done)
-            rest = [number for number in rest if number not in done]
+            rest = rest[len(done) :]
             if not rest or not done or reply.status == "timeout":
                 break
         return found
 
-    def _converse(
-        self, woven: Submission, build: Build, workload: Workload, numbers: Sequence[int]
-    ) -> GuestReply:
-        group = Group(workload.init, workload.weights, (workload,))
-        job = self.device.job(woven, build, group, (workload,), self.references)
-        arguments = job.workloads[0].args
-        options = {**job.options, "simulator": {"seconds": SECONDS}}
-        calls = tuple(
-            GuestWorkload(str(n), (*arguments, n), job.workloads[0].deadline) for n in numbers
+    def _converse(self, calls: Sequence[Call]) -> GuestReply:
+        device = self.screen.device
+        job = device.job(
+            self.woven, self.build, self.group, self.group.workloads, self.screen.references
         )
-        limits = self.device.limits(min(WALL, self.device.options.run_seconds))
-        return self.device.converse(replace(job, workloads=calls, options=options), limits)
+        given = {workload.name: workload for workload in job.workloads}
+        asked = tuple(
+            replace(given[name], name=f"{name} {n}", args=(*given[name].args, n))
+            for name, n in calls
+        )
+        options = {**job.options, "simulator": {"seconds": self.seconds}}
+        limits = device.limits(min(WALL, device.options.run_seconds))
+        return device.converse(replace(job, workloads=asked, options=options), limits)
 
     def _outcomes(
-        self, workload: Workload, reply: GuestReply, source: Source, numbers: Sequence[int]
-    ) -> dict[int, Outcome]:
+        self, reply: GuestReply, source: Source, calls: Sequence[Call]
+    ) -> dict[Call, Outcome]:
         """Return the outcomes up to the call that ended the process."""
-        found: dict[int, Outcome] = {}
-        for number, result in zip(numbers, reply.results, strict=False):
+        workloads = {workload.name: workload for workload in self.group.workloads}
+        screen = self.screen
+        found: dict[Call, Outcome] = {}
+        for call, result in zip(calls, reply.results, strict=False):
             if result.status == "not_run":
                 break
-            run = self.device.record(workload, result, reply, source)
-            ran = run.status == "ran"
-            comparison = (
-                judge.compare(self.task, workload, self.references, result) if ran else None
-            )
+            workload = workloads[call[0]]
+            run = screen.device.record(workload, result, reply, source)
             wrong = 1.0
-            if comparison is not None:
-                wrong = comparison.mismatch.fraction or 1.0 if comparison.mismatch else 0.0
-            found[number] = Outcome(wrong, ran and not run.evidence)
-            if self.device.lost(result):
+            if run.status == "ran":
+                compared = judge.compare(screen.task, workload, screen.references, result)
+                wrong = compared.mismatch.fraction or 1.0 if compared.mismatch else 0.0
+            found[call] = Outcome(wrong, run.status == "ran" and not run.evidence)
+            if screen.device.lost(result):
                 break
         return found
 

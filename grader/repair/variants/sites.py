@@ -170,14 +170,18 @@ class Scope:
 
 
 def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
-    """Yield the functions to look at: device code, and host code that launches kernels."""
+    """Yield the functions to look at: device code, and host code that has to do with the result."""
     for unit in units:
-        launching = {id(x.host_function) for x in unit.launches if x.host_function is not None}
-        names = {x.host_function.name for x in unit.launches if x.host_function is not None}
         for function in unit.functions:
-            host = id(function) in launching or function.name in names
-            if function.body is not None and (function.runs != "host" or host):
+            if function.body is not None and (function.runs != "host" or works(unit, function)):
                 yield Scope(unit, function)
+
+
+def works(unit: Unit, function: Function) -> bool:
+    """Whether a function of the host launches a kernel, or is given a tensor to compute with."""
+    launching = {x.host_function.name for x in unit.launches if x.host_function is not None}
+    given = (plain_type(p.type) for p in function.parameters)
+    return function.name in launching or any(kind.endswith("Tensor") for kind in given)
 
 
 def expressions(scope: Scope) -> Iterator[Node]:

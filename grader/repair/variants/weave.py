@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Submission
+from grader.repair.variants.sites import works
 from grader.repair.variants.variant import Piece, Variant
 from grader.source import edits, parse
 
@@ -119,17 +120,10 @@ def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
         put.closing[end].insert(0, "))")
     for function in unit.host_functions:
         body = function.body
-        if body is not None and _launches(unit, function.name):
+        if body is not None and works(unit, function):
             put.between[body.start_byte + 1].append(f" {TURN}")
     put.between[0].insert(0, PRELUDE)
     return put.edits(unit)
-
-
-def _launches(unit: Unit, name: str) -> bool:
-    return any(
-        launch.host_function is not None and launch.host_function.name == name
-        for launch in unit.launches
-    )
 
 
 def touching(numbered: Mapping[int, Variant], lines: set[int]) -> set[int]:
