@@ -1,6 +1,6 @@
 """Recall of seeded defects, and false findings on correct kernels, by the whole pipeline on `sim`.
 
-    python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N] [part of a name ...]
+    python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N [--start K]] [part of a name ...]
 
 Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
 severity `error` (or `warning`, where the seed doesn't show at the task's own sizes and the verdict is `correct`),
@@ -178,10 +178,16 @@ def _print_kinds(seeded: list[Outcome]) -> None:
     table: dict[str, list[Outcome]] = defaultdict(list)
     for one in seeded:
         table[one.label.kind].append(one)
-    print("\n| mutation | seeds | found | mended |\n|---|---|---|---|")
+    print("\n| mutation | seeds | found | wrong | of these mended |\n|---|---|---|---|---|")
     for kind, ones in sorted(table.items()):
-        found, mended = sum(one.found for one in ones), sum(one.mended for one in ones)
-        print(f"| {kind} | {len(ones)} | {found} | {mended} |")
+        found = sum(one.found for one in ones)
+        print(f"| {kind} | {len(ones)} | {found} | {_mended(ones)} |")
+
+
+def _mended(ones: list[Outcome]) -> str:
+    """Return two cells: how many need a mend, and how many of these got one."""
+    wrong = [one for one in ones if one.needs_mend]
+    return f"{len(wrong)} | {sum(one.mended for one in wrong)}"
 
 
 def _print_rules(seeded: list[Outcome]) -> None:
@@ -195,9 +201,21 @@ def _print_rules(seeded: list[Outcome]) -> None:
             found.update(sorted(right))
             if not right:
                 other[finding.rule] += 1
-    print("\n| rule | seeds that it may name | named | errors beside |\n|---|---|---|---|")
+    print(
+        "\n| rule | seeds that it may name | named | errors beside | wrong | of these mended |"
+        "\n|---|---|---|---|---|---|"
+    )
     for rule in sorted({*wanted, *other}):
-        print(f"| {rule} | {wanted[rule]} | {found[rule]} | {other[rule]} |")
+        mended = _mended([one for one in seeded if rule in one.label.rules])
+        print(f"| {rule} | {wanted[rule]} | {found[rule]} | {other[rule]} | {mended} |")
+
+
+def _row(one: Outcome) -> str:
+    words = [one.label.name, one.review.verdict.status, f"{one.seconds:.1f} s"]
+    if one.review.repairs or one.review.repair_note:
+        seconds = one.review.evaluation.seconds.get("repair", 0.0)
+        words.append(f"{'mended' if one.mended else 'no mend'} ({seconds:.1f} s of repair)")
+    return "; ".join(words)
 
 
 def main() -> int:
@@ -208,10 +226,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--every", type=int, default=1, help="take every Nth seeded submission")
+    parser.add_argument(
+        "--start", type=int, help="begin with this one, and leave out the originals"
+    )
     chosen = parser.parse_args()
+    originals = corpus.originals() if chosen.start is None else ()
     labels = [
         label
-        for label in (*corpus.originals(), *corpus.mutants()[:: chosen.every])
+        for label in (*originals, *corpus.mutants()[chosen.start or 0 :: chosen.every])
         if not chosen.names or any(part in label.name for part in chosen.names)
     ]
     options = Options(device="none" if chosen.text else "sim", repair=chosen.repair)
@@ -221,9 +243,7 @@ def main() -> int:
         for one in pool.map(lambda label: grade(label, shop, chosen.keep), labels):
             outcomes.append(one)
             if not chosen.text:
-                print(
-                    f"{one.label.name} {one.review.verdict.status} {one.seconds:.1f} s", flush=True
-                )
+                print(_row(one), flush=True)
     return report(outcomes)
 
 

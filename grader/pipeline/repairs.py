@@ -49,9 +49,13 @@ def _mended(
     examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
 ) -> tuple[Repair | None, str]:
     quick = _quick(states)
+    known_of = {state.submission.key: state.evaluation for state in states}
 
     def tried(program: Submission) -> Evaluation:
-        return (_refused(workshop, program, task) if quick else None) or judged(program)
+        if program.key not in known_of:
+            refused = _refused(workshop, program, task) if quick else None
+            known_of[program.key] = refused or judged(program)
+        return known_of[program.key]
 
     screen = screening(workshop.device, task, known(workshop, task), quick=quick)
     mended, note = mend(states, tried, examined, workshop.options.repair_tries, screen)

@@ -21,6 +21,9 @@ REVERTED = 4
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
+GENERAL = 15.0
+"""Seconds of the search for what makes a mended program right at other sizes as well."""
+
 
 @dataclass
 class Budget:
@@ -76,7 +79,7 @@ def mend(
             return None, _how_far(best, budget)
         best = better
     best = _generalised(best, evaluate, examine, budget, screen)
-    final = _smallest(states[0], best, evaluate, examine, budget)
+    final = _smallest(states[-1], best, evaluate, examine, budget)
     return _repair(states[0].submission, final), ""
 
 
@@ -86,7 +89,8 @@ def _generalised(
     """Return a mended program made right at the other sizes as well, where a small change does that."""
     if program.evaluation.verdict.general is not False or screen is None or not program.mends:
         return program
-    for fix in guess(program, screen).fixes[:GUESSED]:
+    guesses = guess(program, screen, GENERAL)
+    for fix in guesses.fixes[:GUESSED] if guesses.right else ():
         if not budget.take():
             break
         tried = try_fixes(program, ((_cause(program), fix),), evaluate, examine)
@@ -149,8 +153,11 @@ def _cause(program: Program) -> Finding:
 def _improve(
     program: Program, evaluate: Evaluate, examine: Examine, budget: Budget
 ) -> Program | None:
+    """Return the first right program, or the one that came nearest; several fixes at once where no single one helps."""
     best: Program | None = None
-    for chosen in _candidates(program):
+    for number, chosen in enumerate(_candidates(program)):
+        if number and len(chosen) > 1 and best is not None:
+            break
         if not budget.take():
             break
         tried = try_fixes(program, chosen, evaluate, examine)
@@ -194,9 +201,12 @@ def _matters(program: Program, finding: Finding) -> bool:
 def _smallest(
     first: Program, right: Program, evaluate: Evaluate, examine: Examine, budget: Budget
 ) -> Program:
-    """Take back each changed stretch of lines in turn, as long as the program stays right."""
+    """Take back each stretch of lines that the search changed, as long as the program stays right.
+
+    `first` is where the search began: what had to be mended to come that far is needed.
+    """
     current = right
-    if len(right.mends) < 2:
+    if len(right.mends) - len(first.mends) < 2:
         return current
     stretches = _changes(first.submission.code, right.submission.code)
     for stretch in reversed(stretches[-REVERTED:]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -127,3 +128,43 @@ def test_small_changes_are_tried_on_a_program_once() -> None:
     )
     assert screen.asked
     assert len(screen.asked) == len(set(screen.asked))
+
+
+def fixed(number: int) -> Finding:
+    at = [0, *(match.end() for match in re.finditer("\n", CODE))][-number]
+    fix = Fix(label=f"fix {number}", edits=(Edit(start=at, end=at, text=f"# {number}\n"),))
+    return Finding(
+        rule="MEM001",
+        name="n",
+        severity="error",
+        confidence="proven",
+        message="m",
+        fixes=(fix,),
+    )
+
+
+def shares_of(code: str) -> float:
+    """Return how much of the result is wrong in a program with these fixes."""
+    return 0.9 - 0.3 * sum(f"# {number}" in code for number in (1, 2))
+
+
+def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
+    wrong = program("incorrect")
+    findings = tuple(fixed(number) for number in (3, 1, 4))
+    asked: list[str] = []
+
+    def evaluate(submission: Submission) -> Evaluation:
+        asked.append(submission.code)
+        share = shares_of(submission.code)
+        mismatch = Mismatch(kind="values", text="wrong", fraction=share)
+        compared = Comparison(workload="4x8", role="nominal", equal=False, mismatch=mismatch)
+        return wrong.evaluation.model_copy(update={"comparisons": (compared,)})
+
+    def examine(submission: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
+        return ()
+
+    start = Program(wrong.submission, evaluate(wrong.submission), findings)
+    asked.clear()
+    found, _ = mend((start,), evaluate, examine, 30)
+    assert found is None
+    assert len(asked) == 4  # all at once, then each alone

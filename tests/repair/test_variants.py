@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.diagnose import Program
-from grader.records import Evaluation, Run, Submission, Verdict
+from grader.records import Evaluation, Launch, Run, Submission, Verdict, Workload
 from grader.repair.variants.candidates import candidates
+from grader.repair.variants.screen import allowed
 from grader.repair.variants.weave import CHOICE, weave
 from grader.source import edits, parse
 
@@ -301,6 +303,52 @@ def test_the_number_of_a_change_reaches_functions_without_a_launch(program: Prog
     assert f"{CHOICE}turn()" in weave(submission, {}).code.partition("run(torch")[2]
 
 
+TREE = """
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float part[256];
+    int tid = threadIdx.x;
+    const int count = n;
+    float sum = 0.0f;
+    for (int i = tid; i < count; i += 256) {
+        int at = i - 1;
+        sum += x[at];
+    }
+    __syncthreads();
+    for (int s = 128; s > 0; s >>= 1) {
+        if (tid < s) part[tid] += part[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) y[0] = part[0];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["part[tid] = sum;"],
+        ["if (at >= 0 && at < n) sum += x[at];"],
+        ["if (tid == 0) y[0] = part[0] / count;"],
+    ],
+)
+def test_a_store_a_guard_or_a_divisor_that_was_left_out(program: Program, lines: list[str]) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + TREE + rest[rest.index('"""') :]
+    changes = [variant.fix() for variant in candidates(parse(text), program)]
+    made = [edits.apply(text, fix.edits) for fix in changes if fix]
+    assert any(all(line in changed for line in lines) for changed in made)
+
+
+def test_a_block_of_one_dimension_comes_early_where_the_kernel_asks_for_two(
+    program: Program,
+) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + LAUNCHED + rest[rest.index('"""') :]
+    labels = [variant.label for variant in candidates(parse(text), program)]
+    (place,) = (n for n, label in enumerate(labels) if "`dim3(side, side)`" in label)
+    assert place < 20
+
+
 def test_where_no_kernel_began_only_host_code_is_changed(program: Program) -> None:
     ended = program.evaluation.model_copy(
         update={"runs": (Run(workload="w", device="sim", status="raised"),)}
@@ -309,6 +357,30 @@ def test_where_no_kernel_began_only_host_code_is_changed(program: Program) -> No
     host = next(i for i, line in enumerate(MEAN.splitlines(), 1) if "torch::Tensor run" in line)
     assert found
     assert all(variant.line > host for variant in found)
+
+
+def test_device_code_is_changed_for_a_workload_on_which_it_ran(program: Program) -> None:
+    launched = Launch(kernel="row_mean", grid=(1, 1, 1), block=(256, 1, 1), shared_bytes=0)
+    runs = (
+        Run(workload="half", device="sim", status="raised"),
+        Run(workload="float", device="sim", status="ran", launches=(launched,)),
+    )
+    known = program.evaluation.model_copy(update={"runs": runs})
+    state = Program(program.submission, known, ())
+    every = {variant.label for variant in candidates(parse(MEAN), state, "float")}
+    host = {variant.label for variant in candidates(parse(MEAN), state, "half")}
+    assert host < every
+
+
+@pytest.mark.parametrize(("took", "may"), [(None, 2.0), (0.001, 0.2), (0.05, 0.5), (9.0, 2.0)])
+def test_a_change_may_take_many_times_as_long_as_the_program(
+    program: Program, took: float | None, may: float
+) -> None:
+    status: Any = "hung" if took is None else "ran"
+    run = Run(workload="w", device="sim", status=status, seconds=took or 0.0)
+    before = program.evaluation.model_copy(update={"runs": (run,)})
+    workload = Workload(name="w", role="nominal", inputs=())
+    assert allowed(before, (workload,)) == pytest.approx(may)
 
 
 def test_the_likeliest_come_first(program: Program) -> None:

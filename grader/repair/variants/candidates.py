@@ -12,9 +12,10 @@ from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.launches import launches
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
+from grader.repair.variants.stores import stores
 from grader.repair.variants.together import together
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import text
+from grader.rules.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,16 +27,21 @@ SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names."""
 HOST = 1.3
 """The same for host code, where slips are rarer."""
+SIGNED = {"int", "long", "long long", "int64_t", "int32_t"}
+"""Types of an index that may be less than 0."""
 LONG = 400
 """Bytes of an expression beyond which it is not replaced as a whole."""
 
 
-def candidates(source: Source, program: Program) -> list[Variant]:
-    """Return the variants of a submission's CUDA texts, ordered by cost, then by place."""
+def candidates(source: Source, program: Program, workload: str = "") -> list[Variant]:
+    """Return the variants of a submission's CUDA texts, ordered by cost, then by place.
+
+    Only those that may matter on `workload`, where one is named.
+    """
     lines = _suspect_lines(program)
     wrong_shape = _wrong_shape(program)
     found: list[tuple[float, int, Variant]] = []
-    idle = _nothing_ran(program.evaluation)
+    idle = _nothing_ran(program.evaluation, workload)
     for scope in scopes(source.cuda):
         if idle and scope.function.runs != "host":
             continue
@@ -46,6 +52,7 @@ def candidates(source: Source, program: Program) -> list[Variant]:
             *_statements(scope),
             *exchanged(scope),
             *launches(scope),
+            *stores(scope),
             *row_major(scope),
         ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
@@ -60,10 +67,11 @@ def candidates(source: Source, program: Program) -> list[Variant]:
     return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
 
 
-def _nothing_ran(evaluation: Evaluation) -> bool:
+def _nothing_ran(evaluation: Evaluation, workload: str) -> bool:
     """Whether host code or Python gave up before any kernel began: no device code is to blame."""
-    ended = [run for run in evaluation.runs if run.status == "raised"]
-    return bool(ended) and not any(run.launches for run in evaluation.runs)
+    runs = [run for run in evaluation.runs if not workload or run.workload == workload]
+    ended = [run for run in runs if run.status == "raised"]
+    return bool(ended) and not any(run.launches for run in runs)
 
 
 def _wrong_shape(program: Program) -> bool:
@@ -116,9 +124,27 @@ def _is_barrier(node: Node) -> bool:
 def _guarded(scope: Scope, node: Node) -> Iterator[Variant]:
     inner = node.named_children[0] if node.named_children else None
     left = inner.child_by_field_name("left") if inner is not None else None
-    if left is None or left.type != "subscript_expression":
-        return
-    index = text(left.child_by_field_name("indices"))[1:-1]
-    for bound in scope.integer_parameters:
-        if bound != index:
-            yield Variant((Piece(scope.unit, node, "guard", f"{index} < {bound}"),), 2.5)
+    if left is not None and left.type == "subscript_expression":
+        index = text(left.child_by_field_name("indices"))[1:-1]
+        for bound in scope.integer_parameters:
+            if bound != index:
+                yield Variant((Piece(scope.unit, node, "guard", f"{index} < {bound}"),), 2.5)
+    for name in _read_at(scope, node):
+        for bound in scope.integer_parameters:
+            words = f"{name} >= 0 && {name} < {bound}"
+            yield Variant((Piece(scope.unit, node, "guard", words),), 2.5)
+
+
+def _read_at(scope: Scope, node: Node) -> list[str]:
+    """Return the variables of the kernel that a statement's reads of its arrays are indexed by."""
+    given = {p.name for p in scope.function.parameters}
+    arrays = {name for name, _ in scope.pointers}
+    found: dict[str, None] = {}
+    for read in descendants(node, "subscript_expression"):
+        if text(read.child_by_field_name("argument")) not in arrays or is_target(read):
+            continue
+        for inner in descendants(read, "identifier"):
+            name = text(inner)
+            if name not in given | arrays and scope.type_of(name) in SIGNED:
+                found[name] = None
+    return list(found)

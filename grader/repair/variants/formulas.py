@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.kinds import kind_of
-from grader.repair.variants.sites import REALS, Option, Scope, is_target, parts, stored_in
+from grader.repair.variants.sites import INTEGERS, REALS, Option, Scope, is_target, parts, stored_in
 from grader.rules.cuda_code import descendants, read_call, text
 
 if TYPE_CHECKING:
@@ -99,11 +99,20 @@ def result(scope: Scope, node: Node) -> Iterator[Option]:
     for name in scope.integer_parameters:
         yield f"{whole} / {name}", 1.5
         yield f"{whole} * {name}", 3.0
+    for name in _counts(scope, node):
+        yield f"{whole} / {name}", 2.0
     for name in scope.names({"float", "double", "scalar_t"}, scope.function.node.start_byte):
         yield f"{whole} * {name}", 3.0
         yield f"{whole} + {name}", 3.5
     yield f"-{whole}", 2.5
     yield f"sqrtf({whole})", 3.5
+
+
+def _counts(scope: Scope, node: Node) -> list[str]:
+    """Return the kernel's own integers that a stored value may have to be divided by."""
+    given = {p.name for p in scope.function.parameters}
+    known = scope.names(INTEGERS, node.start_byte)
+    return [name for name in known if name not in given][-NEAR:]
 
 
 def _is_result(scope: Scope, node: Node) -> bool:

@@ -24,7 +24,7 @@ FEW = 6
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
 SECONDS = 45.0
-"""Wall time on an idle machine after which no further round of changes begins."""
+"""Wall time that a search may take on an idle machine, where nobody says another."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,15 @@ class Guesses:
         return f"{self.tried} small changes tried{best}"
 
 
-def guess(program: Program, screen: Screen) -> Guesses:
-    """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong."""
+def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
+    """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
+
+    No further round of them begins after `seconds` of wall time on an idle machine.
+    """
     wrong = screen.suspects(program.evaluation)
-    every = candidates(parse(program.submission.code), program) if wrong else []
-    until = time.monotonic() + SECONDS * crowding()
+    source = parse(program.submission.code)
+    every = candidates(source, program, wrong[0].name) if wrong else []
+    until = time.monotonic() + seconds * crowding()
     nearest = Guesses()
     for start in range(0, len(every), MOST):
         found = _in_one_build(program, screen, every[start : start + MOST], until)
@@ -134,7 +138,9 @@ class _Rounds:
     ) -> Mapping[str, Mapping[int, Outcome]]:
         """Return the outcomes of these variants by workload."""
         found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
-        calls = self.screen.run(self.woven, self.build, workloads, numbers, self.evaluation)
+        calls = self.screen.run(
+            self.woven, self.build, workloads, numbers, self.evaluation, self.until
+        )
         for (name, number), outcome in calls.items():
             found[name][number] = outcome
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -74,15 +75,17 @@ class Screen:
         workloads: Sequence[Workload],
         numbers: Sequence[int],
         before: Evaluation,
+        until: float,
     ) -> Mapping[Call, Outcome]:
         """Return how each variant fares on each workload; what was not reached is left out.
 
         One guest answers for all workloads of one set of weights. `before` is the evaluation of the
-        program without any change, which says how much time a variant may need.
+        program without any change, which says how much time a variant may need; no guest begins after
+        `until`, on the monotonic clock, but the first.
         """
         found: dict[Call, Outcome] = {}
         for group in groups(workloads):
-            play = _Play(self, woven, build, group, allowed(before, group.workloads))
+            play = _Play(self, woven, build, group, allowed(before, group.workloads), until)
             found.update(play.all([(w.name, n) for w in group.workloads for n in numbers]))
         return found
 
@@ -106,6 +109,7 @@ class _Play:
     build: Build
     group: Group
     seconds: float
+    until: float
 
     def all(self, calls: Sequence[Call]) -> Mapping[Call, Outcome]:
         """Return the outcomes of these calls; a new guest goes on after one that ended its process."""
@@ -120,6 +124,8 @@ class _Play:
             found.update(done)
             rest = rest[len(done) :]
             if not rest or not done or reply.status == "timeout":
+                break
+            if time.monotonic() > self.until:
                 break
         return found
 

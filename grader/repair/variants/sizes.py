@@ -45,12 +45,19 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
             yield name, 3.5
             yield f"{text(node)} * {name}", 3.5
     if _is_block(parent, node):
-        yield f"dim3({text(node)}, {text(node)})", 2.5
+        yield f"dim3({text(node)}, {text(node)})", 0.8 if _in_two_axes(scope, parent) else 2.5
 
 
 def _is_block(launched: Node, node: Node) -> bool:
     """Whether an expression is the second thing that a launch is told: its threads."""
     return [child for child in launched.named_children if child.type != "comment"][1:2] == [node]
+
+
+def _in_two_axes(scope: Scope, launched: Node) -> bool:
+    """Whether the kernel that is launched asks for a thread's place along y."""
+    begun = launched.parent
+    name = read_call(begun).last if begun is not None else ""
+    return any("threadIdx.y" in kernel.text for kernel in scope.unit.kernels if kernel.name == name)
 
 
 def other_shape(node: Node, new: str) -> bool:
