@@ -320,6 +320,26 @@ __global__ void total(const float* x, float* y, int n) {
     }
     if (tid == 0) y[0] = part[0];
 }
+__global__ void copy(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int count = n / 4;
+    {
+        y[i] = x[i];
+    }
+}
+__global__ void twice(const float* x, float* y, int n) {
+    const int j = blockIdx.x * blockDim.x + threadIdx.x;
+    const int count = n / 4;
+    float v = x[j];
+    y[j] = v + v;
+}
+__global__ void clear(float* z, int rows, int cols, int size) {
+    int r = blockIdx.y * 16 + threadIdx.y;
+    int c = blockIdx.x * 16 + threadIdx.x;
+    int k = 1;
+    int at = (r * size + c) * size + k;
+    z[r * cols + c] = 0.0f;
+}
 """
 
 
@@ -329,6 +349,10 @@ __global__ void total(const float* x, float* y, int n) {
         ["part[tid] = sum;"],
         ["if (at >= 0 && at < n) sum += x[at];"],
         ["if (tid == 0) y[0] = part[0] / count;"],
+        ["if (i < count) {"],
+        ["if (j >= count) return;"],
+        ["if (r < rows && c < cols) z[r * cols + c] = 0.0f;"],
+        ["int at = (r * size + k) * size + c;"],
     ],
 )
 def test_a_store_a_guard_or_a_divisor_that_was_left_out(program: Program, lines: list[str]) -> None:

@@ -285,3 +285,89 @@ class Model(nn.Module):
     assert {"conv = nn.Conv1d(i, o, k, stride=1)", "self.weight = conv.weight"} <= lines
     assert "self.bias = conv.bias" in lines
     assert not any(re.search(r"randn|init\.", line) for line in lines)
+
+
+REFERENCE = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.bn = torch.nn.BatchNorm2d(num_features, eps)
+    def forward(self, x):
+        return self.bn(x)
+"""
+CALLS = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+ops = load_inline(name="ops", functions=["run"], cuda_sources="",
+    cpp_sources="torch::Tensor run(torch::Tensor x, torch::Tensor weight, double eps);")
+class ModelNew(nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.bn = nn.BatchNorm2d(num_features)
+    def forward(self, x):
+        flat = x.flatten(1)
+        return ops.run(flat, self.bn.weight, self.bn.eps)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new", "mended"),
+    [
+        ("API004", "flat, self.bn.weight, self.bn.eps", "flat, self.bn.weight", None),
+        ("API004", "flat, self.bn.weight, self.bn.eps", "", None),
+        ("API004", "flat, self.bn.weight, self.bn.eps", "flat", None),
+        ("EXT003", "num_features, eps=", "eps=", None),
+        ("EXT003", "x.flatten(1)", "x.to(device).flatten(1)", None),
+        ("EXT003", "run(flat,", "run(flatt,", None),
+        ("EXT007", "self.bn = ", "self.norm = ", CALLS.replace("self.bn", "self.norm")),
+        (
+            "NUM006",
+            "    def forward",
+            "        nn.init.normal_(self.bn.weight)\n    def forward",
+            None,
+        ),
+    ],
+)
+def test_names_and_arguments_that_python_lacks(
+    rule: str, old: str, new: str, mended: str | None
+) -> None:
+    code = CALLS.replace(old, new)
+    task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=())
+    findings = all_rules()[rule].check(parse(code), Context(task=task))
+    fixes = [fix for finding in findings for fix in finding.fixes]
+    assert (mended or CALLS) in [apply(code, fix.edits) for fix in fixes]
+
+
+def test_an_exchange_in_a_helper_that_a_branch_calls_is_made_by_all_lanes() -> None:
+    rule = all_rules()["SYN004"]
+    code = as_submission(
+        """
+__device__ float warp_sum(float v) {
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    return v;
+}
+__device__ float block_sum(float v) {
+    __shared__ float part[8];
+    v = warp_sum(v);
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = threadIdx.x < 8 ? part[threadIdx.x] : 0.0f;
+    if (threadIdx.x < 8) v = warp_sum(v);
+    return v;
+}
+__global__ void sums(const float* x, float* y) {
+    float v = block_sum(x[threadIdx.x]);
+    if (threadIdx.x == 0) y[0] = v;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({1}, x.options());
+    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+    )
+    (finding,) = rule.check(parse(code), Context())
+    (fix,) = finding.fixes
+    assert "v = warp_sum(v);\n    if (threadIdx.x < 8) ;" in apply(code, fix.edits)

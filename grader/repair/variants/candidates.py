@@ -9,13 +9,14 @@ from grader.diagnose import Program
 from grader.repair.variants import sizes
 from grader.repair.variants.blas import row_major
 from grader.repair.variants.exchange import exchanged
+from grader.repair.variants.guards import guarded
 from grader.repair.variants.launches import launches
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.stores import stores
 from grader.repair.variants.together import together
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import descendants, text
+from grader.rules.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,8 +28,6 @@ SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names."""
 HOST = 1.3
 """The same for host code, where slips are rarer."""
-SIGNED = {"int", "long", "long long", "int64_t", "int32_t"}
-"""Types of an index that may be less than 0."""
 LONG = 400
 """Bytes of an expression beyond which it is not replaced as a whole."""
 
@@ -113,38 +112,8 @@ def _statements(scope: Scope) -> Iterator[Variant]:
             continue
         if shared and not _is_barrier(node):
             yield Variant((Piece(scope.unit, node, "before", "__syncthreads();"),), 2.0)
-        if node.type == "expression_statement":
-            yield from _guarded(scope, node)
+        yield from guarded(scope, node)
 
 
 def _is_barrier(node: Node) -> bool:
     return text(node).startswith("__syncthreads")
-
-
-def _guarded(scope: Scope, node: Node) -> Iterator[Variant]:
-    inner = node.named_children[0] if node.named_children else None
-    left = inner.child_by_field_name("left") if inner is not None else None
-    if left is not None and left.type == "subscript_expression":
-        index = text(left.child_by_field_name("indices"))[1:-1]
-        for bound in scope.integer_parameters:
-            if bound != index:
-                yield Variant((Piece(scope.unit, node, "guard", f"{index} < {bound}"),), 2.5)
-    for name in _read_at(scope, node):
-        for bound in scope.integer_parameters:
-            words = f"{name} >= 0 && {name} < {bound}"
-            yield Variant((Piece(scope.unit, node, "guard", words),), 2.5)
-
-
-def _read_at(scope: Scope, node: Node) -> list[str]:
-    """Return the variables of the kernel that a statement's reads of its arrays are indexed by."""
-    given = {p.name for p in scope.function.parameters}
-    arrays = {name for name, _ in scope.pointers}
-    found: dict[str, None] = {}
-    for read in descendants(node, "subscript_expression"):
-        if text(read.child_by_field_name("argument")) not in arrays or is_target(read):
-            continue
-        for inner in descendants(read, "identifier"):
-            name = text(inner)
-            if name not in given | arrays and scope.type_of(name) in SIGNED:
-                found[name] = None
-    return list(found)

@@ -130,6 +130,9 @@ def nested(scope: Scope, node: Node) -> Iterator[Option]:
     inner = re.fullmatch(r"\((.*) \* (\w+) \+ (\w+)\)", a)
     if inner and inner[2] != size:
         yield f"({inner[1]} * {size} + {inner[3]}) * {inner[2]} + {b}", 2.5
+    if inner and inner[3] != b:
+        turned = f"({inner[1]} * {inner[2]} + {b}) * {size} + {inner[3]}"
+        yield turned, 2.0 if inner[2] == size else 3.0
     del product
 
 

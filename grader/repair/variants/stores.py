@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.variants.sites import Scope, plain_type, stored_in
+from grader.repair.variants.sites import Scope, parts, plain_type, stored_in
 from grader.repair.variants.variant import Piece, Variant
 from grader.rules.cuda_code import descendants, text
 
@@ -22,22 +22,46 @@ def stores(scope: Scope) -> Iterator[Variant]:
     body = scope.function.body
     if scope.function.runs == "host" or body is None:
         return
-    filled = {stored_in(node) for node in descendants(body, "assignment_expression")}
+    filled = _filled(body)
     thread = _thread(body)
     for barrier in _barriers(body):
-        for array in scope.function.shared:
-            if len(array.dims) > 1 or not (array.dims or array.dynamic):
-                continue
-            cost = 2.5 if array.name in filled else 1.0
-            for value in scope.names({plain_type(array.element_type)}, barrier.start_byte)[-NEAR:]:
-                statement = f"{array.name}[{thread}] = {value};"
+        for name, kind in _arrays(scope).items():
+            cost = 2.5 if name in filled else 1.0
+            for value in scope.names({kind}, barrier.start_byte)[-NEAR:]:
+                statement = f"{name}[{thread}] = {value};"
                 yield Variant((Piece(scope.unit, barrier, "before", statement),), cost)
+
+
+def _arrays(scope: Scope) -> dict[str, str]:
+    """Return the shared arrays of one dimension and their parts, with the type of their elements."""
+    one = [array for array in scope.function.shared if len(array.dims) == 1 or array.dynamic]
+    found = {array.name: plain_type(array.element_type) for array in one}
+    body = scope.function.body
+    for declared in descendants(body, "init_declarator") if body is not None else ():
+        name = declared.child_by_field_name("declarator")
+        begin = re.match(r"\w+", text(declared.child_by_field_name("value")))
+        if name is not None and name.type == "pointer_declarator" and begin:
+            if begin.group() in found:
+                found[text(name).lstrip("* ")] = found[begin.group()]
+    return found
+
+
+def _filled(body: Node) -> set[str]:
+    """Return the arrays that something else than their own elements is stored to."""
+    found = set()
+    for node in descendants(body, "assignment_expression"):
+        _, sign, right = parts(node)
+        if sign == "=" and not re.search(rf"\b{re.escape(stored_in(node))}\b\s*\[", right):
+            found.add(stored_in(node))
+    return found
 
 
 def _thread(body: Node) -> str:
     """Return what a function calls a thread's own number: `tid`, or `threadIdx.x` itself."""
     for declared in descendants(body, "init_declarator"):
-        if text(declared.child_by_field_name("value")) == "threadIdx.x":
+        outer = declared.parent
+        known = outer is not None and outer.parent == body
+        if known and text(declared.child_by_field_name("value")) == "threadIdx.x":
             return text(declared.child_by_field_name("declarator"))
     return "threadIdx.x"
 

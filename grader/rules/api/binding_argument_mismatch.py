@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
+from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.python_code import PythonCode, python_code
@@ -101,7 +102,8 @@ def _call(
             f"{prototype.name} takes {len(parameters)} arguments, and this call passes "
             f"{given}{more}",
             evidence,
-            _add_defaults(source, call, _with_defaults(source, prototype) or parameters),
+            _add_defaults(source, call, _with_defaults(source, prototype) or parameters)
+            or pass_the_rest(source, code, call, parameters),
         )  # fmt: skip
         return
     for parameter, argument in zip(parameters, call.args, strict=True):
@@ -312,6 +314,7 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
     "overloads and bindings of one's own are left alone.",
-    mend="Passes arguments by position, the default value, or the first entry of the tuple.",
+    mend="Passes arguments by position, what the missing ones are named after, the default value, or the first "
+    "entry of the tuple.",
     check=check,
 )

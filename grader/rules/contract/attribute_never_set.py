@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
+from grader.rules.contract.named_anew import never_set
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -55,8 +56,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
+                fixes=tuple(never_set(source, code, _reads(code, name))),
                 data={"name": name},
             )
+
+
+def _reads(code: PythonCode, name: str) -> list[ast.Attribute]:
+    """Return the places where the methods read an attribute of self."""
+    return [
+        node
+        for function in code.reached
+        for node in nodes_under(function)
+        if isinstance(node, ast.Attribute) and node.attr == name and _reads_self(node, function)
+    ]
 
 
 def _plain(code: PythonCode, model: ast.ClassDef) -> bool:
@@ -133,6 +145,6 @@ RULE = Rule(
     guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
     "make "
     "it silent, as do attributes that the program asks for first.",
-    mend="",
+    mend="Reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
 )

@@ -122,7 +122,7 @@ def _fixes(
     source: Source, function: Function, arity: Arity, count: int, context: Context
 ) -> tuple[Fix, ...]:
     """Add the parameters that the reference's method has and this one lacks."""
-    reference = _reference_method(context, function.name)
+    reference = reference_parameters(context, function.name)
     if arity.most is None or count <= arity.most or function.args.kwonlyargs:
         return ()
     have = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
@@ -139,7 +139,8 @@ def _fixes(
     return fix(f"take {added} as the reference does", [Edit(start=at, end=at, text=f", {added}")])
 
 
-def _reference_method(context: Context, name: str) -> tuple[str, ...]:
+def reference_parameters(context: Context, name: str) -> tuple[str, ...]:
+    """Return the parameters of the reference's method of that name, without self."""
     text = context.task.reference if context.task is not None else ""
     return _parameter_names(text, name) if text else ()
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
+from grader.rules.contract.named_anew import undefined
+from grader.rules.contract.signature_mismatch import reference_parameters
 from grader.rules.mending import fix, insert_line_before
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -76,6 +78,8 @@ def _finding(
     if for_inputs and context.task is not None:
         message += "; the task makes its own inputs, so it does not decide here"
     fixes = _copy(source, code, nodes, constants)
+    if not fixes and not for_inputs:
+        fixes = tuple(undefined(source, code, nodes, reference_parameters(context, where)))
     return RULE.finding(
         source.place(nodes[0]),
         message,
@@ -312,6 +316,8 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
     "error. In get_inputs it is a warning where the task makes the inputs.",
-    mend="Copies the constant from the reference, or drops the unused function.",
+    mend="Copies the constant from the reference, takes the parameter that the reference's method takes, "
+    "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
+    "the unused function.",
     check=check,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Task
+from grader.rules.mending import delete_statement, fix
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.numeric.take_weights import reference_layers_weights
 from grader.rules.observed import wrong_results
@@ -102,8 +103,20 @@ def _drawn_anew(
                     "its layer makes them: the same seed gives other numbers",
                     severity="error" if wrong else "warning",
                     evidence=wrong[:1],
+                    fixes=_as_drawn(source, model, node),
                 )
                 return
+
+
+def _as_drawn(source: Source, model: ast.ClassDef, call: ast.Call) -> tuple[Fix, ...]:
+    """Leave the weights as the layer draws them."""
+    statement = next(
+        (s for s in nodes_under(model) if isinstance(s, ast.Expr) and s.value is call), None
+    )
+    if statement is None:
+        return ()
+    edit = delete_statement(source, statement)
+    return fix("leave the weights as their layer draws them", [edit])
 
 
 DRAWS = re.compile(
@@ -225,7 +238,7 @@ RULE = Rule(
     guards="Needs the reference's text, and only counts random draws; a warning until a result "
     "differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
     "`a=sqrt(5)`) are left to the comparison of the numbers.",
-    mend="Makes the layer that the reference has, and takes the weights that it draws.",
+    mend="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
     check=check,
 )
 __all__ = ["RULE", "Reference"]

@@ -112,6 +112,8 @@ def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
     if branch is None or not branch.start_byte < where.start_byte < branch.end_byte:
         return
     own = simple_statement(where)
+    if own == branch:  # the exchange is in a helper that the branch calls
+        own = _only_statement(branch) or own
     if own.type == "expression_statement" and own.start_byte > branch.start_byte:
         yield from fix(
             "let every lane take part in the exchange",
@@ -120,6 +122,16 @@ def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
                 case.unit.edit(own.start_byte, own.end_byte, ";"),
             ],
         )
+
+
+def _only_statement(branch: Node) -> Node | None:
+    """Return the one statement that an `if` without `else` guards."""
+    inner = branch.child_by_field_name("consequence")
+    if inner is None or branch.child_by_field_name("alternative") is not None:
+        return None
+    if inner.type == "compound_statement":
+        return inner.named_children[0] if len(inner.named_children) == 1 else None
+    return inner
 
 
 RULE = Rule(

@@ -1,0 +1,121 @@
+"""Mends of names that Python doesn't find: another spelling, a parameter of the reference, a move to nowhere."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Fix
+from grader.rules.mending import fix, replace
+from grader.rules.python_code import Function, PythonCode
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+ALIKE = 0.75
+"""How alike two spellings are that may be meant as one, by difflib's ratio."""
+
+
+def undefined(
+    source: Source, code: PythonCode, nodes: Sequence[ast.Name], reference: Sequence[str]
+) -> Iterator[Fix]:
+    """Yield what may be meant by names that a function reads and nothing defines.
+
+    `reference` are the parameters that the function has in the reference, without self.
+    """
+    function = code.function_of(nodes[0])
+    if function is None:
+        return
+    yield from _stay(source, code, nodes)
+    yield from _take(source, function, nodes, reference)
+    known = [name for name in _names(function) if name != "self"]
+    yield from _spelled(source, nodes, known)
+
+
+def _stay(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
+    """`x` for `x.to(device)`: the inputs are on the device already."""
+    moves = [code.parents.get(node) for node in nodes]
+    edits: list[Edit | None] = []
+    for move in moves:
+        if not isinstance(move, ast.Call) or len(move.args) != 1 or move.keywords:
+            return ()
+        if not isinstance(move.func, ast.Attribute) or move.func.attr not in {"to", "cuda"}:
+            return ()
+        edits.append(Edit(start=source.span(move.func.value)[1], end=source.span(move)[1], text=""))
+    return fix("leave it where it is: on the device", edits)
+
+
+def _take(
+    source: Source, function: Function, nodes: Sequence[ast.Name], reference: Sequence[str]
+) -> tuple[Fix, ...]:
+    """Take what the reference's method takes under these names."""
+    own = function.args.args
+    have = [argument.arg for argument in own]
+    missing = [name for name in dict.fromkeys(n.id for n in nodes) if name in reference]
+    if len(missing) != len({node.id for node in nodes}) or not own or function.args.posonlyargs:
+        return ()
+    edits = []
+    for name in missing:
+        before = [other for other in reference[: reference.index(name)] if other in have]
+        at = source.span(own[have.index(before[-1]) if before else 0])[1]
+        edits.append(Edit(start=at, end=at, text=f", {name}"))
+    first_default = len(own) - len(function.args.defaults)
+    if any(edit.start > source.span(own[first_default - 1])[1] for edit in edits):
+        return ()
+    merged = {edit.start: "".join(e.text for e in edits if e.start == edit.start) for edit in edits}
+    return fix(
+        f"take {', '.join(missing)} as the reference does",
+        [Edit(start=at, end=at, text=words) for at, words in merged.items()],
+    )
+
+
+def _names(function: Function) -> list[str]:
+    given = [
+        argument.arg for argument in nodes_under(function.args) if isinstance(argument, ast.arg)
+    ]
+    made = [
+        node.id
+        for node in nodes_under(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    return list(dict.fromkeys((*given, *made)))
+
+
+def _spelled(source: Source, nodes: Sequence[ast.Name], known: Sequence[str]) -> tuple[Fix, ...]:
+    edits: list[Edit | None] = []
+    words = []
+    for node in nodes:
+        near = difflib.get_close_matches(node.id, known, n=1, cutoff=ALIKE)
+        if not near:
+            return ()
+        words.append(near[0])
+        edits.append(replace(source, node, near[0]))
+    return fix(f"write {', '.join(dict.fromkeys(words))}", edits)
+
+
+def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) -> Iterator[Fix]:
+    """Yield other attributes that may be meant where `self.NAME` is read and never set.
+
+    What the class sets and nobody reads comes first, then what is spelled alike.
+    """
+    if code.model is None:
+        return
+    name = reads[0].attr
+    own = [
+        node
+        for node in nodes_under(code.model)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    ]
+    stored = list(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
+    read = {n.attr for n in own if isinstance(n.ctx, ast.Load)}
+    unread = [other for other in stored if other not in read]
+    near = difflib.get_close_matches(name, stored, n=1, cutoff=ALIKE)
+    for other in dict.fromkeys((*(unread if len(unread) == 1 else ()), *near)):
+        ends = [source.span(node)[1] for node in reads]
+        edits = [Edit(start=end - len(name), end=end, text=other) for end in ends]
+        yield from fix(f"read self.{other}, which the constructor sets", edits)
