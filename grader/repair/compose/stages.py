@@ -8,6 +8,7 @@ from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.families.family import Operation
+from grader.repair.families.windows import tiled
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
@@ -151,7 +152,9 @@ def pool(node: Node, to: Writer) -> Call:
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
     words = ", ".join(_numbers(v, dims) for v in (kernel, stride, padding, dilation))
-    stage = Stage("pool", "pool.cu.jinja", (("op", "avg" if average else "max"),))
+    fixed = tiled(dims, kernel, stride, dilation if dilation is not None else 1)
+    values = (("op", "avg" if average else "max"), ("fixed", fixed))
+    stage = Stage("pool", "pool.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")
 
 
@@ -228,7 +231,7 @@ def softmax(node: Node, to: Writer) -> Call:
     if not isinstance(dim, int):
         raise UncoveredError("softmax without a dim")
     return Call(
-        Stage("softmax", "reduce.cu.jinja", (("op", operation),)),
+        Stage("softmax", "map.cu.jinja", (("op", operation),)),
         f"KERNEL({to.value(_x(node))}, {dim})",
     )
 

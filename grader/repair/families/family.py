@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -52,6 +53,8 @@ class Operation:
     """Type, name and start value of each field of Stat."""
     add: str = ""
     """Folds the value `v` (at index `i`) into `s`."""
+    add4: str = ""
+    """Folds the four values of the float4 `v` into `s`, where that is cheaper than one by one."""
     merge: str = ""
     """Folds `b` into `a`."""
     scalars: tuple[Scalar, ...] = ()
@@ -60,6 +63,11 @@ class Operation:
     """One result for each value; otherwise one for each row."""
     indexed: bool = False
     """Whether `add` needs the index."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether `finish` needs the number of values."""
+        return re.search(r"\bn\b", self.finish) is not None
 
 
 @cache

@@ -20,8 +20,12 @@ TERMS = {
 }
 PAIR = "(self, predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:\n"
 TWO = {
-    "parameters": "const float* __restrict__ a, const float* __restrict__ b",
-    "tensors": "torch::Tensor a, torch::Tensor b",
+    "tensors": ("a", "b"),
+    "others": "",
+    "batch": 2,
+    "fold4": "",
+    "early": "",
+    "signature": "torch::Tensor a, torch::Tensor b",
     "first": "a",
     "prepare": "a = a.contiguous();\nb = b.contiguous();",
     "arguments": "a.data_ptr<float>(), b.data_ptr<float>()",
@@ -31,14 +35,13 @@ TWO = {
 COSINE = TWO | {
     "fields": (("ab", "0.0f"), ("aa", "0.0f"), ("bb", "0.0f")),
     "merge": "a.ab += b.ab;\na.aa += b.aa;\na.bb += b.bb;",
-    "add": (
-        "const float u = a[row * n + i], v = b[row * n + i];\n"
-        "s.ab = fmaf(u, v, s.ab);\ns.aa = fmaf(u, u, s.aa);\ns.bb = fmaf(v, v, s.bb);"
-    ),
+    "fold": "s.ab = fmaf(a, b, s.ab);\ns.aa = fmaf(a, a, s.aa);\ns.bb = fmaf(b, b, s.bb);",
     "finish": "losses[row] = 1.0f - s.ab / fmaxf(sqrtf(s.aa) * sqrtf(s.bb), 1e-8f);",
 }
 CROSS_ENTROPY = TWO | {
-    "parameters": "const float* __restrict__ a, const int64_t* __restrict__ b",
+    "tensors": ("a",),
+    "others": "const int64_t* __restrict__ b, ",
+    "batch": 4,
     "arguments": "a.data_ptr<float>(), b.data_ptr<int64_t>()",
     "fields": (("top", "-INFINITY"), ("sum", "0.0f")),
     "merge": (
@@ -46,26 +49,36 @@ CROSS_ENTROPY = TWO | {
         "if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);\n"
         "a.top = top;"
     ),
-    "add": (
-        "const float v = a[row * n + i];\nconst float top = fmaxf(s.top, v);\n"
-        "if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(v - top);\ns.top = top;"
+    "fold": (
+        "const float top = fmaxf(s.top, a);\n"
+        "if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(a - top);\ns.top = top;"
     ),
-    "finish": "losses[row] = s.top + logf(s.sum) - a[row * n + b[row]];",
+    "fold4": (
+        "// of four values together the running sum is moved on once\n"
+        "const float top = fmaxf(fmaxf(fmaxf(a.x, a.y), fmaxf(a.z, a.w)), s.top);\n"
+        "if (top != -INFINITY)\n"
+        "    s.sum = s.sum * expf(s.top - top) + ((expf(a.x - top) + expf(a.y - top)) + (expf(a.z - top) + expf(a.w - top)));\n"
+        "s.top = top;"
+    ),
+    "early": (
+        "// asked for before the row, so that nobody waits for it in the end\n"
+        "const float picked = threadIdx.x == 0 ? a[row * n + b[row]] : 0.0f;"
+    ),
+    "finish": "losses[row] = s.top + logf(s.sum) - picked;",
 }
-TRIPLET = {
-    "parameters": "const float* __restrict__ a, const float* __restrict__ p, const float* __restrict__ q",
-    "tensors": "torch::Tensor a, torch::Tensor p, torch::Tensor q, double margin",
-    "first": "a",
+TRIPLET = TWO | {
+    "tensors": ("a", "p", "q"),
+    "signature": "torch::Tensor a, torch::Tensor p, torch::Tensor q, double margin",
     "prepare": "a = a.contiguous();\np = p.contiguous();\nq = q.contiguous();",
     "arguments": "a.data_ptr<float>(), p.data_ptr<float>(), q.data_ptr<float>()",
     "extra": ", float margin",
     "passed": ", (float)margin",
     "fields": (("near", "0.0f"), ("far", "0.0f")),
     "merge": "a.near += b.near;\na.far += b.far;",
-    "add": (
+    "fold": (
         "// torch adds 1e-6 to each difference before the norm\n"
-        "const float u = a[row * n + i] - p[row * n + i] + 1e-6f;\n"
-        "const float v = a[row * n + i] - q[row * n + i] + 1e-6f;\n"
+        "const float u = a - p + 1e-6f;\n"
+        "const float v = a - q + 1e-6f;\n"
         "s.near = fmaf(u, u, s.near);\ns.far = fmaf(v, v, s.far);"
     ),
     "finish": "losses[row] = fmaxf(sqrtf(s.near) - sqrtf(s.far) + margin, 0.0f);",

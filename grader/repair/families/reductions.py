@@ -13,6 +13,11 @@ IDEA = (
     "Every value is read once from memory: threads that are neighbours read values that are neighbours,\n"
     "each folds its share into a few registers, and the shares meet by warp shuffles and shared memory."
 )
+MAP_IDEA = (
+    "The result of a row changes each of its values, so the row has to stay near: it is read once into registers\n"
+    "and shared memory, reduced there, changed and written. A row that is too large for one multiprocessor is\n"
+    "shared by several, which tell each other their parts of the result."
+)
 
 FULL_IDEA = (
     "The norm needs every value before the first result: two passes over memory, each at full width; the\n"
@@ -25,7 +30,7 @@ def _norm(task: Task) -> Operation:
     add = "s.sum += v * v;" if power == 2 else "s.sum += fabsf(v);"
     total = "sqrtf(s.sum)" if power == 2 else "s.sum"
     divisor = f"{total} / n" if task.parameters.get("mean") else total
-    return Operation(fields=SUM, add=add, merge=ADD, finish=f"return v / ({divisor});")
+    return Operation(fields=SUM, add=add, merge=ADD, finish=f"return v * (1.0f / ({divisor}));")
 
 
 def _rms(_task: Task) -> Operation:
@@ -50,7 +55,13 @@ s.top = top;""",
 const float top = fmaxf(a.top, b.top);
 if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);
 a.top = top;""",
-    finish="return expf(v - s.top) / s.sum;",
+    # Of four values together the running sum is moved on once.
+    add4="""\
+const float top = fmaxf(fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)), s.top);
+if (top != -INFINITY)
+    s.sum = s.sum * expf(s.top - top) + ((expf(v.x - top) + expf(v.y - top)) + (expf(v.z - top) + expf(v.w - top)));
+s.top = top;""",
+    finish="return expf(v - s.top) * (1.0f / s.sum);",
 )
 SOFTMAX = ONLINE_SUM
 LOG_SOFTMAX = replace(ONLINE_SUM, finish="return v - s.top - logf(s.sum);")
@@ -98,10 +109,10 @@ REDUCTIONS = {
 
 def _along(task: Task, names: Names, operation: Operation, body: str) -> str:
     return module(
-        "reduce.cu.jinja",
+        "map.cu.jinja" if operation.maps else "reduce.cu.jinja",
         names,
         title=f"{task.title}: reference-fixed kernel",
-        idea=IDEA,
+        idea=MAP_IDEA if operation.maps else IDEA,
         body=body,
         values={"op": operation},
     )

@@ -11,8 +11,9 @@ from grader.records import Task
 from grader.repair.families.family import Family, Names, module
 
 POOL_IDEA = (
-    "One thread for each result; windows of neighbours overlap, so nearly all reads come from L1 and memory is\n"
-    "read about once."
+    "Windows of neighbours overlap, so a tile of the input is read once into shared memory and the windows are\n"
+    "taken from there, four neighbouring results a thread. The sizes of the usual windows are known to the\n"
+    "compiler, which unrolls them; other windows have one thread for each result."
 )
 CONV_IDEA = (
     "Direct convolution: each thread keeps eight output channels of one position in registers, so that every\n"
@@ -42,6 +43,8 @@ def convolve(conv: nn.Module, x: torch.Tensor) -> torch.Tensor:
 def forward(self, x: torch.Tensor) -> torch.Tensor:
     return RESULT
 """
+MOST_CELLS = 16
+"""Along an axis, of a window that is unrolled."""
 _CALL = re.compile(r"\bself\.(\w+)\(")
 
 
@@ -50,8 +53,41 @@ def _pool(task: Task, names: Names) -> str | None:
     if init is None:
         return None
     body = init + POOL_BODY.replace("DIMS", str(task.parameters.get("dims", 2)))
-    values = {"op": task.parameters.get("op", "max")}
+    values = {"op": task.parameters.get("op", "max"), "fixed": _fixed(task)}
     return _module("pool.cu.jinja", POOL_IDEA, task, names, body, values)
+
+
+def _fixed(task: Task) -> tuple[tuple[int, int, int, int], ...]:
+    """Return the windows of the task's own sizes that a tile serves; see `tiled`."""
+    method = _method(task.reference, "__init__")
+    names = [argument.arg for argument in method.args.args[1:]] if method else []
+    rank = int(str(task.parameters.get("dims", 2)))
+    found: dict[tuple[int, int, int, int], None] = {}
+    for workload in task.workloads:
+        given = dict(zip(names, workload.init, strict=False))
+        kernel = given.get("kernel_size")
+        stride = given.get("stride") or kernel
+        found |= dict.fromkeys(tiled(rank, kernel, stride, given.get("dilation", 1)))
+    return tuple(found)
+
+
+def tiled(
+    rank: int, kernel: object, stride: object, dilation: object
+) -> tuple[tuple[int, int, int, int], ...]:
+    """Return (rank, kernel, stride, dilation) where windows overlap and are alike along all axes.
+
+    Windows that share no cells gain nothing from a tile.
+    """
+    sizes = []
+    for value in (kernel, stride, dilation):
+        each = set(value) if isinstance(value, list | tuple) else {value}
+        size = each.pop()
+        if each or not isinstance(size, int):
+            return ()
+        sizes.append(size)
+    wide, step, apart = sizes
+    overlap = step < (wide - 1) * apart + 1 and 1 < wide <= MOST_CELLS
+    return ((rank, wide, step, apart),) if overlap else ()
 
 
 def _conv(task: Task, names: Names) -> str | None:
