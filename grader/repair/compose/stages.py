@@ -8,8 +8,8 @@ from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.families.family import Operation
-from grader.repair.families.windows import tiled
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
+from grader.repair.families.windows import tiled
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
 
