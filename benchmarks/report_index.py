@@ -25,8 +25,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from grader.records import Review
 from grader.report import html
+from grader.report.entry import Entry, entry
 from grader.report.folder import RunFolder
-from grader.report.light import light
 
 TURNS = 20
 ACTIONS = {
@@ -50,18 +50,15 @@ _TIMED = """([act, turns]) => {
 }"""
 
 
-def reviews(runs: Sequence[Path], count: int) -> list[Review]:
-    """Return that many reviews, without their bulk, each with its own name and sentence."""
-    found = [light(review) for run in runs for review in RunFolder(run).reviews()]
+def entries(reviews: Sequence[Review], count: int) -> list[Entry]:
+    """Return that many entries, each with its own name and sentence."""
+    found = list(map(entry, reviews))
     return [_another(found[number % len(found)], number) for number in range(count if found else 0)]
 
 
-def _another(review: Review, number: int) -> Review:
-    verdict = review.verdict
-    said = verdict.model_copy(update={"sentence": f"{verdict.sentence} ({number})"})
-    evaluation = review.evaluation.model_copy(update={"verdict": said})
+def _another(one: Entry, number: int) -> Entry:
     name = f"level_{number % 3 + 1}_problem_{number // 8 % 100}_sample_{number}"
-    return review.model_copy(update={"sample": name, "evaluation": evaluation})
+    return one._replace(sample=name, sentence=f"{one.sentence} ({number})")
 
 
 def measure(page: Page) -> dict[str, float]:
@@ -78,11 +75,12 @@ def main() -> int:
     parser.add_argument("runs", nargs="*", type=Path, default=[Path("reviews")])
     parser.add_argument("--samples", type=int, default=2000)
     options = parser.parse_args()
-    made = reviews(options.runs, options.samples)
+    found = [review for run in options.runs for review in RunFolder(run).reviews()]
+    made = entries(found, options.samples)
     if not made:
         parser.error("no reviews there: name folders that a grading wrote")
     begin = time.perf_counter()
-    text = html.index(made)
+    text = html.index(made, found[0].environment)
     print(
         f"{len(made)} samples: {len(text.encode()):,} bytes, made in {time.perf_counter() - begin:.2f} s"
     )

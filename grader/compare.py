@@ -102,7 +102,7 @@ def mcnemar(won: int, lost: int) -> float:
     """
     n = won + lost
     tail = sum(math.comb(n, k) for k in range(min(won, lost) + 1))
-    return min(1.0, 2 * tail / float(1 << n))
+    return min(1.0, 2 * tail / (1 << n))
 
 
 def _moved(sample: str, old: Verdict, new: Verdict) -> Moved:

@@ -6,12 +6,18 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from grader.records import Record, Review
+from grader.records import Record, Status
 
 RESAMPLES = 2000
+UNJUDGED: frozenset[Status] = frozenset({"grader_error", "not_run"})
+"""Neither right nor wrong: no fault of the sample's."""
+_AT_ONCE = 1 << 16
+"""Numbers drawn at a time, so that memory doesn't grow with the number of tasks."""
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
 
 
@@ -23,6 +29,33 @@ class Interval(Record):
     high: float
     n: int
     """Samples that it rests on."""
+
+
+class Outcome(Protocol):
+    """What scores need to know of a sample."""
+
+    @property
+    def sample(self) -> str:
+        """Name, for a sample whose task is not known."""
+
+    @property
+    def task(self) -> str | None:
+        """Name of the task, if it is known."""
+
+    @property
+    def status(self) -> Status:
+        """Where it stands."""
+
+    @property
+    def compiled(self) -> bool | None:
+        """Whether it was built; None where that never ran."""
+
+    @property
+    def speedup(self) -> float | None:
+        """Over eager torch, where it was measured."""
+
+
+T = TypeVar("T", bound=Outcome)
 
 
 class Scores(Record):
@@ -41,24 +74,35 @@ class Scores(Record):
     """Geometric mean over the correct samples with a measured speed-up."""
 
 
-def scores(reviews: Iterable[Review]) -> Scores:
+def scores(outcomes: Iterable[Outcome]) -> Scores:
     """Return the scores; a failure of the grader's own counts neither for nor against."""
-    everything = list(reviews)
-    graded = [item for item in everything if item.verdict.status not in {"grader_error", "not_run"}]
-    measured = [item.verdict.speedup for item in graded if _right(item) and item.verdict.speedup]
+    everything = list(outcomes)
+    graded = [item for item in everything if item.status not in UNJUDGED]
+    measured = [item.speedup for item in graded if is_right(item) and item.speedup]
     return Scores(
         samples=len(everything),
         graded=len(graded),
-        compiled=share(graded, lambda item: item.verdict.compiled is True),
-        correct=share(graded, _right),
+        compiled=share(graded, lambda item: item.compiled is True),
+        correct=share(graded, is_right),
         fast={
             f"{threshold:g}": interval
             for threshold in THRESHOLDS
-            if measured and (interval := share(graded, partial(_faster, threshold)))
+            if measured and (interval := share(graded, partial(is_faster, threshold)))
         },
         pass_at=_pass_at(graded),
         speedup=math.exp(sum(map(math.log, measured)) / len(measured)) if measured else None,
     )
+
+
+def is_right(outcome: Outcome) -> bool:
+    """Whether the sample is correct."""
+    return outcome.status == "correct"
+
+
+def is_faster(threshold: float, outcome: Outcome) -> bool:
+    """Whether the sample is correct and more than so many times as fast as eager torch."""
+    faster = outcome.speedup is not None and outcome.speedup > threshold
+    return is_right(outcome) and (threshold == 0.0 or faster)
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:
@@ -73,37 +117,38 @@ def pass_at_k(n: int, right: int, k: int) -> float:
     return 1.0 - math.comb(n - right, k) / math.comb(n, k)
 
 
-def share(reviews: Sequence[Review], holds: Callable[[Review], bool]) -> Interval | None:
+def share(outcomes: Sequence[T], holds: Callable[[T], bool]) -> Interval | None:
     """Return the share for which it holds, resampling whole tasks since their samples go together."""
-    if not reviews:
+    if not outcomes:
         return None
     by_task: dict[str, list[bool]] = defaultdict(list)
-    for review in reviews:
-        by_task[review.task.name or review.sample].append(holds(review))
+    for outcome in outcomes:
+        by_task[outcome.task or outcome.sample].append(holds(outcome))
     hits = np.array([sum(values) for values in by_task.values()], dtype=float)
     sizes = np.array([len(values) for values in by_task.values()], dtype=float)
-    picks = np.random.default_rng(0).integers(0, len(hits), (RESAMPLES, len(hits)))
-    drawn = hits[picks].sum(axis=1) / sizes[picks].sum(axis=1)
-    low, high = np.quantile(drawn, (0.025, 0.975))
+    low, high = np.quantile(_drawn(hits, sizes), (0.025, 0.975))
     return Interval(
-        value=float(hits.sum() / sizes.sum()), low=float(low), high=float(high), n=len(reviews)
+        value=float(hits.sum() / sizes.sum()), low=float(low), high=float(high), n=len(outcomes)
     )
 
 
-def _right(review: Review) -> bool:
-    return review.verdict.status == "correct"
+def _drawn(hits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share in each of RESAMPLES draws of as many tasks, with replacement."""
+    generator, tasks = np.random.default_rng(0), len(hits)
+    drawn = np.empty(RESAMPLES)
+    step = max(1, _AT_ONCE // tasks)
+    for first in range(0, RESAMPLES, step):
+        some = drawn[first : first + step]
+        picks = generator.integers(0, tasks, (len(some), tasks))
+        some[:] = hits[picks].sum(axis=1) / sizes[picks].sum(axis=1)
+    return drawn
 
 
-def _faster(threshold: float, review: Review) -> bool:
-    speedup = review.verdict.speedup
-    return _right(review) and (threshold == 0.0 or (speedup is not None and speedup > threshold))
-
-
-def _pass_at(reviews: Sequence[Review]) -> dict[str, float]:
+def _pass_at(outcomes: Sequence[Outcome]) -> dict[str, float]:
     by_task: dict[str, list[bool]] = defaultdict(list)
-    for review in reviews:
-        if review.task.name:
-            by_task[review.task.name].append(_right(review))
+    for outcome in outcomes:
+        if outcome.task:
+            by_task[outcome.task].append(is_right(outcome))
     most = max((len(values) for values in by_task.values()), default=0)
     found = {}
     for k in (1, 2, 4, 5, 8, 10, 16, 32, 64, 100):

@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -202,10 +202,15 @@ class Store:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Replace the file's content in one step."""
+    write_parts(path, (data,))
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """Replace the file's content in one step, with one part in memory at a time."""
     descriptor, name = tempfile.mkstemp(prefix=".draft-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(parts)
         os.chmod(name, 0o644)  # noqa: PTH101 - mkstemp's 0600 would hide reviews from other users
         os.replace(name, path)  # noqa: PTH105 - the draft's name is a string
     except BaseException:

@@ -97,7 +97,7 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     elif shown == "github":
         from grader.report import github
 
-        sys.stdout.write(github.render(list(folder.reviews(outcome.samples))))
+        sys.stdout.write(github.render(folder.reviews(outcome.samples)))
     elif shown == "table":
         _summary(summary, outcome.resumed, options.out)
     return _exit_code(summary, options)

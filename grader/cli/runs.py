@@ -80,10 +80,12 @@ def score(run: Path) -> int:
         A folder that a grading wrote.
 
     """
+    from grader.report.entry import entry
     from grader.report.folder import RunFolder
     from grader.stats import scores
 
-    sys.stdout.write(scores(RunFolder(run).reviews()).model_dump_json(indent=2) + "\n")
+    made = scores(map(entry, RunFolder(run).reviews()))
+    sys.stdout.write(made.model_dump_json(indent=2) + "\n")
     return GRADED
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -16,7 +17,10 @@ from grader.errors import GraderError, UsageError
 from grader.records import Review
 from grader.report import names
 from grader.report.row_file import RowFile, RowHead
-from grader.store import write_whole
+from grader.store import write_parts
+
+if TYPE_CHECKING:
+    from grader.report.entry import Entry
 
 _PLACES = (names.markdown, names.page, names.data)
 _OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
@@ -165,27 +169,33 @@ class RunFolder:
         path = self.root / names.data(sample)
         return Review.model_validate_json(path.read_bytes()) if path.is_file() else None
 
-    def write_index(self) -> list[Review]:
-        """Write what is said of all samples together; return their reviews without their bulk."""
+    def write_index(self) -> list[Entry]:
+        """Write what is said of all samples together; return an entry for each, sorted by sample."""
         from grader.report import html, index, junit, sarif
-        from grader.report.light import light
+        from grader.report.entry import entry
+        from grader.report.spool import Spool
 
-        found: list[Review] = []
-
-        def each() -> Iterator[Review]:
+        found: list[Entry] = []
+        environment: dict[str, str] | None = None
+        with self._telling(), Spool(self.root) as spool:
+            log, cases = sarif.Log(spool), junit.Cases(spool)
             for review in self.reviews():
-                found.append(light(review))
-                yield review
-
-        self._write(self.root / names.SARIF, sarif.render(each()))
-        self._write(self.root / names.INDEX, index.render(found))
-        self._write(self.root / names.PAGES_INDEX, html.index(found))
-        self._write(self.root / names.JUNIT, junit.render(found))
+                environment = review.environment if environment is None else environment
+                found.append(entry(review))
+                log.add(review)
+                cases.add(review)
+            self._write_parts(self.root / names.SARIF, log.parts())
+            self._write(self.root / names.INDEX, index.render(found))
+            self._write(self.root / names.PAGES_INDEX, html.index(found, environment or {}))
+            self._write_parts(self.root / names.JUNIT, cases.parts())
         return found
 
     def _write(self, path: Path, text: str) -> None:
+        self._write_parts(path, (text,))
+
+    def _write_parts(self, path: Path, parts: Iterable[str]) -> None:
         with self._telling():
-            write_whole(path, text.encode("utf-8", "replace"))
+            write_parts(path, (part.encode("utf-8", "replace") for part in parts))
 
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ ten of each level in a step, so errors of the submission as it is come first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from grader.records import Finding, Review
 from grader.report.escape import one_line
@@ -19,19 +19,22 @@ _ORDER = ("error", "warning", "note")
 def render(reviews: Iterable[Review], *, notes: bool = False) -> str:
     """Return one command a line: errors and warnings, and notes if asked for.
 
-    A sample that is not correct and has no finding gets an annotation of its verdict.
+    A sample that is not correct and has no finding gets an annotation of its verdict. Reviews are
+    read once, one at a time, sorted by sample.
     """
-    ordered = sorted(reviews, key=lambda review: review.sample)
-    shown = [
-        (review, finding)
-        for review in ordered
-        for finding in review.findings
-        if notes or finding.severity != "note"
-    ]
-    shown.sort(key=lambda pair: (_ORDER.index(pair[1].severity), bool(pair[1].after_mend)))
-    bare = [review for review in ordered if _unexplained(review)]
-    lines = [*(_verdict(review) for review in bare), *(_finding(*pair) for pair in shown)]
-    return "".join(f"{line}\n" for line in lines)
+    lines = [ranked for review in reviews for ranked in _ranked(review, notes=notes)]
+    lines.sort(key=lambda ranked: ranked[0])
+    return "".join(f"{line}\n" for _, line in lines)
+
+
+def _ranked(review: Review, *, notes: bool) -> Iterator[tuple[tuple[int, bool], str]]:
+    """Yield the review's lines, each with its place among those of all reviews."""
+    if _unexplained(review):
+        yield (-1, False), _verdict(review)
+    for finding in review.findings:
+        if notes or finding.severity != "note":
+            rank = (_ORDER.index(finding.severity), bool(finding.after_mend))
+            yield rank, _finding(review, finding)
 
 
 def _unexplained(review: Review) -> bool:

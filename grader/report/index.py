@@ -5,44 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from grader.records import Review
 from grader.report import escape, names
+from grader.report.entry import Entry
 
 HEAD = (
     "sample", "task", "device", "verdict", "why", "errors", "warnings", "mend", "reference kernel",
 )  # fmt: skip
 
 
-def render(reviews: Sequence[Review]) -> str:
+def render(entries: Sequence[Entry]) -> str:
     """Return the table, sorted by sample, with the counts by status above it."""
-    counts = Counter(review.verdict.status for review in reviews)
+    counts = Counter(entry.status for entry in entries)
     shown = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     return "\n".join(
         (
             "# Reviews",
             "",
-            f"{len(reviews)} samples: {shown or 'none'}.",
+            f"{len(entries)} samples: {shown or 'none'}.",
             "",
             f"| {' | '.join(HEAD)} |",
             f"|{'---|' * len(HEAD)}",
-            *(_row(review) for review in sorted(reviews, key=lambda review: review.sample)),
+            *(_row(entry) for entry in sorted(entries, key=lambda entry: entry.sample)),
             "",
         )
     )
 
 
-def _row(review: Review) -> str:
-    severities = Counter(finding.severity for finding in review.findings)
-    kinds = {repair.kind for repair in review.repairs}
+def _row(entry: Entry) -> str:
     cells = (
-        f"[{escape.inline(review.sample)}]({names.markdown(review.sample)})",
-        escape.inline(review.task.name or "unknown"),
-        review.evaluation.device,
-        f"`{review.verdict.status}`",
-        escape.prose(review.verdict.sentence, 240).replace("|", "\\|"),
-        str(severities["error"]),
-        str(severities["warning"]),
-        "passes" if kinds & {"mend", "model"} else "-",
-        "passes" if "reference" in kinds else "-",
+        f"[{escape.inline(entry.sample)}]({names.markdown(entry.sample)})",
+        escape.inline(entry.task or "unknown"),
+        entry.device,
+        f"`{entry.status}`",
+        escape.prose(entry.sentence, 240).replace("|", "\\|"),
+        str(entry.errors),
+        str(entry.warnings),
+        "passes" if entry.mended else "-",
+        "passes" if entry.has_reference else "-",
     )
     return f"| {' | '.join(cells)} |"

@@ -5,56 +5,97 @@ Format: https://github.com/testmoapp/junitxml (there is no standard; this is wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from grader.records import Finding, Review
 from grader.report.escape import clean, one_line
+from grader.report.spool import Piece, Spool
 
 SKIPPED = frozenset({"not_run", "no_task"})
 
 
-def render(reviews: Iterable[Review]) -> str:
-    """Return the document: a suite for each task, a case for each sample.
+class _Case(NamedTuple):
+    task: str
+    sample: str
+    outcome: str
+    """`failures`, `errors` or `skipped`; empty for a case that passed."""
+    seconds: float
+    text: Piece
+
+
+class Cases:
+    """The document: a suite for each task, a case for each sample, which waits in the spool.
 
     A verdict other than `correct` is a failure; where nothing could be judged the case is skipped;
     a failure of the grader's own is an error.
     """
-    root = ET.Element("testsuites", name="kernel-grader")
-    ordered = sorted(reviews, key=lambda review: (_task(review), review.sample))
-    for task, members in groupby(ordered, key=_task):
-        _suite(root, task, list(members))
-    _count(root, list(root))
-    ET.indent(root)
-    text = ET.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._cases: list[_Case] = []
+
+    def add(self, review: Review) -> None:
+        """Take the review's case."""
+        element = _case(review)
+        ET.indent(element, level=2)
+        text = self._spool.add(f"    {ET.tostring(element, encoding='unicode')}\n")
+        outcome = _outcome(review.verdict.status)
+        case = _Case(_task(review), review.sample, outcome, _seconds(review), text)
+        self._cases.append(case)
+
+    def parts(self) -> Iterator[str]:
+        """Yield the document's text, sorted by task and sample."""
+        yield '<?xml version="1.0" encoding="utf-8"?>\n'
+        ordered = sorted(self._cases, key=lambda case: (case.task, case.sample))
+        suites = [(task, list(cases)) for task, cases in groupby(ordered, key=_suite)]
+        seconds = sum(round(_total(cases), 3) for _, cases in suites)
+        start, end = _tags("testsuites", "kernel-grader", ordered, seconds)
+        yield f"{start}\n"
+        for task, cases in suites:
+            opened, closed = _tags("testsuite", _text(task), cases, _total(cases))
+            yield f"  {opened}\n"
+            yield from (self._spool.get(case.text) for case in cases)
+            yield f"  {closed}\n"
+        yield f"{end}\n"
+
+
+def _suite(case: _Case) -> str:
+    return case.task
+
+
+def _total(cases: Iterable[_Case]) -> float:
+    return sum(case.seconds for case in cases)
+
+
+def _tags(tag: str, name: str, cases: Sequence[_Case], seconds: float) -> tuple[str, str]:
+    """Return start and end tag of what holds these cases."""
+    outcomes = Counter(case.outcome for case in cases)
+    element = ET.Element(tag, name=name, tests=str(len(cases)))
+    for kind in ("failures", "errors", "skipped"):
+        element.set(kind, str(outcomes[kind]))
+    element.set("time", f"{seconds:.3f}")
+    text = ET.tostring(element, encoding="unicode", short_empty_elements=False)
+    end = f"</{tag}>"
+    return text.removesuffix(end), end
 
 
 def _task(review: Review) -> str:
     return review.task.name or "unknown"
 
 
-def _suite(root: ET.Element, task: str, reviews: list[Review]) -> None:
-    suite = ET.SubElement(root, "testsuite", name=_text(task))
-    for review in reviews:
-        _case(suite, review)
-    suite.set("tests", str(len(reviews)))
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("time", f"{sum(_seconds(review) for review in reviews):.3f}")
+def _outcome(status: str) -> str:
+    if status in SKIPPED:
+        return "skipped"
+    return {"correct": "", "grader_error": "errors"}.get(status, "failures")
 
 
-def _count(root: ET.Element, suites: list[ET.Element]) -> None:
-    for name in ("tests", "failures", "errors", "skipped"):
-        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
-    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
-
-
-def _case(suite: ET.Element, review: Review) -> None:
+def _case(review: Review) -> ET.Element:
     status = review.verdict.status
-    case = ET.SubElement(
-        suite,
+    case = ET.Element(
         "testcase",
         name=_text(review.sample),
         classname=_text(_task(review)),
@@ -70,6 +111,7 @@ def _case(suite: ET.Element, review: Review) -> None:
         outcome.text = _details(review.findings)
     elif findings := _details(review.findings):
         ET.SubElement(case, "system-out").text = findings
+    return case
 
 
 def _details(findings: Iterable[Finding]) -> str:

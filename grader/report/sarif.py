@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
+from typing import NamedTuple
 from urllib.parse import quote
 
 from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Review
 from grader.report.escape import clean, one_line
 from grader.report.findings import shown
 from grader.report.places import FilePlace, in_file, is_text_file
+from grader.report.spool import Piece, Spool
 from grader.rules import all_rules
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -29,44 +31,74 @@ RANK = {"proven": 95.0, "likely": 70.0, "possible": 40.0}
 Json = dict[str, JsonValue]
 
 
-def render(reviews: Iterable[Review]) -> str:
-    """Return one log with one run: every finding but those that nearly all kernels share.
+class _Result(NamedTuple):
+    sample: str
+    rule: str
+    rest: Piece
+    """The result as JSON but for its rule, whose index is known at the end."""
 
-    Reviews are read once, one at a time. A run of more findings than GitHub takes holds the first
-    MOST_RESULTS of them, and says so.
+
+class Log:
+    """One log with one run: every finding but those that nearly all kernels share.
+
+    Reviews come one at a time, and their results wait in the spool. A run of more findings than
+    GitHub takes holds the first MOST_RESULTS of them, and says so.
     """
-    first: dict[str, Finding] = {}
-    results: list[Json] = []
-    files: set[str] = set()
-    notices: list[Json] = []
-    for review in reviews:
-        files.add(_uri(in_file(review, None).path))
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._first: dict[str, Finding] = {}
+        self._results: list[_Result] = []
+        self._files: set[str] = set()
+        self._notices: list[Json] = []
+
+    def add(self, review: Review) -> None:
+        """Take what the log says of the review."""
+        self._files.add(_uri(in_file(review, None).path))
         if review.verdict.status == "grader_error":
-            notices.append(_notice(f"{review.sample}: {review.verdict.sentence}"))
+            self._notices.append(_notice(f"{review.sample}: {review.verdict.sentence}"))
         for finding in shown(review.findings):
-            first.setdefault(finding.rule, finding)
-        if len(results) < MOST_RESULTS:
-            results += _results(review)
-    failed = bool(notices)
-    if len(results) >= MOST_RESULTS:
-        notices.append(_notice(f"only the findings of the first samples: {len(results)}"))
-    codes = sorted(first)
-    for result in results:
-        result["ruleIndex"] = codes.index(str(result["ruleId"]))
-    run: Json = {
-        "tool": {"driver": _driver(first, codes)},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": notices}],
-        "artifacts": [{"location": {"uri": uri}} for uri in sorted(files)],
-        "results": sorted(results, key=_sample),
-    }
-    log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=True, separators=(",", ":")) + "\n"
+            self._first.setdefault(finding.rule, finding)
+        if len(self._results) < MOST_RESULTS:
+            for finding, result in _results(review):
+                piece = self._spool.add(_json(result))
+                self._results.append(_Result(review.sample, finding.rule, piece))
+
+    def parts(self) -> Iterator[str]:
+        """Yield the log's text, sorted by sample."""
+        codes = sorted(self._first)
+        index = {code: number for number, code in enumerate(codes)}
+        head, tail = _json(self._whole(codes)).rsplit("[]", 1)
+        yield f"{head}["
+        ordered = sorted(self._results, key=lambda result: result.sample)
+        for number, result in enumerate(ordered):
+            rule = _json({"ruleId": result.rule, "ruleIndex": index[result.rule]})
+            rest = self._spool.get(result.rest)
+            yield f"{',' if number else ''}{rule.removesuffix('}')},{rest.removeprefix('{')}"
+        yield f"]{tail}\n"
+
+    def _whole(self, codes: Sequence[str]) -> Json:
+        """Return the log without results."""
+        notices = list(self._notices)
+        if len(self._results) >= MOST_RESULTS:
+            text = f"only the findings of the first samples: {len(self._results)}"
+            notices.append(_notice(text))
+        invocation = {
+            "executionSuccessful": not self._notices,
+            "toolExecutionNotifications": notices,
+        }
+        run: Json = {
+            "tool": {"driver": _driver(self._first, codes)},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [invocation],
+            "artifacts": [{"location": {"uri": uri}} for uri in sorted(self._files)],
+            "results": [],
+        }
+        return {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
 
 
-def _sample(result: Json) -> str:
-    properties = result["properties"]
-    return str(properties["sample"]) if isinstance(properties, dict) else ""
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def _notice(text: str) -> Json:
@@ -104,18 +136,16 @@ def _rule(code: str, finding: Finding) -> Json:
     }
 
 
-def _results(review: Review) -> Iterator[Json]:
+def _results(review: Review) -> Iterator[tuple[Finding, Json]]:
     seen: Counter[str] = Counter()
     for finding in shown(review.findings):
         digest = _line_hash(review, finding)
         seen[digest] += 1
-        yield _result(review, finding, f"{digest}:{seen[digest]}")
+        yield finding, _result(review, finding, f"{digest}:{seen[digest]}")
 
 
 def _result(review: Review, finding: Finding, fingerprint: str) -> Json:
     result: Json = {
-        "ruleId": finding.rule,
-        "ruleIndex": -1,
         "level": finding.severity,
         "rank": RANK[finding.confidence],
         "message": {"text": _message(finding)},

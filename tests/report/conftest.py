@@ -1,6 +1,6 @@
 """Reviews to render: one with something of everything, and words of the test's choice in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -28,6 +28,8 @@ from grader.records import (
     Timing,
     Verdict,
 )
+from grader.report import html
+from grader.report.entry import entry
 
 CODE = '''import torch
 from torch.utils.cpp_extension import load_inline
@@ -57,6 +59,12 @@ Make = Callable[..., Review]
 @pytest.fixture
 def make_review() -> Make:
     return review
+
+
+def index_page(reviews: Sequence[Review]) -> str:
+    """Return the page of all reviews."""
+    environment = reviews[0].environment if reviews else {}
+    return html.index([entry(review) for review in reviews], environment)
 
 
 def review(

@@ -11,7 +11,7 @@ from grader.compare import compare
 from grader.report import html
 from grader.report.folder import RunFolder
 
-from .conftest import CODE, review
+from .conftest import CODE, index_page, review
 from .payloads import PAYLOADS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -220,7 +220,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews = [
         made[n % 6].model_copy(update={"sample": f"level_1_problem_{n}"}) for n in range(2000)
     ]
-    path.write_text(html.index(reviews), "utf-8")
+    path.write_text(index_page(reviews), "utf-8")
     return path
 
 
@@ -318,7 +318,7 @@ def test_no_packed_payload_runs(tab: Tab, tmp_path: Path) -> None:
     made = [review(words=words, task=words) for words in PAYLOADS]
     reviews = [made[n % len(made)].model_copy(update={"sample": f"sample_{n}"}) for n in range(500)]
     path = tmp_path / "index.html"
-    path.write_bytes(html.index(reviews).encode("utf-8", "replace"))
+    path.write_bytes(index_page(reviews).encode("utf-8", "replace"))
     page = tab.open(path)
     playwright.expect(page.locator("#shown")).to_have_text("500 of 500")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -1,12 +1,19 @@
 """The run folder: everything beside each other, rendered again from the data alone."""
 
 import json
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.errors import UsageError
+from grader.records import Review
 from grader.report.folder import RunFolder
+from grader.report.spool import Spool
 from grader.store import Store
 
 from .conftest import CODE, Make
@@ -49,6 +56,44 @@ def test_rendering_again_gives_the_same_bytes(tmp_path: Path, make_review: Make)
         folder.render(one)
     folder.write_index()
     assert contents(tmp_path) == before
+
+
+class Watched(RunFolder):
+    """Counts the reviews that are alive whenever another one is read."""
+
+    most = 0
+
+    def reviews(self, samples: set[str] | None = None) -> Iterator[Review]:
+        known: list[weakref.ref[Review]] = []
+        for review in super().reviews(samples):
+            known.append(weakref.ref(review))
+            self.most = max(self.most, sum(one() is not None for one in known))
+            yield review
+
+
+def test_the_index_of_a_large_run_holds_few_reviews(tmp_path: Path, make_review: Make) -> None:
+    folder = Watched(tmp_path)
+    for number in range(12):
+        folder.add(make_review(f"s{number}"), "key")
+    assert len(folder.write_index()) == 12
+    assert 0 < folder.most <= 3
+
+
+@given(st.lists(st.text(), max_size=8), st.randoms())
+def test_a_spool_gives_back_what_was_put_there(texts: list[str], order: Random) -> None:
+    with Spool(Path()) as spool:
+        pieces = [spool.add(text) for text in texts]
+        pairs = list(zip(pieces, texts, strict=True))
+        order.shuffle(pairs)
+        for piece, text in pairs:
+            assert spool.get(piece) == text.encode("utf-8", "replace").decode()
+
+
+def test_a_spool_goes_on_in_a_file(tmp_path: Path) -> None:
+    with Spool(tmp_path) as spool:
+        pieces = [spool.add(letter * 400_000) for letter in "äbcd"]
+        assert [set(spool.get(piece)) for piece in reversed(pieces)] == [{"d"}, {"c"}, {"b"}, {"ä"}]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sample_called_readme_does_not_take_the_indexs_place(

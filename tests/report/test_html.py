@@ -13,7 +13,7 @@ from grader.records import Review
 from grader.report import html
 from grader.report.html import highlight
 
-from .conftest import CODE, Make
+from .conftest import CODE, Make, index_page
 from .payloads import PAYLOADS
 
 LOADS = {"src", "srcset", "srcdoc", "data", "action", "formaction", "poster", "background", "style"}
@@ -76,7 +76,7 @@ def test_hostile_code_stays_code(make_review: Make, payload: str) -> None:
 def test_the_index_has_one_row_a_sample(make_review: Make, payload: str) -> None:
     reviews = [make_review(f"s{n}", words=payload, task=payload) for n in range(3)]
     shape, plain = (
-        Shape(html.index(some)) for some in (reviews, [make_review(f"s{n}") for n in range(3)])
+        Shape(index_page(some)) for some in (reviews, [make_review(f"s{n}") for n in range(3)])
     )
     assert shape.tags == plain.tags
     assert shape.active == []
@@ -137,7 +137,7 @@ def many(make_review: Make, count: int) -> list[Review]:
 def test_the_index_is_within_the_budget_and_says_why(
     make_review: Make, samples: int, most: int, sentence: int
 ) -> None:
-    page = html.index(many(make_review, samples))
+    page = index_page(many(make_review, samples))
     assert len(page.encode()) < most
     said = [row[8] for row in rows(page)]
     assert len(said) == samples
@@ -161,10 +161,10 @@ def rows(page: str) -> list[list[str]]:
 
 def test_a_packed_table_has_the_words_of_a_plain_one(make_review: Make) -> None:
     reviews = many(make_review, 401)
-    packed, plain = html.index(reviews), html.index(reviews[:400])
+    packed, plain = index_page(reviews), index_page(reviews[:400])
     assert "<noscript>" in packed
     assert "<noscript>" not in plain
-    assert packed == html.index(reviews)  # whenever it is made
+    assert packed == index_page(reviews)  # whenever it is made
     shown = {re.sub("<[^>]*>", "", row[0]): row for row in rows(plain)}
     for row in rows(packed):
         if row[0] in shown:
@@ -176,20 +176,20 @@ def test_a_packed_table_is_letters_only(make_review: Make) -> None:
     made = [make_review(words=words, task=words) for words in PAYLOADS]
     reviews = [one.model_copy(update={"sample": f"s{n}"}) for n, one in enumerate(made * 6)]
     assert len(reviews) > 400
-    shape = Shape(html.index(reviews))
+    shape = Shape(index_page(reviews))
     assert shape.active == []
     assert shape.tags.count("script") == 2
     assert not {"iframe", "img", "object", "base"} & set(shape.tags)
-    assert re.fullmatch("[A-Za-z0-9+/=]+", packed_text(html.index(reviews)) or "")
+    assert re.fullmatch("[A-Za-z0-9+/=]+", packed_text(index_page(reviews)) or "")
 
 
 def test_an_empty_run_has_an_index() -> None:
-    assert "0 samples" in html.index([])
+    assert "0 samples" in index_page([])
 
 
 def test_speed_is_plotted_where_it_was_measured(make_review: Make) -> None:
     reviews = [make_review(f"s{n}", status="correct", speedup=0.5 + n / 4) for n in range(8)]
-    page = html.index(reviews)
+    page = index_page(reviews)
     assert "<h3>fast_p</h3>" in page
     assert "5 of 8 correct and measured kernels are faster than PyTorch." in page
 

@@ -6,6 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from grader.report import index, markdown
+from grader.report.entry import entry
 from grader.report.log import readable
 
 from .conftest import CODE, Make
@@ -49,7 +50,7 @@ def test_words_never_become_markup(make_review: Make, payload: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_the_index_has_one_row_a_sample(make_review: Make, payload: str) -> None:
     plain, hostile = (
-        index.render([make_review(f"s{n}", words=words, task=words) for n in range(3)])
+        index.render([entry(make_review(f"s{n}", words=words, task=words)) for n in range(3)])
         for words in ("two words", payload)
     )
     assert shape(hostile) == shape(plain)

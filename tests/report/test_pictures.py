@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,11 +12,13 @@ from markupsafe import Markup
 
 from grader.compare import compare
 from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work
+from grader.report.entry import entry
 from grader.report.html import speed
 from grader.report.html.moved import figures
 from grader.report.html.pictures import pictures
-from grader.report.html.plots import plots
+from grader.report.html.plots import Plot, plots
 from grader.report.html.roofline import roofline
+from grader.report.times import point
 
 from .conftest import Make, review
 
@@ -134,7 +137,7 @@ def test_runs_are_drawn_whole(rows: list[tuple[str, float | None, float | None]]
     before = [make(n, "correct", old) for n, (_, old, _) in enumerate(rows)]
     after = [make(n, status, new) for n, (status, _, new) in enumerate(rows)]
     made = compare(before, after)
-    for plot in [*plots(after), *figures(made)]:
+    for plot in [*plots(list(map(entry, after))), *figures(made)]:
         sound(plot.picture)
         assert plot.caption
         assert all(len(row) == len(plot.head) for row in plot.rows)
@@ -181,9 +184,13 @@ def test_times_are_drawn_whole(samples: list[list[tuple[str, float]]]) -> None:
         with_times(review(f"s{n}"), [timing(what, median) for what, median in times])
         for n, times in enumerate(samples)
     ]
-    shown = [speed.floors(reviews), *(speed.against_floor(r.evaluation) for r in reviews)]
+    shown = [floors(reviews), *(speed.against_floor(r.evaluation) for r in reviews)]
     for plot in filter(None, shown):
         sound(plot.picture)
+
+
+def floors(reviews: Iterable[Review]) -> Plot | None:
+    return speed.floors([times for review in reviews if (times := point(review))])
 
 
 def with_times(made: Review, timings: list[Timing]) -> Review:
@@ -197,7 +204,7 @@ def test_the_floor_stands_beside_the_times(make_review: Make) -> None:
     bars = speed.against_floor(made.evaluation)
     assert bars is not None
     assert "80% of the speed that the floor allows" in bars.caption
-    roof = speed.floors([made, with_times(make_review(), times[:2])])
+    roof = floors([made, with_times(make_review(), times[:2])])
     assert roof is not None
     assert "1 of 1 timed kernels take at most twice their floor" in roof.caption
 
@@ -235,7 +242,7 @@ def test_a_product_has_arithmetic_for_its_roof(make_review: Make) -> None:
 def test_no_time_no_picture(make_review: Make) -> None:
     made = with_times(make_review(), [])
     assert speed.against_floor(made.evaluation) is None
-    assert speed.floors([made]) is None
+    assert floors([made]) is None
 
 
 def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:

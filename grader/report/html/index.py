@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grader.records import Review, Verdict
+from grader.report.entry import Entry
 from grader.report.escape import one_line
+from grader.report.html import templates
 from grader.report.html.packed import pack
 from grader.report.html.plots import plots
 from grader.report.html.speed import floors
-from grader.report.html.templates import environment
 from grader.report.status import group
-from grader.stats import Interval, scores
+from grader.stats import Interval, is_right, scores
 
 PLAIN = 400
 """Rows that the page has as markup, to read without JavaScript; more rows travel packed."""
@@ -34,14 +34,14 @@ class Line(NamedTuple):
     """Codes of its findings, to search for."""
 
 
-def render(reviews: Sequence[Review]) -> str:
-    """Return the page."""
-    ordered = sorted(reviews, key=lambda review: review.sample)
-    page = _Page(ordered)
+def render(entries: Sequence[Entry], environment: Mapping[str, str]) -> str:
+    """Return the page; `environment` holds versions and devices by name, as reviews record them."""
+    ordered = sorted(entries, key=lambda entry: entry.sample)
+    page = _Page(ordered, environment)
     if len(ordered) <= PLAIN:
-        return page.text(plain=[_line(review, _PLAIN_SENTENCE) for review in ordered])
+        return page.text(plain=[_line(entry, _PLAIN_SENTENCE) for entry in ordered])
     for longest in _PACKED_SENTENCES:
-        rows = [(*line.cells, line.rules) for line in (_line(r, longest) for r in ordered)]
+        rows = [(*line.cells, line.rules) for line in (_line(e, longest) for e in ordered)]
         made = page.text(packed=pack(rows))
         if len(made.encode("utf-8", "replace")) <= BUDGET:
             break
@@ -51,48 +51,45 @@ def render(reviews: Sequence[Review]) -> str:
 class _Page:
     """The page but for its rows."""
 
-    def __init__(self, reviews: Sequence[Review]) -> None:
-        levels = Counter(f.severity for review in reviews for f in review.findings)
+    def __init__(self, entries: Sequence[Entry], environment: Mapping[str, str]) -> None:
+        measured = floors([entry.times for entry in entries if entry.times])
         self._parts: dict[str, Any] = {
-            "samples": len(reviews),
-            "counts": Counter(review.verdict.status for review in reviews).most_common(),
+            "samples": len(entries),
+            "counts": Counter(entry.status for entry in entries).most_common(),
             "group": group,
-            "numbers": _numbers(reviews),
-            "plots": [*plots(reviews), *filter(None, (floors(reviews),))],
-            "strip": _strip(reviews),
-            "totals": (levels["error"], levels["warning"]),
+            "numbers": _numbers(entries),
+            "plots": [*plots(entries), *filter(None, (measured,))],
+            "strip": _strip(entries, environment),
+            "totals": (sum(e.errors for e in entries), sum(e.warnings for e in entries)),
         }
 
     def text(self, plain: Sequence[Line] = (), packed: str = "") -> str:
-        template = environment().get_template("index.html.jinja")
+        template = templates.environment().get_template("index.html.jinja")
         return template.render(lines=plain, packed=packed, **self._parts)
 
 
-def _line(review: Review, longest: int) -> Line:
-    verdict = review.verdict
-    levels = Counter(finding.severity for finding in review.findings)
-    rules = {finding.rule for finding in review.findings if finding.severity != "note"}
-    kinds = {repair.kind for repair in review.repairs}
+def _line(entry: Entry, longest: int) -> Line:
+    rules = sorted({claimed.rule for claimed in entry.claimed})
     cells = (
-        review.sample,
-        one_line(review.task.name or "unknown", 60),
-        verdict.status.replace("_", " "),
-        _speed(verdict),
-        str(levels["error"] or ""),
-        str(levels["warning"] or ""),
-        "mended" if kinds & {"mend", "model"} else "reference" if kinds else "",
-        f"{sum(review.evaluation.seconds.values()):.1f}",
-        _short(verdict.sentence, longest),
+        entry.sample,
+        one_line(entry.task or "unknown", 60),
+        entry.status.replace("_", " "),
+        _speed(entry),
+        str(entry.errors or ""),
+        str(entry.warnings or ""),
+        "mended" if entry.mended else "reference" if entry.has_reference else "",
+        f"{entry.seconds:.1f}",
+        _short(entry.sentence, longest),
     )
-    return Line(verdict.status, group(verdict.status), cells, " ".join(sorted(rules)[:8]))
+    return Line(entry.status, group(entry.status), cells, " ".join(rules[:8]))
 
 
-def _speed(verdict: Verdict) -> str:
-    if verdict.speedup is None:
+def _speed(entry: Entry) -> str:
+    if entry.speedup is None:
         return ""
-    low, high = verdict.speedup_low, verdict.speedup_high
+    low, high = entry.speedup_low, entry.speedup_high
     known = low is not None and high is not None
-    return f"{verdict.speedup:.2f}x" + (f" [{low:.2f}, {high:.2f}]" if known else "")
+    return f"{entry.speedup:.2f}x" + (f" [{low:.2f}, {high:.2f}]" if known else "")
 
 
 def _short(sentence: str, longest: int) -> str:
@@ -102,12 +99,12 @@ def _short(sentence: str, longest: int) -> str:
     return f"{whole[: longest - 1]}…" if longest else ""
 
 
-def _numbers(reviews: Sequence[Review]) -> list[tuple[str, str, str]]:
+def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
     """Return the header's numbers: value, what it is, and its interval or what it rests on."""
-    made = scores(reviews)
-    right = sum(review.verdict.status == "correct" for review in reviews)
-    failed = [r for r in reviews if group(r.verdict.status) == "fail"]
-    mended = sum(any(repair.kind != "reference" for repair in r.repairs) for r in failed)
+    made = scores(entries)
+    right = sum(map(is_right, entries))
+    failed = [entry for entry in entries if group(entry.status) == "fail"]
+    mended = sum(entry.mended for entry in failed)
     fast = made.fast.get("1")
     return [
         (f"{right}/{made.graded}", "correct", _interval(made.correct)),
@@ -130,13 +127,13 @@ def _interval(interval: Interval | None) -> str:
     return f"{interval.value:.0%}, 95% interval {interval.low:.0%} to {interval.high:.0%}"
 
 
-def _strip(reviews: Sequence[Review]) -> list[str]:
+def _strip(entries: Sequence[Entry], environment: Mapping[str, str]) -> list[str]:
     """Return what held for the run: devices, sandboxes, versions."""
-    devices = sorted({review.evaluation.device for review in reviews})
-    shared = dict(reviews[0].environment) if reviews else {}
+    devices = sorted({entry.device for entry in entries})
+    shared = dict(environment)
     if len(devices) > 1:
         shared["device"] = ", ".join(devices)
-    sandboxes = sorted({r.evaluation.sandbox for r in reviews if r.evaluation.sandbox})
+    sandboxes = sorted({entry.sandbox for entry in entries if entry.sandbox})
     made = [f"sandbox: {', '.join(sandboxes)}"] if sandboxes else []
     shown = sorted(shared.items(), key=lambda item: (item[0] != "device", item[0]))
     return [f"{name}: {one_line(value, 80)}" for name, value in shown] + made

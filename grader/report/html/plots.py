@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.records import Review
+from grader.report.entry import Entry
 from grader.report.html import svg
 from grader.report.status import group
-from grader.stats import Interval, share
+from grader.stats import UNJUDGED, Interval, is_faster, is_right, share
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -40,16 +40,16 @@ class Plot(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
-def plots(reviews: Sequence[Review]) -> list[Plot]:
+def plots(entries: Sequence[Entry]) -> list[Plot]:
     """Return the plots for which there is something to show."""
-    made = (failures(reviews), rules(reviews), speedups(reviews), fast_p(reviews))
+    made = (failures(entries), rules(entries), speedups(entries), fast_p(entries))
     return [plot for plot in made if plot is not None]
 
 
-def failures(reviews: Sequence[Review]) -> Plot | None:
+def failures(entries: Sequence[Entry]) -> Plot | None:
     """Bars by the stage at which samples failed, split by the rule named as the cause."""
     causes = {
-        stage: Counter(_cause(r) for r in reviews if r.verdict.status in statuses)
+        stage: Counter(e.cause for e in entries if e.status in statuses)
         for stage, statuses in STAGES.items()
     }
     causes = {stage: counts for stage, counts in causes.items() if counts}
@@ -83,22 +83,9 @@ def failures(reviews: Sequence[Review]) -> Plot | None:
     )
 
 
-def _cause(review: Review) -> str:
-    """Return the first error of the submission as it is; deeper ones if there is no other."""
-    if group(review.verdict.status) != "fail":
-        return review.verdict.status
-    errors = [finding for finding in review.findings if finding.severity == "error"]
-    errors.sort(key=lambda finding: (bool(finding.after_mend), finding.confidence != "proven"))
-    return errors[0].rule if errors else "no finding"
-
-
-def rules(reviews: Sequence[Review]) -> Plot | None:
+def rules(entries: Sequence[Entry]) -> Plot | None:
     """Bars by rule: samples with an error or a warning of it."""
-    found = Counter(
-        pair
-        for review in reviews
-        for pair in {(f.rule, f.name, f.severity) for f in review.findings if f.severity != "note"}
-    )
+    found = Counter(claimed for entry in entries for claimed in entry.claimed)
     if not found:
         return None
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
@@ -113,19 +100,19 @@ def rules(reviews: Sequence[Review]) -> Plot | None:
         parts.append(svg.text(262 + width, y + 12, str(count)))
     rows = tuple((code, name, level, str(count)) for (code, name, level), count in ranked)
     (code, name, _), count = ranked[0]
-    caption = f"The most frequent is {code} {name}: {count} of {len(reviews)} samples."
+    caption = f"The most frequent is {code} {name}: {count} of {len(entries)} samples."
     picture = svg.picture(WIDTH, 12 + 20.0 * len(shown), f"Findings by rule. {caption}", parts)
     return Plot("Findings by rule", caption, picture, ("rule", "name", "severity", "samples"), rows)
 
 
-def speedups(reviews: Sequence[Review]) -> Plot | None:
+def speedups(entries: Sequence[Entry]) -> Plot | None:
     """Histogram of the measured speed-ups in half octaves; what failed has a bar of its own."""
-    values = [r.verdict.speedup for r in reviews if _right(r) and r.verdict.speedup]
+    values = [e.speedup for e in entries if is_right(e) and e.speedup]
     if not values:
         return None
     bins = Counter(max(-8, min(8, math.floor(2 * math.log2(value)))) for value in values)
     low, high = min(*bins, -2), max(*bins, 2)
-    failed = len(reviews) - len(values)
+    failed = len(entries) - len(values)
     most = max(*bins.values(), failed)
     step = (WIDTH - LEFT - 10) / (high - low + 3)
     parts = [
@@ -158,12 +145,12 @@ def _bar(x: float, step: float, height: float, class_: str, *, title: str) -> Ma
     return svg.rect(x, BOTTOM - height, step - 1, height, class_, title=title)
 
 
-def fast_p(reviews: Sequence[Review]) -> Plot | None:
+def fast_p(entries: Sequence[Entry]) -> Plot | None:
     """Draw the share of samples that are correct and faster than p times, for p from 0 to 4."""
-    graded = [r for r in reviews if r.verdict.status not in {"grader_error", "not_run"}]
-    if not any(_right(r) and r.verdict.speedup for r in graded):
+    graded = [e for e in entries if e.status not in UNJUDGED]
+    if not any(is_right(e) and e.speedup for e in graded):
         return None
-    points = [(p, made) for p in THRESHOLDS if (made := share(graded, partial(_faster, p)))]
+    points = [(p, made) for p in THRESHOLDS if (made := share(graded, partial(is_faster, p)))]
     parts = [*_axes(), *_band(points)]
     at_one = next(made for p, made in points if p == 1.0)
     caption = f"fast_1 is {at_one.value:.2f} [{at_one.low:.2f}, {at_one.high:.2f}]."
@@ -195,12 +182,3 @@ def _x(p: float) -> float:
 
 def _y(value: float) -> float:
     return BOTTOM - value * (BOTTOM - 20)
-
-
-def _right(review: Review) -> bool:
-    return review.verdict.status == "correct"
-
-
-def _faster(threshold: float, review: Review) -> bool:
-    speedup = review.verdict.speedup
-    return _right(review) and (threshold == 0 or (speedup is not None and speedup > threshold))

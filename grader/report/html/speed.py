@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grader.records import Evaluation, Review, Timing
+from grader.records import Evaluation, Timing
 from grader.report.escape import one_line
 from grader.report.html import svg
 from grader.report.html.plots import Plot
+from grader.report.times import Point, usable
 
 WIDTH, HEIGHT = 420.0, 300.0
 _LEFT, _TOP, _BOTTOM = 60.0, 12.0, 256.0
 _NAMES = {"compile": "torch.compile", "eager": "eager torch"}
 
 
-class Point(NamedTuple):
-    """One sample's median times on one workload, in milliseconds."""
-
-    sample: str
-    floor: float
-    submission: float
-    eager: float | None
-
-
 def against_floor(evaluation: Evaluation) -> Plot | None:
     """Bars of one program's time and of what it is held against, with the floor as a line."""
-    shown = [t for t in _usable(evaluation) if t.what != "floor"]
+    shown = [t for t in usable(evaluation) if t.what != "floor"]
     if not shown:
         return None
-    floor = next((t for t in _usable(evaluation) if t.what == "floor"), None)
+    floor = next((t for t in usable(evaluation) if t.what == "floor"), None)
     longest = max(
         *(t.high for t in shown), *(t.median for t in shown), floor.median if floor else 0
     )
@@ -46,14 +38,13 @@ def against_floor(evaluation: Evaluation) -> Plot | None:
         parts.append(svg.line(x, 2, x, height - 20, "rule"))
         parts.append(svg.text(x, height - 6, f"floor {floor.median:.3g} ms", "", "middle"))
     caption = _caption(shown, floor)
-    rows = tuple(_row(timing) for timing in _usable(evaluation))
+    rows = tuple(_row(timing) for timing in usable(evaluation))
     picture = svg.picture(WIDTH + 40, height, f"Time a call. {caption}", parts)
     return Plot("Time a call", caption, picture, ("what", "workload", "median", "95%"), rows)
 
 
-def floors(reviews: Sequence[Review]) -> Plot | None:
+def floors(points: Sequence[Point]) -> Plot | None:
     """Scatter, both axes logarithmic: the floor's time across, the measured time upwards."""
-    points = list(_points(reviews))
     if not points:
         return None
     values = [value for p in points for value in (p.floor, p.submission, p.eager) if value]
@@ -78,20 +69,6 @@ def floors(reviews: Sequence[Review]) -> Plot | None:
         ("sample", "floor", "time", "eager torch"),
         rows,
     )
-
-
-def _usable(evaluation: Evaluation) -> list[Timing]:
-    """Return the timings of the first timed workload that are numbers above zero."""
-    made = [t for t in evaluation.timings if math.isfinite(t.median) and t.median > 0]
-    return [t for t in made if t.workload == made[0].workload]
-
-
-def _points(reviews: Iterable[Review]) -> Iterator[Point]:
-    for review in reviews:
-        medians = {timing.what: timing.median for timing in _usable(review.evaluation)}
-        if {"floor", "submission"} <= medians.keys():
-            times = (medians["floor"], medians["submission"], medians.get("eager"))
-            yield Point(review.sample, *times)
 
 
 def _bar(number: int, timing: Timing, scale: float, floor: Timing | None) -> Iterator[Markup]:
