@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Finding, Fix, Severity
 from grader.rules.build.shared_edits import unstage
 from grader.rules.memory.hosts import checked
-from grader.rules.observed import confirm, observed
+from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
@@ -26,26 +26,40 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
     """Return the finding about each fixed array that is too small."""
     found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    clean = _clean(source, context)
     fixed = {
         case.kernel
         for case in cases(source, context)
         if any(r.space == "shared" and not r.dynamic for r in case.walk.regions)
     }
     for case in cases(source, context, "main", "long") if fixed else ():
-        if case.kernel not in fixed or (case.sizes.name.startswith("long") and _refuses(case)):
+        long = case.sizes.name.startswith("long")
+        if case.kernel not in fixed or (long and _refuses(case)):
             continue
+        if case.kernel in clean and not long:
+            continue  # it ran at these sizes, or they are not what the program is given
         for event in case.events("shared-oob"):
             region = event.region
             if region is not None and not region.dynamic:
-                found.setdefault((case.kernel, region.name), (case.kernel, _finding(case, event)))
+                severity: Severity = "warning" if case.kernel in clean else "error"
+                finding = _finding(case, event, severity)
+                found.setdefault((case.kernel, region.name), (case.kernel, finding))
     return found
+
+
+def _clean(source: Source, context: Context) -> frozenset[str]:
+    """Return the kernels that the simulator ran to their end without an access past such an array."""
+    if observed(context, "shared-oob"):
+        return frozenset()
+    kernels = {case.kernel for case in cases(source, context)}
+    return frozenset(kernel for kernel in kernels if ran_clean(context, kernel))
 
 
 def _refuses(case: Case) -> bool:
     return checked(case.launch.host)
 
 
-def _finding(case: Case, event: Event) -> Finding:
+def _finding(case: Case, event: Event, severity: Severity) -> Finding:
     region = event.region
     name, cells = (region.name, region.cells or 0) if region is not None else ("", 0)
     line = case.line(event.node)
@@ -64,6 +78,7 @@ def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
         message,
+        severity=severity,
         fixes=_fixes(case, name),
         data={
             "kernel": case.kernel,
@@ -125,7 +140,7 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Host code that compares the size with a number is believed: it refuses long rows or "
     "takes "
-    "another way.",
+    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows.",
     mend="Reads global memory where the array only held a copy of it.",
     check=check,
 )

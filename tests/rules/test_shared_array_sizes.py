@@ -1,0 +1,61 @@
+"""A fixed shared array against sizes that are only assumed: a run takes the accusation back."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Finding, Launch, Place
+from grader.rules import review_text
+from grader.rules.examples import as_submission
+from grader.rules.rule import Context
+from grader.source import parse
+
+CODE = as_submission("""
+__global__ void mix(const float* x, const float* w, float* y, int c) {
+    __shared__ float part[16];
+    if (threadIdx.x < c) part[threadIdx.x] = x[blockIdx.x * c + threadIdx.x] * w[threadIdx.x];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int i = 0; i < c; ++i) sum += part[i];
+    if (threadIdx.x == 0) y[blockIdx.x] = sum;
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor w) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    mix<<<x.size(0), 32>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), w.size(0));
+    return y;
+}
+""")
+RAN = Launch(
+    kernel="mix(float const*, float const*, float*, int)",
+    grid=(2, 1, 1),
+    block=(32, 1, 1),
+    shared_bytes=64,
+)
+
+
+def _found(context: Context) -> list[Finding]:
+    return [f for f in review_text(parse(CODE), context, select=("MEM",)) if f.rule == "MEM002"]
+
+
+def test_from_the_text_alone_it_is_an_error() -> None:
+    assert [f.severity for f in _found(Context())] == ["error"]
+
+
+def test_what_ran_clean_is_only_warned_of_longer_rows() -> None:
+    (found,) = _found(Context(device="sim", launches=(RAN,)))
+    assert (found.severity, found.confidence) == ("warning", "likely")
+    assert "from 17 elements on" in found.message
+
+
+@pytest.mark.parametrize("code", ["shared-oob", "shared-out-of-bounds"])
+def test_what_the_run_showed_stays_an_error(code: str) -> None:
+    line = next(i for i, text in enumerate(CODE.splitlines(), 1) if "sum += part" in text)
+    seen = Evidence(
+        kind="simulator",
+        code=code,
+        text="past the end",
+        place=Place(line=line, end_line=line),
+        data={"kernel": "mix"},
+    )
+    found = _found(Context(device="sim", launches=(RAN,), evidence=(seen,)))
+    assert [(f.severity, f.confidence) for f in found] == [("error", "proven")]
