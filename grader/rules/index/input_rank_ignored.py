@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.mending import fix
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, bindings, cases, task_inputs
@@ -22,8 +23,6 @@ HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten",
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for inputs of which exactly the first two sizes are asked."""
-    rank = _task_rank(context)
-    proof = _proof(context)
     seen: set[str] = set()
     for case in cases(source, context):
         function = case.launch.host
@@ -33,6 +32,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
         for name in tensors[:1]:
             place = _in_cpp(case, name) or _in_python(source, case)
+            given = bindings(source, function).get(name)
+            index = given.index if given is not None and given.kind == "tensor" else None
+            rank, proof = _task_rank(context, index), _proof(context, index)
             if place is not None and rank in {None, 2} and not proof:
                 yield _finding(case, name, place, "note", ())
             elif place is not None:
@@ -96,25 +98,24 @@ def _in_python(source: Source, case: Case):  # type: ignore[no-untyped-def]
     return None
 
 
-def _task_rank(context: Context) -> int | None:
-    for item in task_inputs(context.task, "nominal"):
-        if isinstance(item, TensorSpec):
-            return len(item.shape)
-    return None
+def _task_rank(context: Context, index: int | None) -> int | None:
+    """Return the rank of the task's input that the host function is given, where that is known."""
+    inputs = task_inputs(context.task, "nominal")
+    item = inputs[index] if index is not None and index < len(inputs) else None
+    return len(item.shape) if isinstance(item, TensorSpec) else None
 
 
-def _proof(context: Context) -> tuple[Evidence, ...]:
-    """Return mismatches on workloads of another rank than two."""
-    if context.task is None:
+def _proof(context: Context, index: int | None) -> tuple[Evidence, ...]:
+    """Return wrong results on workloads in which that input has another rank than two."""
+    if context.task is None or index is None:
         return ()
     other = {
         w.name
         for w in context.task.workloads
-        if any(isinstance(i, TensorSpec) and len(i.shape) > 2 for i in w.inputs[:1])
+        if any(isinstance(i, TensorSpec) and len(i.shape) > 2 for i in w.inputs[index : index + 1])
     }
-    return tuple(
-        e for e in context.evidence if e.kind in {"mismatch", "probe"} and e.workload in other
-    )
+    every = (*wrong_results(context), *wrong_results(context, general=True))
+    return tuple(e for e in every if e.workload in other)
 
 
 RULE = Rule(

@@ -33,12 +33,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in inner):
         return
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    local = {
+        part.id
+        for node in inner
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for part in nodes_under(target)
+        if isinstance(part, ast.Name) and _running(node.value)
+    }
     for call in (n for n in inner if isinstance(n, ast.Call)):
         for argument in call.args:
-            if isinstance(argument, ast.Attribute) and argument.attr in {
-                "running_mean",
-                "running_var",
-            }:
+            if _running(argument) or (isinstance(argument, ast.Name) and argument.id in local):
                 yield RULE.finding(
                     source.place(argument),
                     "the kernel normalises with the running statistics whatever the mode; a "
@@ -49,6 +54,20 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
                 return
 
+
+def _running(value: ast.expr) -> bool:
+    """Whether a value is a layer's running statistics, as they are or in another form."""
+    match value:
+        case ast.Attribute(attr="running_mean" | "running_var"):
+            return True
+        case ast.Attribute(attr="data", value=base):
+            return _running(base)
+        case ast.Call(func=ast.Attribute(attr=form, value=base)):
+            return form in FORMS and _running(base)
+    return False
+
+
+FORMS = frozenset({"contiguous", "detach", "float", "view", "reshape", "clone", "to", "flatten"})
 
 _REFERENCE = """
 class Model(nn.Module):
@@ -82,7 +101,17 @@ RULE = Rule(
     why="A module is in training mode until somebody calls `.eval()`. Batch norm then "
     "normalises with the "
     "statistics of the batch and updates the running ones.",
-    bad=Example(_BAD, _CONTEXT),
+    bad=(
+        Example(_BAD, _CONTEXT),
+        Example(_BAD.replace("running_mean,", "running_mean.contiguous(),"), _CONTEXT),
+        Example(
+            _BAD.replace(
+                "return ext.bn(x, self.bn.running_mean, self.bn.running_var)",
+                "mean = self.bn.running_mean.detach()\n        return ext.bn(x, mean)",
+            ),
+            _CONTEXT,
+        ),
+    ),
     good=Example(
         _BAD.replace(
             "return ext.bn",
