@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.judge.describe import HUGE, MOST, SMALL, workloads_of
+from grader.judge.describe import workloads_of
+from grader.judge.sizes import HUGE, MOST, SMALL
 from grader.tasks.scale import chains
 
 PROBLEM = """

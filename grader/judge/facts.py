@@ -1,0 +1,67 @@
+"""What a guest says of a problem's inputs at one size, in the form that is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, get_args
+
+from grader.records import DType
+
+DTYPES = frozenset(get_args(DType))
+REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
+Facts = Mapping[str, Any]
+"""`inputs` and `outputs` (each with `shape` and `dtype`, or `value`), `init`, what the inputs' `values` are
+like, and what a run costs: `size`, `elements`, `flops`, `weights`, `fan_in`."""
+
+
+def checked(fact: Any) -> Facts:
+    """Return a fact in the form that is expected.
+
+    Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for any other.
+    """
+    names = ("size", "elements", "flops", "weights", "fan_in")
+    numbers = {name: int(fact[name]) for name in names}
+    outputs = [_checked_input(item) for item in fact["outputs"]]
+    values = [item if isinstance(item, dict) else {} for item in fact.get("values", ())]
+    return {**inputs_of(fact), "outputs": outputs, "values": values, **numbers}
+
+
+def inputs_of(fact: Any) -> Facts:
+    """Return its inputs and its constructor's arguments alone; raises what `checked` does."""
+    inputs = [_checked_input(item) for item in fact["inputs"]]
+    return {"inputs": inputs, "init": list(fact["init"])}
+
+
+def _checked_input(item: Any) -> Facts:
+    if "shape" not in item:
+        return {"value": item["value"]}
+    shape = tuple(int(n) for n in item["shape"])
+    if item["dtype"] not in DTYPES or len(shape) > 16 or any(n < 0 for n in shape):
+        raise ValueError
+    return {"shape": shape, "dtype": item["dtype"]}
+
+
+def reduction_length(fact: Facts) -> int:
+    """Return a guess at how many terms meet in one output: weights' fan-in or input per output."""
+    results = sum(prod(item["shape"]) for item in fact["outputs"] if "shape" in item)
+    longest = max((n for item in fact["inputs"] for n in item.get("shape", ())), default=1)
+    per_output = int(fact["size"]) // max(int(results), 1)
+    return max(per_output, int(fact["fan_in"]), int(longest), 1)
+
+
+def first_dim(fact: Facts) -> int:
+    """Return the first dim of the first tensor; 0 where there is none."""
+    first = next((item["shape"] for item in fact["inputs"] if "shape" in item), ())
+    return int(first[0]) if first else 0
+
+
+def lengths(fact: Facts) -> list[int]:
+    """Return the lengths of real inputs after their first dim, the shortest first."""
+    real = (item["shape"] for item in fact["inputs"] if item.get("dtype") in REAL)
+    return sorted(n for shape in real for n in shape[1:] if n > 1)
+
+
+def is_whole(fact: Facts) -> bool:
+    """Whether a size's only output holds whole numbers."""
+    return len(fact["outputs"]) == 1 and fact["outputs"][0].get("dtype") == "int64"

@@ -1,0 +1,91 @@
+"""What runs and comparisons show of each kind of workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.records import DECIDING, Comparison, Run, RunStatus, Status, Task, Workload
+
+FATAL: Mapping[RunStatus, Status] = {
+    "grader_error": "grader_error",
+    "raised": "crashed",
+    "crashed": "crashed",
+    "out_of_memory": "crashed",
+    "hung": "hung",
+}
+"""A run that ended so settles the verdict, in this order, whatever other runs gave."""
+OPEN: Mapping[RunStatus, Status] = {"timeout": "timeout", "not_run": "not_run"}
+"""A run that ended so settles it only where no other run shows a wrong result."""
+
+
+class Seen:
+    """Runs and comparisons by workload, with the workloads' roles."""
+
+    def __init__(
+        self,
+        task: Task | None,
+        runs: Sequence[Run],
+        comparisons: Sequence[Comparison],
+        *,
+        own_weights: bool,
+    ) -> None:
+        self.weak = task.weak if task else ()
+        self.named = task is not None and task.source != "builtin"
+        self.workloads = {w.name: w for w in task.workloads} if task else {}
+        self.runs = {run.workload: run for run in runs}
+        self.comparisons = {item.workload: item for item in comparisons}
+        self.own_weights = own_weights
+        """Whether it is wrong only with the weights that it draws itself."""
+        self.roles = {name: workload.role for name, workload in self.workloads.items()}
+
+    def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:
+        """Return the workloads of these roles that were to be run and that count."""
+        wanted = frozenset(roles)
+        return tuple(w for w in self.workloads.values() if w.role in wanted and self._counts(w))
+
+    @property
+    def deciding(self) -> frozenset[str]:
+        """The roles that decide: with the full size, where the task itself names it.
+
+        A built-in task's full size is KernelBench's, which may not be what this sample was asked.
+        """
+        return DECIDING | {"full"} if self.named else DECIDING
+
+    def _counts(self, workload: Workload) -> bool:
+        if workload.name not in self.runs or workload.reference_may_be_nonfinite:
+            return False
+        found = self.comparisons.get(workload.name)
+        return found is None or found.counts
+
+    def ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
+        """Return the first run of these roles that ended so."""
+        found = (self.runs[w.name] for w in self.of(roles))
+        return next((run for run in found if run.status == status), None)
+
+    def wrong(self, roles: Iterable[str]) -> tuple[Comparison, ...]:
+        """Return the comparisons of these roles that failed."""
+        found = (self.comparisons.get(w.name) for w in self.of(roles))
+        return tuple(item for item in found if item is not None and not item.equal)
+
+    def wrong_at_full_size(self) -> Comparison | None:
+        """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
+
+        Nothing but torch's float32 result is known there.
+        """
+        found = self.wrong(self.deciding - DECIDING)
+        return next((item for item in found if not item.kernelbench_equal), None)
+
+    def general(self) -> bool | None:
+        """Return whether it is right at the other sizes; None where that was not seen."""
+        others = {"general", "full"}
+        if self.wrong(others) or any(self.ended(others, status) for status in FATAL):
+            return False
+        if not self.of({"general"}) or any(self.ended(others, status) for status in OPEN):
+            return None
+        return True
+
+    def kernelbench(self) -> bool | None:
+        """Return what KernelBench's tolerance says of the nominal workloads."""
+        nominal = [self.comparisons.get(w.name) for w in self.of({"nominal"})]
+        known = [item.kernelbench_equal for item in nominal if item is not None]
+        return all(known) if known and None not in known else None

@@ -1,0 +1,132 @@
+"""A verdict in one sentence that a person can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from grader.judge.seen import FATAL, Seen
+from grader.records import DECIDING, Build, Comparison, Run, RunStatus
+
+REPEATED = 500
+"""Characters of a submission's own words that a sentence may hold."""
+
+
+def build_failure(build: Build) -> str:
+    """Return how the build failed, as a clause."""
+    if build.status == "timeout":
+        return (
+            f"the build took too long: {build.reason}"
+            if build.reason
+            else "the build took too long"
+        )
+    first = build.errors[0] if build.errors else None
+    if first is None:
+        return f"the build fails: {build.reason or 'no reason was printed'}"
+    at = f"line {first.place.line}: " if first.place is not None else ""
+    more = f" (and {len(build.errors) - 1} more)" if len(build.errors) > 1 else ""
+    return f"the build fails: {at}{first.text}{more}"
+
+
+def without_task(build: Build | None, why: str) -> str:
+    """Return that there is no task, and what the build says all the same."""
+    say = f"No task was found that it answers{f': {why}' if why else ''}"
+    if build is None:
+        return say
+    return (
+        f"{say}; it compiles" if build.status == "built" else f"{say}; and {build_failure(build)}"
+    )
+
+
+def ended(run: Run) -> str:
+    """Return how a run ended that gave no result, as a verb."""
+    words: Mapping[RunStatus, str] = {
+        "raised": "raises",
+        "crashed": "crashes",
+        "out_of_memory": "runs out of memory",
+        "hung": "never ends",
+        "grader_error": "could not be run",
+    }
+    said = " ".join(run.reason.split())
+    said = said if len(said) <= REPEATED else f"{said[:REPEATED].rstrip()}..."
+    return f"{words.get(run.status, run.status)}{f': {said}' if said else ''}"
+
+
+def fatal(run: Run, seen: Seen) -> str:
+    """Return the sentence of a run that settles the verdict."""
+    if run.status == "grader_error":
+        return f"The grader failed, not the submission: {run.reason}"
+    if seen.workloads[run.workload].role == "full":
+        size = run.workload.removesuffix(" full")
+        return f"It is right at reduced sizes, but at the task's own ({size}) it {ended(run)}"
+    return f"It builds, but on {run.workload} it {ended(run)}"
+
+
+def open_(run: Run, seen: Seen) -> str:
+    """Return the sentence of a run that shows nothing, and what others show."""
+    right = sum(item.equal for item in seen.comparisons.values() if item.role in DECIDING)
+    so_far = f"; it is right on the {right} workloads that were run" if right else ""
+    if run.status == "timeout":
+        return f"It builds, but {run.workload} took too long: {run.reason}{so_far}"
+    return f"It builds, but {run.workload} was not run: {run.reason}{so_far}"
+
+
+def incorrect(wrong: Sequence[Comparison], deciding: int, *, own_weights: bool) -> str:
+    """Return the sentence of wrong results on workloads that decide."""
+    first = max(wrong, key=lambda item: item.role == "nominal")
+    if own_weights:
+        return (
+            "Incorrect with the weights that it draws itself: on "
+            f"{first.workload}, {differs(first)}; with the reference's weights it is right"
+        )
+    if all(item.half_precision for item in wrong):
+        return f"Correct to half precision only: on {first.workload}, {differs(first)}"
+    others = f" ({len(wrong)} of {deciding} workloads are wrong)" if deciding > 1 else ""
+    return f"Incorrect: on {first.workload}, {differs(first)}{others}"
+
+
+def only_at_full_size(item: Comparison) -> str:
+    """Return the sentence of a result that is wrong at the full size alone."""
+    size = item.workload.removesuffix(" full")
+    return f"Incorrect: right at reduced sizes, but at the task's own ({size}) {differs(item)}"
+
+
+def differs(item: Comparison) -> str:
+    """Return how a result differs."""
+    return item.mismatch.text if item.mismatch is not None else "it differs"
+
+
+def all_wrong(seen: Seen) -> tuple[str, ...]:
+    """Return every wrong result, one each."""
+    return tuple(
+        f"{item.workload} ({item.role}): {differs(item)}"
+        for item in seen.wrong({"nominal", "stress", "general", "full"})
+    )
+
+
+def correct(seen: Seen, deciding: int) -> str:
+    """Return the sentence of right results on so many workloads that decide."""
+    say = f"Correct on all {deciding} deciding workloads" if deciding > 1 else "Correct"
+    if seen.general() is False:
+        return f"{say}, but not in general: {elsewhere(seen)}"
+    weak = seen.weak
+    return f"{say} (weak task: {weak[0]})" if weak else f"{say}."
+
+
+def elsewhere(seen: Seen) -> str:
+    """Return in a few words what goes wrong at other sizes."""
+    others = {"general", "full"}
+    wrong = seen.wrong(others)
+    if wrong:
+        return f"on {wrong[0].workload}, {differs(wrong[0])}"
+    run = next(run for status in FATAL if (run := seen.ended(others, status)))
+    return f"on {run.workload} it {ended(run)}"
+
+
+def remarks(seen: Seen) -> tuple[str, ...]:
+    """Return what happens where nothing hangs on it."""
+    return tuple(
+        f"on {item.workload}: {item.note}; "
+        + ("it agrees with the reference" if item.equal else differs(item))
+        for item in seen.comparisons.values()
+        if not item.counts
+    )

@@ -1,0 +1,180 @@
+"""Which of the sizes that a problem runs at its workloads are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from grader.judge.facts import Facts, first_dim
+from grader.tasks.scale import LONG
+
+SMALL: Mapping[str, int] = {
+    "size": 200_000,
+    "elements": 4_000_000,
+    "flops": 12_000_000,
+    "weights": 4_000_000,
+}
+"""What a CPU simulator runs in seconds: elements of the inputs, elements that all operators of the
+reference make together, floating-point operations of its products, elements of its weights."""
+MOST: Mapping[str, int] = {
+    "size": 500_000,
+    "elements": 100_000_000,
+    "flops": 16_000_000_000,
+    "weights": 40_000_000,
+}
+"""What is taken where nothing smaller is to be had: torch's own share of it runs on a CPU."""
+HUGE: Mapping[str, int] = {
+    "size": 500_000,
+    "elements": 200_000_000,
+    "flops": 100_000_000_000,
+    "weights": 200_000_000,
+}
+"""What is taken where even that is exceeded: a network for large images whose layers fix their size
+(VGG's classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
+NEAR = 2.5
+"""Where nothing is small, what costs at most this many times the least is as good as the least."""
+REGULAR = frozenset({"spatial", "all"})
+"""Kinds of size that may stand for the full one."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """One variant that the reference ran on."""
+
+    kind: str
+    batch: int
+    fact: Facts
+
+    @property
+    def elements(self) -> int:
+        """Return its input elements."""
+        return int(self.fact["size"])
+
+    @property
+    def cost(self) -> float:
+        """Return how many times what a simulator runs in seconds it is."""
+        return max(int(self.fact[name]) / limit for name, limit in SMALL.items())
+
+    def within(self, limits: Mapping[str, int]) -> bool:
+        """Whether it costs no more than that."""
+        return all(self.fact[name] <= limit for name, limit in limits.items())
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The sizes that workloads are made of."""
+
+    nominal: tuple[Facts, ...]
+    stressed: Facts
+    """The one that other values are tried at."""
+    odd: tuple[Size, ...]
+    single: Facts | None
+    """A batch of one."""
+    huge: bool = False
+    """Whether each run of it takes so long that only one is made."""
+
+
+def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
+    """Return the sizes to use; None where a CPU can run none of them.
+
+    `full` is what the problem itself draws, where that could be had.
+    """
+    return _chosen(_fitting(sizes, full) if full is not None else sizes, full)
+
+
+def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
+    small = [size for size in sizes if size.within(SMALL)]
+    regular = _regular(sizes, small)
+    if not regular:
+        return None
+    first = regular[0]
+    more = (size for size in regular if size.batch > max(first.batch, 8))
+    second = next((size for size in more if size.fact["init"] == first.fact["init"]), None)
+    nominal = [first.fact] if second is None else [first.fact, second.fact]
+    long = (size for size in small if size.kind == "long")
+    for size in sorted(long, key=lambda size: -size.batch):
+        if full is not None and _reaches(size.fact, full, nominal):
+            nominal.append(size.fact)
+    return Chosen(
+        nominal=tuple(nominal),
+        stressed=(second or first).fact,
+        odd=tuple(_spread([size for size in small if size.kind == "odd"])),
+        single=next((size.fact for size in regular if first_dim(size.fact) == 1), None),
+        huge=not first.within(MOST),
+    )
+
+
+def _fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+    """Return the sizes at which inputs that fit together at full size still do.
+
+    Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
+    M are the same number, though a smaller batch would change only N.
+    """
+    fitting = [size for size in sizes if _matches(full) <= _matches(size.fact)]
+    return fitting or list(sizes)
+
+
+def _matches(fact: Facts) -> set[tuple[int, int, int]]:
+    """Return which dims, counted from the last, are as long in one input as in another."""
+    shapes = [(i, item["shape"][::-1]) for i, item in enumerate(fact["inputs"]) if "shape" in item]
+    return {
+        (i, j, dim)
+        for (i, first), (j, second) in combinations(shapes, 2)
+        for dim, (n, m) in enumerate(zip(first, second, strict=False))
+        if n == m
+    }
+
+
+def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
+    """Return the sizes that may stand for the full one, the best first."""
+    cheap = [size for size in small if size.kind in REGULAR]
+    if cheap:
+        return sorted([*cheap, *_pairs(sizes, cheap)], key=_preference)
+    usable = [size for size in sizes if size.kind in REGULAR and size.within(HUGE)]
+    large = [size for size in usable if size.within(MOST)] or usable
+    most = NEAR * min((size.cost for size in large), default=0.0)
+    near = (size for size in large if size.cost <= most)
+    return sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
+
+
+def _pairs(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
+    """Return batches of two where one of one is the most that is cheap with channels kept.
+
+    In a batch of one a wrong step from image to image does not show.
+    """
+    spatial = [size for size in cheap if size.kind == "spatial"]
+    if not spatial or any(size.batch > 1 for size in spatial):
+        return []
+    kept = (size for size in sizes if size.kind == "spatial" and size.batch == 2)
+    return [size for size in kept if size.cost <= NEAR]
+
+
+def _reaches(fact: Facts, full: Facts, others: Sequence[Facts]) -> bool:
+    """Whether a dim is as long as at full size that in no other size is."""
+    return bool(
+        _full_dims(fact, full) - set().union(*(_full_dims(other, full) for other in others))
+    )
+
+
+def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
+    """Return the large dims, but the first, that are as long as at full size."""
+    pairs = zip(fact["inputs"], full["inputs"], strict=True)
+    return {
+        (i, dim)
+        for i, (item, whole) in enumerate(pairs)
+        if "shape" in item and "shape" in whole
+        for dim, (n, m) in enumerate(zip(item["shape"], whole["shape"], strict=False))
+        if n == m > LONG and (dim or len(whole["shape"]) == 1)
+    }
+
+
+def _preference(size: Size) -> tuple[float, ...]:
+    """Order sizes: channels kept, then more than one in a batch, then the largest."""
+    return (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+
+
+def _spread(odd: Sequence[Size]) -> list[Size]:
+    """Return a large and a small one of the odd sizes."""
+    ordered = sorted(odd, key=lambda size: size.elements)
+    return [ordered[-1], ordered[0]] if len(ordered) > 1 else list(ordered)
