@@ -53,7 +53,8 @@ def profile(
     under: tuple[str, ...] = (str(ncu), "--csv", "--page", "raw", "--target-processes", "all")
     under += ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
     under += ("--clock-control", "none", "--kernel-name-base", "function", "--kernel-name", kernels)
-    player = Player(replace(job, under=under), form, limits)
+    shown = (*job.read_only, *installation(ncu))
+    player = Player(replace(job, under=under, read_only=shown), form, limits)
     why = "it printed no table"
     try:
         player.prepare(arguments(workload), 1)
@@ -66,6 +67,12 @@ def profile(
         return Profiled(found)
     refused = _REFUSED.search(log)
     return Profiled(note=f"not profiled: ncu: {refused.group(1) if refused else why}"[:300])
+
+
+def installation(ncu: Path) -> tuple[Path, ...]:
+    """Return the folders that ncu, a script, looks for itself in."""
+    beside = ncu.resolve().parent.parent.glob("nsight-compute*")
+    return tuple(path for path in (Path("/opt/nvidia/nsight-compute"), *beside) if path.is_dir())
 
 
 def own_kernels(names: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ BATCH_SECONDS = 0.03
 MOST_CALLS = 512
 MEMORY_SHARE = 0.4
 """Part of the GPU's memory that one of two guests may plan with."""
-LEAST_ROUNDS, MOST_ROUNDS = 7, 40
+LEAST_ROUNDS, MOST_ROUNDS = 7, 200
 CHECKED = 1 << 18
 """Elements compared after each round, over all of its calls."""
 CHECKED_FIRST = 1 << 23

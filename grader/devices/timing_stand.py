@@ -225,7 +225,7 @@ class Stand:
             seed=self.references.guest_seed,
             state=self.state,
             env={**self._environment(), **more},
-            options={"compile": True} if compiled else {},
+            options={"compile": True} if compiled else {"count": True},
             double=double,
         )
 
