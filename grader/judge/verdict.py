@@ -192,9 +192,7 @@ def _of_the_runs(seen: Seen) -> _Found:
     wrong = seen.wrong(DECIDING)
     at_full_size = seen.wrong_at_full_size()
     if not wrong and at_full_size is not None:
-        return _Found(
-            "incorrect", sentences.only_at_full_size(at_full_size), sentences.all_wrong(seen)
-        )
+        return _Found("incorrect", sentences.only_at_full_size(at_full_size), reasons)
     if wrong:
         sentence = sentences.incorrect(wrong, len(deciding), own_weights=seen.own_weights)
         return _Found("incorrect", sentence, reasons)
