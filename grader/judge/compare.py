@@ -14,7 +14,8 @@ import numpy as np
 
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
-from grader.judge.patterns import Wrong, patterns
+from grader.judge.mismatch import mismatch_of
+from grader.judge.patterns import Wrong
 from grader.judge.tolerance import KERNELBENCH, half_tolerance, tolerance
 from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Workload
 
@@ -204,7 +205,7 @@ def _values(
         workload=workload.name,
         half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
     )
-    mismatch = _describe(wrong)
+    mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
     return _Judged(mismatch, kernelbench, half=only_half, note=note)
 
@@ -284,51 +285,3 @@ def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
 def _chunks(array: Array) -> list[Array]:
     flat = array.reshape(-1)
     return [flat[i : i + CHUNK] for i in range(0, flat.size, CHUNK)]
-
-
-def _describe(wrong: Wrong) -> Mismatch:
-    found = patterns(wrong)
-    index, value, expected, error = _worst(wrong)
-    fraction = float(wrong.mask.mean())
-    count = int(wrong.mask.sum())
-    say = (
-        "every element is wrong"
-        if count == wrong.mask.size
-        else (f"{count} of {wrong.mask.size} elements are wrong ({_percent(fraction)})")
-    )
-    place = f" at {list(index)}" if index else ""
-    text = f"{say}; the worst{place} is {value:.6g} where the reference has {expected:.6g}"
-    if found:
-        text = f"{text}: {'; '.join(pattern.text for pattern in found[:2])}"
-    codes = {pattern.code for pattern in found}
-    kind: Literal["unwritten", "nonfinite", "values"] = "values"
-    if "unwritten" in codes:
-        kind = "unwritten"
-    elif codes & {"nan", "infinite"}:
-        kind = "nonfinite"
-    return Mismatch(
-        kind=kind,
-        text=text,
-        fraction=fraction,
-        max_error=error,
-        worst_index=index,
-        worst_value=value,
-        worst_reference=expected,
-        patterns=found,
-    )
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g}%"
-
-
-def _worst(wrong: Wrong) -> tuple[tuple[int, ...], float, float, float]:
-    """Return index, value, reference value and error of the worst element; a NaN is the worst."""
-    flat = np.flatnonzero(wrong.mask)
-    a = wrong.actual.reshape(-1)[flat].astype(np.float64)
-    r = wrong.exact.reshape(-1)[flat].astype(np.float64)
-    with np.errstate(all="ignore"):
-        error = np.nan_to_num(np.abs(a - r), nan=np.inf, posinf=np.inf)
-    at = int(np.argmax(error))
-    index = tuple(int(i) for i in np.unravel_index(int(flat[at]), wrong.mask.shape))
-    return index, float(a[at]), float(r[at]), float(error[at])

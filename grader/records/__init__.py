@@ -39,6 +39,7 @@ from grader.records.run import (
     RunStatus,
     Timing,
     Work,
+    WrongMap,
 )
 from grader.records.sample import Extraction, KernelBenchId, Prose, Sample, SampleFormat, Submission
 from grader.records.task import (
@@ -108,5 +109,6 @@ __all__ = [
     "Weights",
     "Work",
     "Workload",
+    "WrongMap",
     "digest",
 ]

@@ -106,6 +106,16 @@ class Run(Record):
     """What it printed, cut beyond 20 kB; shown, never believed."""
 
 
+class WrongMap(Record):
+    """Where an output is wrong, in cells."""
+
+    rows: tuple[str, ...]
+    """A digit a cell: 0 where every element is right, 9 where every one is wrong."""
+    down: str
+    """What the rows are; empty where there is one."""
+    across: str
+
+
 class Mismatch(Record):
     """How an output differs from the reference."""
 
@@ -120,6 +130,8 @@ class Mismatch(Record):
     worst_reference: float | None = None
     patterns: tuple[Evidence, ...] = ()
     """What the wrong elements have in common: a factor, zeros, a region, a dimension."""
+    where: WrongMap | None = None
+    """None where every element is wrong, and for what is not a matter of values."""
 
 
 class Comparison(Record):

@@ -27,6 +27,7 @@ from grader.records import (
     TaskSummary,
     Timing,
     Verdict,
+    WrongMap,
 )
 from grader.report import html
 from grader.report.entry import entry
@@ -136,6 +137,7 @@ def evaluation(verdict: Verdict, words: str) -> Evaluation:
                 data={"dim": 1, "first_wrong": 768, "size": 1000},
             ),
         ),
+        where=WrongMap(rows=("0" * 24 + "5" + "9" * 7,) * 4, down=words, across=words),
     )
     return Evaluation(
         submission="0" * 64,

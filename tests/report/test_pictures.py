@@ -5,13 +5,16 @@ import re
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from markupsafe import Markup
 
 from grader.compare import compare
-from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work
+from grader.judge.wrong_map import wrong_map
+from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work, WrongMap
 from grader.report.entry import entry
 from grader.report.html import speed
 from grader.report.html.moved import figures
@@ -26,12 +29,10 @@ CODES = (
     "race", "race-volatile", "global-race", "uninit-shared-read", "deadlock", "grid-deadlock", "livelock",
     "barrier-exited", "barrier-divergence", "sync-exited-lanes", "out-of-bounds", "shared-out-of-bounds",
 )  # fmt: skip
-REGIONS = ("from-index-on", "flat-tail", "up-to-index", "borders", "periodic", "few")
 NUMBERS = st.integers(-5, 5000)
 ANYTHING = st.sampled_from((None, True, "", "words", 0, -1, 2**70, 0.5, 1e300, math.nan, -math.inf))
 NAMES = (
-    "at", "threads", "exited", "blocks", "size", "offset", "dim", "period", "use",
-    "first_wrong", "first_right", "last_right",
+    "at", "threads", "exited", "blocks", "size", "offset", "use",
 )  # fmt: skip
 THREADS = st.lists(st.integers(0, 1023), min_size=3, max_size=3) | ANYTHING
 DATA = st.fixed_dictionaries(
@@ -44,14 +45,13 @@ DATA = st.fixed_dictionaries(
         "conflict": st.sampled_from(("write-read", "plain-atomic", "")) | ANYTHING,
         "kernel": st.just("k") | ANYTHING,
         "mask": st.integers(0, 2**32 - 1) | ANYTHING,
-        "wrong": st.lists(NUMBERS, max_size=5) | ANYTHING,
         **dict.fromkeys(NAMES, NUMBERS | ANYTHING),
     },
 )
 PLACES = st.none() | st.builds(lambda n: Place(line=n, end_line=n), st.integers(1, 40))
 EVIDENCE = st.builds(
     lambda code, data, place, related: Evidence(
-        kind="mismatch" if code in REGIONS else "simulator",
+        kind="simulator",
         code=code,
         text="what was seen",
         place=place,
@@ -59,7 +59,7 @@ EVIDENCE = st.builds(
         workload="w",
         data=data,
     ),
-    st.sampled_from((*CODES, *REGIONS)),
+    st.sampled_from(CODES),
     DATA,
     PLACES,
     PLACES,
@@ -120,6 +120,43 @@ def test_evidence_is_drawn_whole(evidence: list[Evidence], block: tuple[int, int
     for drawn in pictures(seen(evidence, block)):
         sound(drawn.picture)
         assert drawn.caption
+
+
+def wrong_on(maps: list[WrongMap | None]) -> Review:
+    made = review()
+    (one,) = made.evaluation.comparisons
+    assert one.mismatch is not None
+    comparisons = tuple(
+        one.model_copy(
+            update={
+                "workload": f"w{n}",
+                "mismatch": one.mismatch.model_copy(update={"where": where}),
+            }
+        )
+        for n, where in enumerate(maps)
+    )
+    evaluation = made.evaluation.model_copy(update={"comparisons": comparisons, "runs": ()})
+    return made.model_copy(update={"evaluation": evaluation, "findings": ()})
+
+
+@settings(max_examples=25, deadline=None)
+@given(arrays(bool, array_shapes(max_dims=4, max_side=70)))
+def test_a_wrong_part_is_drawn_whole(mask: np.ndarray) -> None:
+    where = wrong_map(mask)
+    drawn = pictures(wrong_on([where, where]))
+    assert len(drawn) == (where is not None)
+    for one in drawn:
+        sound(one.picture)
+
+
+def test_each_kind_of_wrong_part_is_drawn_once() -> None:
+    tails = [
+        WrongMap(rows=("0" * size + "9",) * 2, down="dim 0", across="dim 1") for size in (3, 7)
+    ]
+    head = WrongMap(rows=("9" + "0" * 5,) * 2, down="dim 0", across="dim 1")
+    drawn = pictures(wrong_on([None, *tails, head]))
+    assert [one.caption.split(" is wrong")[0][-2:] for one in drawn] == ["w1", "w3"]
+    assert str(drawn[0].picture).count("<rect") == 2
 
 
 @settings(max_examples=12, deadline=None)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
-from grader.records import Evidence, JsonValue, LineCount, Review
+from markupsafe import Markup
+
+from grader.records import Evidence, LineCount, Review, WrongMap
 from grader.report.html import svg
 from grader.report.html.steps import Drawn, steps, whole
 
@@ -16,7 +19,7 @@ _MASKS = ("sync-exited-lanes", "sync-lane-not-in-mask")
 def pictures(review: Review) -> list[Drawn]:
     """Return the pictures of a review's evidence, each kind of thing once."""
     seen = list(_evidence(review))
-    made = [*steps(seen, review), *_masks(seen), *_outside(seen), *_regions(seen, review)]
+    made = [*steps(seen, review), *_masks(seen), *_outside(seen), *islice(_wrong_parts(review), 2)]
     made += [drawn for run in review.evaluation.runs[:1] for drawn in _packets(run.counts)]
     return made[: 2 * MOST]
 
@@ -26,9 +29,6 @@ def _evidence(review: Review) -> Iterator[Evidence]:
     known = set()
     every = [item for finding in review.findings for item in finding.evidence]
     every += [item for run in review.evaluation.runs for item in run.evidence]
-    for comparison in review.evaluation.comparisons:
-        if comparison.mismatch and comparison.counts:
-            every += comparison.mismatch.patterns
     for item in every:
         key = (item.code, item.place.line if item.place else item.text)
         if key not in known:
@@ -71,51 +71,43 @@ def _outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
         yield Drawn(svg.picture(460, 66, item.text, parts), item.text)
 
 
-def _regions(seen: Sequence[Evidence], review: Review) -> Iterator[Drawn]:
-    worst = [c.mismatch for c in review.evaluation.comparisons if c.mismatch]
-    dims = max((len(mismatch.worst_index) for mismatch in worst), default=1)
-    for item in [item for item in seen if item.kind == "mismatch"]:
-        spans = _spans(item.code, item.data)
-        if spans:
-            across = item.code == "flat-tail" or whole(item.data.get("dim")) == dims - 1
-            yield _region(item, spans, across and dims > 1)
+def _wrong_parts(review: Review) -> Iterator[Drawn]:
+    """Draw where outputs are wrong, on one workload of those that look the same."""
+    known = set()
+    for item in review.evaluation.comparisons:
+        where = item.mismatch.where if item.mismatch and item.counts else None
+        if item.mismatch is None or where is None or (outline := _outline(where)) in known:
+            continue
+        known.add(outline)
+        said = item.mismatch.text.partition("; ")[0]
+        caption = (
+            f"Red where the result on {item.workload} is wrong: {said}. Across: {where.across}"
+        )
+        caption += f", down: {where.down}." if where.down else "."
+        height = SIDE if where.down else SIDE / 8
+        yield Drawn(svg.picture(SIDE, height, caption, _cells(where, height)), caption)
 
 
-def _region(item: Evidence, spans: Sequence[tuple[float, float]], across: bool) -> Drawn:
-    parts = [svg.rect(0, 0, SIDE, SIDE, "right")]
-    for low, high in spans:
-        at = min(max(low, 0.0) * SIDE, SIDE - 1)
-        size = min(max(high * SIDE - at, 1.0), SIDE - at)
-        shape = (at, 0.0, size, SIDE) if across else (0.0, at, SIDE, size)
-        parts.append(svg.rect(*shape, "fail"))
-    return Drawn(svg.picture(SIDE, SIDE, f"Part of the output: {item.text}", parts), item.text)
+def _outline(where: WrongMap) -> tuple[bool, ...]:
+    """Return what is wrong of corners, borders and middle: the same for the same fault at other sizes."""
+    return tuple(cell > "0" for row in _three(where.rows) for cell in _three(row))
 
 
-def _spans(code: str, data: dict[str, JsonValue]) -> list[tuple[float, float]]:
-    """Return the wrong stretches along one dim, as shares of its length."""
-    size = whole(data.get("size")) or 1
-    wrong = data.get("wrong") if isinstance(data.get("wrong"), list) else []
-    if code in {"from-index-on", "flat-tail"}:
-        return [(whole(data.get("first_wrong")) / size, 1.0)]
-    if code == "up-to-index":
-        return [(0.0, whole(data.get("first_right")) / size)]
-    if code == "borders":
-        right = (whole(data.get("first_right")), whole(data.get("last_right")) + 1)
-        return [(0.0, right[0] / size), (right[1] / size, 1.0)]
-    if code == "periodic":
-        period = whole(data.get("period")) or 1
-        shown = 4
-        return [
-            (
-                (turn + whole(index) / period) / shown,
-                (turn + (whole(index) + 1) / period) / shown,
-            )
-            for turn in range(shown)
-            for index in (wrong or [])
-        ]
-    if code == "few":
-        return [(whole(index) / size, (whole(index) + 1) / size) for index in wrong or []]
-    return []
+def _three(cells: Sequence[str]) -> tuple[str, str, str]:
+    return cells[0], cells[len(cells) // 2], cells[-1]
+
+
+def _cells(where: WrongMap, height: float) -> Iterator[Markup]:
+    """Yield a rectangle for equal cells beside each other, of equal rows together."""
+    tall = height / len(where.rows)
+    y = 0.0
+    for row, rows in groupby(where.rows):
+        deep, x = tall * len(list(rows)), 0.0
+        for level, cells in groupby(row):
+            wide = SIDE / len(row) * len(list(cells))
+            yield svg.rect(x, y, wide, deep, f"level{level}")
+            x += wide
+        y += deep
 
 
 def _packets(counts: Sequence[LineCount]) -> Iterator[Drawn]:
