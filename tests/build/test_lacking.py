@@ -83,6 +83,26 @@ def test_a_broken_program_is_broken_whatever_library_it_includes(line: str) -> N
     assert not lacking(line, code, STOOD_IN)
 
 
+@pytest.mark.parametrize(
+    ("name", "real"),
+    [
+        ("cublasSsyrk", True),
+        ("cublasZgemm3m_64", True),
+        ("cublasDgemmGroupedBatched", True),
+        ("cublasNrm2Ex", True),
+        ("cublasHSHgemvStridedBatched", True),
+        ("cublasLtMatmulAlgoGetHeuristic", True),
+        ("cublasSgetrfBatched", True),
+        ("cublasSoftmax", False),
+        ("cublasSgemmFast", False),
+        ("cublasMakeItSomebodyElsesFault", False),
+    ],
+)
+def test_a_name_that_no_library_has_is_the_programs_own(name: str, real: bool) -> None:
+    line = f"k.cu:5:3: error: '{name}' was not declared in this scope"
+    assert bool(lacking(line, f"#include <cublas_v2.h>\n{name}(handle);", STOOD_IN)) is real
+
+
 def test_torchs_own_cuda_part_is_missing_from_a_cpu_build_alone() -> None:
     log = "ImportError: one.so: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
     code = "auto stream = c10::cuda::getCurrentCUDAStream();"
