@@ -2,8 +2,8 @@
 
 The judge's sizes are small, and a program can tell. So it is called once at full size: tensors are
 as large as they claim to be (memory that nobody touches costs nothing), the first rows of the
-inputs hold values, and the first block of each launch runs. What it wrote is compared. Where a
-result may come from blocks that were left out, it says nothing. (Launches that are refused at full
+inputs hold values, and the first block of each launch runs. What it wrote is compared; so are
+blocks elsewhere (`other_blocks`). Where a result may come from blocks that were left out, it says nothing. (Launches that are refused at full
 size are the rehearsal's.)
 """
 
@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grader.devices import other_blocks
 from grader.devices.base import RunResult
 from grader.judge import Group, compare
 from grader.judge.conduct import probe
 from grader.judge.honesty import TO_THE_HOST, computing, names_of
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
-from grader.sandbox import GuestJob, GuestReply, GuestResult, Limits, Part
+from grader.sandbox import GuestJob, GuestResult, Limits, Part
 from grader.simulator.report import api_calls
 from grader.source import parse
 
@@ -49,13 +50,58 @@ def full_size(
     """
     sampling = replace(device, blocks=BLOCKS)
     job = _job(sampling, submission, build, part)
-    limits = Limits(wall=SECONDS, memory=MEMORY, claimed=CLAIMED)
-    reply = sampling.converse(job, limits)
-    if reply.status == "grader_error" or not reply.results:
+
+    def look(job: GuestJob) -> tuple[Run, GuestResult] | None:
+        reply = sampling.converse(job, Limits(wall=SECONDS, memory=MEMORY, claimed=CLAIMED))
+        if reply.status == "grader_error" or not reply.results:
+            return None
+        run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))
+        return run, reply.results[0]
+
+    seen = look(job)
+    if seen is None or (found := _wrong_values(task, part, *seen)) or not _of_one_launch(*seen):
+        return found if seen else ()
+    (launch,), stored = seen[0].launches, int(seen[1].outputs[2].array)
+    whole = _rows_of(part, min(part.cut))
+    where = other_blocks.place(launch, stored, part.rows, whole, part.references.seed)
+    again = look(_elsewhere(job, where)) if where else None
+    return _wrong_elsewhere(task, part, stored, whole, *again) if again else ()
+
+
+def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:
+    """Return the job with the rows at another place, and other blocks."""
+    (load,) = job.workloads
+    args = tuple(replace(a, at=where.at) if isinstance(a, Part) else a for a in load.args)
+    simulator: Any = job.options["simulator"]
+    options = {**job.options, "simulator": {**simulator, **where.settings}}
+    return replace(job, options=options, workloads=(replace(load, args=args, at=where.at),))
+
+
+def _wrong_elsewhere(
+    task: Task, part: FullSizePart, first: int, whole: int, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Compare what other blocks wrote, and whether all of them can have written everything."""
+    if run.status != "ran" or computing([run]) or not _of_one_launch(run, result):
         return ()
-    result = reply.results[0]
-    run = sampling.record(part.full, result, reply, parse(submission.code))
-    return _wrong_values(task, part, run, reply)
+    values, how, stored = result.outputs
+    expected = part.references.expected[part.workload.name].native[0]
+    if values.array.shape != expected.shape or how.array.shape != expected.shape:
+        return ()
+    (launch,) = run.launches
+    worst = _wrong_stores(task, part, run, result)
+    if worst is not None:
+        return _incorrect(part, worst)
+    size = values.array.nbytes // part.rows * whole
+    filled = bool((how.array == FILLED).any()) or copies(run, result)
+    text = "" if filled else other_blocks.shortfall(launch, first, int(stored.array), size)
+    return _incorrect(part, text) if text else ()
+
+
+def _of_one_launch(run: Run, result: GuestResult) -> bool:
+    """Whether all that was stored comes from one launch whose blocks don't depend on each other."""
+    launches = sum(launch.count for launch in run.launches)
+    atomic = any(count.atomics for count in run.counts)
+    return launches == 1 and len(result.outputs) == 3 and not run.evidence and not atomic
 
 
 def _job(device: Simulator, submission: Submission, build: Build, part: FullSizePart) -> GuestJob:
@@ -77,10 +123,9 @@ def _rows_of(part: FullSizePart, position: int) -> int:
 
 
 def _wrong_values(
-    task: Task, part: FullSizePart, run: Run, reply: GuestReply
+    task: Task, part: FullSizePart, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
     """Compare what was written, where it can only come from inputs and blocks that were there."""
-    result = reply.results[0]
     if run.status != "ran" or len(result.outputs) != 3 or computing([run]):
         return ()
     values, how, stored = result.outputs
@@ -90,24 +135,31 @@ def _wrong_values(
     launches = sum(launch.count for launch in run.launches)
     if launches == 0:
         return _without_a_launch(task, part, run, result)
-    if launches != 1 or run.evidence or any(count.atomics for count in run.counts):
+    if not _of_one_launch(run, result):
         return ()
     kernel = run.launches[0].kernel
     idle = not sum(count.stores for count in run.counts)
     if (how.array == FILLED).all() and (idle or not (stored.array.any() or copies(run, result))):
         text = f"{kernel} writes nothing, and what is returned is how the memory was filled"
         return _incorrect(part, text) if _differs(task, part, run, result) else ()
+    worst = _wrong_stores(task, part, run, result)
+    return _incorrect(part, worst) if worst else ()
+
+
+def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> str | None:
+    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't."""
+    values, how, _ = result.outputs
+    expected = part.references.expected[part.workload.name].native[0]
     looked_at = how.array == STORED
     seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))
     worst = _differs(task, part, run, replace(result, outputs=(replace(values, array=seen),)))
     if worst is None:
-        return ()
-    text = (
-        f"{kernel} writes wrong values: of the {int(looked_at.sum())} elements that were looked at, "
-        f"the worst at {list(worst.worst_index)} is {worst.worst_value:.6g} where the reference has "
-        f"{worst.worst_reference:.6g}"
+        return None
+    return (
+        f"{run.launches[0].kernel} writes wrong values: of the {int(looked_at.sum())} elements that "
+        f"were looked at, the worst at {list(worst.worst_index)} is {worst.worst_value:.6g} where "
+        f"the reference has {worst.worst_reference:.6g}"
     )
-    return _incorrect(part, text)
 
 
 def _without_a_launch(

@@ -7,6 +7,7 @@ lists, and what is left needs means that the text gives away.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import ctypes
 import gc
@@ -25,8 +26,12 @@ def conceal() -> None:
     """Forget the package's modules, the program's own names and where both came from.
 
     What they hold goes on working, as long as nothing of it imports later. The collector's lists
-    lose every object that exists by now.
+    lose every object that exists by now. Builtins that are exchanged from here on are not those that
+    these modules call.
     """
+    own = ModuleType("builtins")
+    vars(own).update(vars(builtins))
+    sys.modules["builtins"] = own
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
     sys.modules["__main__"] = ModuleType("__main__")

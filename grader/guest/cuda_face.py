@@ -51,7 +51,8 @@ def install(options: Mapping[str, Any]) -> None:
     runtime.kgsim_stored_bytes.argtypes = (pointer,)
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
     gpu = dict(options["gpu"])
-    _state.update(runtime=runtime, backend=backend, inputs=0, unwritten=[], operators=None)
+    _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
+    _state.update(inputs=0, unwritten=[], operators=None)
     for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
         _set(key, value)
     for kernel, count in dict(options.get("registers", {})).items():
@@ -82,14 +83,14 @@ def _marked(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def enlarged(tensor: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return a tensor of `rows` rows on the simulated GPU, the given ones first.
+def enlarged(tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+    """Return a tensor of `rows` rows on the simulated GPU, the given ones from `at` on.
 
     It is no input to the simulator: the other rows are memory that nobody wrote.
     """
     with unlogged():
         whole = torch.empty((rows, *tensor.shape[1:]), dtype=tensor.dtype, device="cuda")
-        whole[: len(tensor)].copy_(tensor)
+        whole[at : at + len(tensor)].copy_(tensor)
     return whole
 
 
@@ -98,6 +99,11 @@ def written(tensor: torch.Tensor) -> torch.Tensor:
 
     That is 0 for not at all, 1 for in any way, 2 for by a kernel; 1 where it isn't known.
     """
+    with unlogged():
+        return _written(tensor)
+
+
+def _written(tensor: torch.Tensor) -> torch.Tensor:
     if not _is_plain(tensor):
         return torch.ones(tensor.shape, dtype=torch.uint8)
     found = torch.zeros(tensor.numel(), dtype=torch.uint8)
@@ -123,9 +129,9 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def any_stored(tensor: torch.Tensor) -> bool:
-    """Return whether a kernel has stored to a tensor's memory."""
-    return bool(tensor.is_cuda and _state["runtime"].kgsim_stored_bytes(tensor.data_ptr()))
+def stored_bytes(tensor: torch.Tensor) -> int:
+    """Return how many bytes kernels have stored to a tensor's memory, overwrites included."""
+    return _state["runtime"].kgsim_stored_bytes(tensor.data_ptr()) if tensor.is_cuda else 0
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
@@ -136,7 +142,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def begin() -> None:
-    """Forward is about to be called: torch operators count from here to `check_outputs`."""
+    """Forward is about to be called: torch operators count from here to `end`."""
     _state["operators"] = None
     _operators()
 
@@ -148,7 +154,6 @@ def _operators() -> dict[str, int]:
 
 def check_outputs(outputs: Sequence[Any]) -> None:
     """Note for the report which of forward's results hold bytes that nobody wrote."""
-    _state["operators"] = _operators()
     for position, tensor in enumerate(outputs):
         if not _is_plain(tensor):
             continue
@@ -156,6 +161,11 @@ def check_outputs(outputs: Sequence[Any]) -> None:
         if missing:
             note = {"output": position, "bytes": missing, "of": tensor.nbytes}
             _state["unwritten"].append({**note, "shape": list(tensor.shape)})
+
+
+def end() -> None:
+    """Note that forward's results have been copied: operators don't count any more."""
+    _state["operators"] = _operators()
 
 
 def _is_plain(value: Any) -> bool:
@@ -196,12 +206,15 @@ def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 @contextmanager
 def unlogged() -> Iterator[None]:
     """Keep the grader's own copies out of the log of operators, and out of a submission's reach."""
-    _state["backend"].kgsim_torch_pause(1)
-    try:
-        with tensors.torchs_own():
+    collecting = tensors.undisturbed()
+    with tensors.torchs_own():
+        _state["pause"](1)
+        try:
             yield
-    finally:
-        _state["backend"].kgsim_torch_pause(-1)
+        finally:
+            _state["pause"](-1)
+            if collecting:
+                tensors.collect_again()
 
 
 def _missing(name: str) -> None:

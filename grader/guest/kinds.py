@@ -121,6 +121,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "name": _text(500),
         "tensors": _integer(0, MAX_TENSORS),
         "rows": _optional(_integer(1, BIG)),
+        "at": _integer(0, BIG),
     },
     "keep": {"limit": _integer(0, BIG)},
     "time": {"calls": _integer(1, MAX_CALLS)},

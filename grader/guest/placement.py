@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -18,19 +19,19 @@ class Placement:
         """Return the tensor as the submission is to see it."""
         return tensor
 
-    def enlarged(self, tensor: torch.Tensor, rows: int) -> torch.Tensor:
-        """Return a tensor of `rows` rows on the device, of which the first are the given ones."""
+    def enlarged(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+        """Return a tensor of `rows` rows on the device; those from `at` on are the given ones."""
         whole = self.to_device(tensor.new_empty((rows, *tensor.shape[1:])))
-        whole[: len(tensor)].copy_(tensor)
+        whole[at : at + len(tensor)].copy_(tensor)
         return whole
 
     def written(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return how each element of a result was written: see `cuda_face.written`."""
         return torch.ones(tensor.shape, dtype=torch.uint8)
 
-    def any_stored(self, tensor: torch.Tensor) -> bool:  # noqa: ARG002 - the simulator's
-        """Return whether a kernel stored to any element of a result, as far as that is known."""
-        return False
+    def stored_bytes(self, tensor: torch.Tensor) -> int:  # noqa: ARG002 - the simulator's
+        """Return how many bytes kernels stored to a result, as far as that is known."""
+        return 0
 
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return a CPU tensor with the values of a tensor that the submission returned."""
@@ -50,6 +51,10 @@ class Placement:
 
     def check_outputs(self, outputs: Sequence[Any]) -> None:
         """Look at what was returned before its values are copied."""
+
+    def taking(self) -> AbstractContextManager[None]:
+        """Return what the values of what was returned are copied in."""
+        return nullcontext()
 
     def synchronize(self) -> None:
         """Wait for all work of the device; raises what it failed with."""
@@ -108,17 +113,17 @@ class Simulator(Placement):
         """Copy it back."""
         return self._face.to_host(tensor)
 
-    def enlarged(self, tensor: torch.Tensor, rows: int) -> torch.Tensor:
-        """Return memory that is untouched but for the first rows."""
-        return self._face.enlarged(tensor, rows)
+    def enlarged(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+        """Return memory that is untouched but for the given rows."""
+        return self._face.enlarged(tensor, rows, at)
 
     def written(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return what the simulator knows of it."""
         return self._face.written(tensor)
 
-    def any_stored(self, tensor: torch.Tensor) -> bool:
+    def stored_bytes(self, tensor: torch.Tensor) -> int:
         """Return what the simulator knows of it."""
-        return bool(self._face.any_stored(tensor))
+        return int(self._face.stored_bytes(tensor))
 
     def module(self, model: Any) -> Any:
         """Move its parameters there."""
@@ -132,6 +137,13 @@ class Simulator(Placement):
     def check_outputs(self, outputs: Sequence[Any]) -> None:
         """Note which bytes nobody has written."""
         self._face.check_outputs(list(outputs))
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Log nothing of it, and end the log."""
+        with self._face.unlogged():
+            yield
+        self._face.end()
 
     def synchronize(self) -> None:
         """Wait, and raise what a kernel failed with."""

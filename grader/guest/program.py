@@ -34,6 +34,7 @@ def execute(code: str, folder: Path) -> ModuleType:
     path.write_text(code, encoding="utf-8", errors="surrogatepass", newline="")
     module = ModuleType(MODULE)
     module.__file__ = str(path)
+    vars(module)["__builtins__"] = vars(sys.modules["builtins"])
     sys.modules[MODULE] = module
     lines = code.splitlines(keepends=True)
     linecache.cache[str(path)] = (len(code), None, lines, str(path))

@@ -8,11 +8,15 @@ until it is touched, a few blocks of each launch run, and large operators of tor
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from grader.guest import program
+
+_opname = dis.opname
 _INCONCLUSIVE = ("meta tensor", "Meta", "could not be found", "not enough memory")
 """What torch says where an operator needs values that a rehearsal has not got."""
 
@@ -37,7 +41,20 @@ def arguments(
 
 
 def inconclusive(error: BaseException) -> bool:
-    """Whether an error tells of the rehearsal, not of the program."""
+    """Whether an error tells of the rehearsal, not of the program; one that its own text raises does not."""
+    if _raised_by_its_text(error):
+        return False
     if isinstance(error, MemoryError | NotImplementedError | torch.OutOfMemoryError):
         return True
     return any(words in str(error) for words in _INCONCLUSIVE)
+
+
+def _raised_by_its_text(error: BaseException) -> bool:
+    """Whether the innermost frame of an exception is a `raise` of the submission."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_globals.get("__name__") != program.MODULE:
+        return False
+    code = last.tb_frame.f_code.co_code
+    return _opname[code[last.tb_lasti]] == "RAISE_VARARGS"

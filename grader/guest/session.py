@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,6 +95,7 @@ class Session:
         self._configure()
         self._place = place(self._job["device"], options)
         self._kept = Kept()
+        self._kernels = tensors.kernels()
 
     def _configure(self) -> None:
         torch.set_num_threads(self._job["threads"])
@@ -199,14 +201,17 @@ class Session:
         try:
             plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
             args = [
-                self._place.enlarged(originals[v[0]], v[1]) if kind == "part" else self._placed(v)
+                self._place.enlarged(originals[v[0]], v[1], v[2])
+                if kind == "part"
+                else self._placed(v)
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
             before = [tensors.raw_bytes(plain[position]) for position, _ in given]
             name = frame.header["name"]
-            rows = frame.header["rows"]
-            structure, outputs = self._forward(name, model, args, given, operators, rows)
+            rows, at = frame.header["rows"], frame.header["at"]
+            part = None if rows is None else (at, rows)
+            structure, outputs = self._forward(name, model, args, given, operators, part)
             mutated = [
                 position
                 for (position, arg), old in zip(given, before, strict=True)
@@ -228,7 +233,9 @@ class Session:
             self._place.synchronize()
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             if not rehearsal.inconclusive(error):
-                self._failed(program.failure(error, self._scratch), self._report(Counter()))
+                failed = program.failure(error, self._scratch)
+                # Only its own words can say here that memory is short.
+                self._failed(replace(failed, out_of_memory=False), self._report(Counter()))
                 return
         self._succeeded("none", [], [], self._report(Counter()))
 
@@ -239,7 +246,7 @@ class Session:
         args: list[Any],
         given: list[tuple[int, torch.Tensor]],
         operators: Counter[str],
-        rows: int | None,
+        part: tuple[int, int] | None,
     ) -> tuple[str, list[tensors.Output]]:
         self._channel.send("stage", stage="forward")
         torch.manual_seed(self._job["seed"])
@@ -250,18 +257,23 @@ class Session:
                 result = model(*args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
-            self._place.check_outputs(leaves if rows is None else [])
-            if rows is not None:
-                leaves = [part for leaf in leaves for part in self._first(leaf, rows)]
-            captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
-        if self._job["role"] == "submission" and rows is None:
+            if tensors.kernels() != self._kernels:
+                raise RuntimeError("operators of torch by which results are read were replaced")
+            self._place.check_outputs(leaves if part is None else [])
+            if part is not None:
+                leaves = [piece for leaf in leaves for piece in self._some(leaf, *part)]
+            with self._place.taking():
+                captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
+        if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
 
-    def _first(self, leaf: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor, bool]:
-        """Return the first rows of a result, how each element was written, and if by a kernel at all."""
-        first = tensors.first(leaf, rows)
-        return first, self._place.written(first), self._place.any_stored(leaf)
+    def _some(
+        self, leaf: torch.Tensor, at: int, rows: int
+    ) -> tuple[torch.Tensor, torch.Tensor, int]:
+        """Return rows of a result, how each element was written, and the bytes that kernels stored."""
+        some = tensors.some_rows(leaf, at, rows)
+        return some, self._place.written(some), self._place.stored_bytes(leaf)
 
     def _report(self, operators: Counter[str]) -> bytes:
         """Return what was seen during the run as JSON; explains a verdict and never makes one."""

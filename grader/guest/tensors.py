@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
+import gc
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,11 +22,7 @@ to_cpu = _Base.cpu
 to_cuda = _Base.cuda
 _copy = _Base.copy_
 _contiguous = _Base.contiguous
-_data_ptr = _Base.data_ptr
-_detach = _Base.detach
 _numel = _Base.numel
-_resolve_conj = _Base.resolve_conj
-_resolve_neg = _Base.resolve_neg
 _stride = _Base.stride
 _to = _Base.to
 _view = _Base.view
@@ -33,14 +30,51 @@ _bytes_of = _Base.nbytes.__get__
 _device_of = _Base.device.__get__
 _dtype_of = _Base.dtype.__get__
 _shape_of = _Base.shape.__get__
+_layout_of = _Base.layout.__get__
+_meta_of = _Base.is_meta.__get__
+_dimensions_of = _Base.dim
+_detach = _Base.detach
+_is_conj, _is_neg = _Base.is_conj, _Base.is_neg
+_numpy = _Base.numpy
+_requires_grad = _Base.requires_grad.__get__
+_resolve_conj, _resolve_neg = _Base.resolve_conj, _Base.resolve_neg
+_dump = torch._C._dispatch_dump
 _empty_strided = torch.empty_strided
 _from_buffer = torch.frombuffer
 _of_number = torch.tensor
 _part = _Base.__getitem__
-_byte, _double = torch.uint8, torch.float64
-_string_at = ctypes.string_at
+_byte, _short, _double, _brain, _strided = (
+    torch.uint8,
+    torch.int16,
+    torch.float64,
+    torch.bfloat16,
+    torch.strided,
+)
+_setprofile, _settrace = sys.setprofile, sys.settrace
+_disable_collector, collect_again, _collecting = gc.disable, gc.enable, gc.isenabled
+_monitoring: Any = getattr(sys, "monitoring", None)
+_READING = (
+    "aten::to.device", "aten::to.dtype", "aten::to.dtype_layout", "aten::_to_copy", "aten::copy_",
+    "aten::_copy_from", "aten::empty.memory_format", "aten::empty_strided", "aten::contiguous", "aten::clone",
+)  # fmt: skip
+"""Operators by which results come to the CPU."""
 _no_functions = torch._C.DisableTorchFunction
 _no_dispatch = torch._C._DisableTorchDispatch
+
+
+def undisturbed() -> bool:
+    """Let no profiler, tracer or collector of a submission run between two calls, until `collect_again`.
+
+    Returns whether the collector was at work.
+    """
+    collecting = _collecting()
+    _setprofile(None)
+    _settrace(None)
+    _disable_collector()
+    for tool in range(6 if _monitoring is not None else 0):
+        if _monitoring.get_tool(tool) is not None:
+            _monitoring.set_events(tool, 0)
+    return collecting
 
 
 @contextmanager
@@ -48,6 +82,11 @@ def torchs_own() -> Iterator[None]:
     """Leave out whatever a submission has put between torch and its operators: modes, subclasses."""
     with _no_functions(), _no_dispatch():
         yield
+
+
+def kernels() -> list[str]:
+    """Return which kernels the operators have by which results are read."""
+    return [_dump(name) for name in _READING]
 
 
 def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -70,17 +109,24 @@ def from_frame(frame: Frame) -> torch.Tensor:
     return tensor
 
 
-def first(tensor: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the first rows of a tensor that a submission returned."""
+def some_rows(tensor: torch.Tensor, at: int, rows: int) -> torch.Tensor:
+    """Return the rows from `at` on of a tensor that a submission returned."""
     with torchs_own():
-        made: torch.Tensor = _part(tensor, slice(rows))
+        made: torch.Tensor = _part(tensor, slice(at, at + rows))
         return made
 
 
 def raw_bytes(tensor: torch.Tensor) -> bytes:
     """Return a copy of the values of a strided CPU tensor, in row-major order."""
-    flat = _contiguous(_resolve_neg(_resolve_conj(_detach(tensor))))
-    return _string_at(_data_ptr(flat), _bytes_of(flat)) if _numel(flat) else b""
+    if _is_neg(tensor) or _is_conj(tensor):
+        tensor = _resolve_neg(_resolve_conj(tensor))
+    if _requires_grad(tensor):
+        tensor = _detach(tensor)
+    # Not by ctypes, whose calls a hook can see, and change the memory first; nor by an operator, which
+    # would be logged. numpy has no bfloat16.
+    array = _numpy(_view(tensor, _short) if _dtype_of(tensor) is _brain else tensor)
+    data: bytes = array.tobytes()
+    return data
 
 
 def to_native(tensor: torch.Tensor) -> torch.Tensor:
@@ -122,11 +168,12 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
     tensors that were handed in, to notice a result that shares memory with one.
     """
     tensor = value if isinstance(value, _Tensor) else _of_number(value)
-    if tensor.layout is not torch.strided or tensor.is_meta:
-        raise TypeError(f"returned a tensor without plain values ({tensor.layout})")
-    if tensor.dim() > MAX_DIMENSIONS:
-        raise TypeError(f"returned a tensor of {tensor.dim()} dimensions")
     with torchs_own():
+        layout, dimensions = _layout_of(tensor), _dimensions_of(tensor)
+        if layout is not _strided or _meta_of(tensor):
+            raise TypeError(f"returned a tensor without plain values ({layout})")
+        if dimensions > MAX_DIMENSIONS:
+            raise TypeError(f"returned a tensor of {dimensions} dimensions")
         plain = to_native(host_copy(tensor))
         body = raw_bytes(plain)
     header = {

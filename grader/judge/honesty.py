@@ -74,6 +74,24 @@ MOVING_OPERATORS = frozenset(
 """Operators of torch that make, move or name memory; any other one computes."""
 
 
+TORCHS_NAMESPACES = frozenset(
+    [
+        "prims",
+        "quantized",
+        "_quantized",
+        "mkldnn",
+        "mkl",
+        "onednn",
+        "xnnpack",
+        "prepacked",
+        "sparse",
+        "inductor",
+        "torchvision",
+        "torchaudio",
+        "fbgemm",
+    ]
+)
+"""Beside `aten`; operators of any other namespace are the program's own, and what they call is logged by itself."""
 LIBRARY = "cublas"
 """What the names of a vendor's functions begin with, among a run's operators."""
 VALUES_TO_THE_HOST = "values to the host"
@@ -111,7 +129,12 @@ def suspicions(
 def computing(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the operators of torch that computed something inside forward."""
     names = names_of(runs) - MOVING_OPERATORS - {VALUES_TO_THE_HOST}
-    return tuple(sorted(name for name in names if not name.startswith(LIBRARY)))
+    return tuple(sorted(n for n in names if not n.startswith(LIBRARY) and not _of_its_own(n)))
+
+
+def _of_its_own(name: str) -> bool:
+    namespace, separator, _ = name.partition("::")
+    return bool(separator) and namespace not in TORCHS_NAMESPACES
 
 
 def names_of(runs: Sequence[Run]) -> frozenset[str]:

@@ -68,7 +68,7 @@ def output_of(frame: Frame) -> GuestOutput:
 def split(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
     """Return JSON for each argument, and the tensors.
 
-    That is `["tensor", i]`, `["part", [i, rows of the whole]]` or `["value", x]`.
+    That is `["tensor", i]`, `["part", [i, rows of the whole, its first row]]` or `["value", x]`.
     """
     values: list[JsonValue] = []
     frames: list[Frame] = []
@@ -77,7 +77,7 @@ def split(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
             values.append(["tensor", len(frames)])
             frames.append(to_frame(argument))
         elif isinstance(argument, Part):
-            values.append(["part", [len(frames), argument.rows]])
+            values.append(["part", [len(frames), argument.rows, argument.at]])
             frames.append(to_frame(argument.array))
         else:
             values.append(["value", argument])

@@ -14,11 +14,13 @@ from grader.records import JsonValue, RunStatus
 
 @dataclass(frozen=True)
 class Part:
-    """The first rows (of the first dim) of a tensor whose other rows nobody wrote."""
+    """Some rows (of the first dim) of a tensor whose other rows nobody wrote."""
 
     array: np.ndarray
     rows: int
     """How many rows the whole has."""
+    at: int = 0
+    """Which row of the whole is the first of them."""
 
 
 Argument = np.ndarray | Part | JsonValue
@@ -37,8 +39,10 @@ class GuestWorkload:
     """How many rows of each result come back; None: all.
 
     With them come how each element was written (0: not at all, 1: in any way, 2: by a kernel), and
-    whether a kernel stored to the result at all.
+    how many bytes kernels stored to the result at all.
     """
+    at: int = 0
+    """The first of these rows."""
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,12 @@ class Conversation:
     def _call(self, workload: GuestWorkload) -> GuestResult:
         """Run one workload; its clock starts when its last input byte has left."""
         values, tensors = arrays.split(workload.args)
-        header = {"name": workload.name[:500], "tensors": len(tensors), "rows": workload.rows}
+        header = {
+            "name": workload.name[:500],
+            "tensors": len(tensors),
+            "rows": workload.rows,
+            "at": workload.at,
+        }
         self.channel.send(Frame("workload", header, json.dumps(values).encode()), *tensors)
         self.channel.flush(self._end)
         started = time.monotonic()

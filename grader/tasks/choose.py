@@ -17,6 +17,7 @@ from grader.tasks.sizes import fitted
 
 FOLDERS = 4
 """Folders around a sample's file that may have a problem's name, as in `39_L2Norm_/code/1.py`."""
+_MODEL = re.compile(r"^[ \t>]*class[ \t]+Model\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-](?P<name>\w+)")
 
 
@@ -137,7 +138,13 @@ def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
     draft = problem.from_reference(extraction.reference, f"{sample.id} prompt")
     if draft is None:
         return None
-    return TaskChoice(task=draft, how="embedded", reason="the prompt holds the reference `Model`")
+    brought = sample.prompt and not _MODEL.search(sample.prompt)
+    reason = (
+        "the answer holds a reference `Model`, and the prompt none: it is what the author chose"
+        if brought
+        else "the prompt holds the reference `Model`"
+    )
+    return TaskChoice(task=draft, how="embedded", reason=reason)
 
 
 def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:

@@ -30,7 +30,9 @@ def test_a_flood_of_frames_while_the_host_sends_is_cut_off() -> None:
     flooding.start()
     try:
         # Nobody reads it: the host goes on sending for ever.
-        channel.send(Frame("workload", {"name": "w", "tensors": 0, "rows": None}, bytes(1 << 20)))
+        channel.send(
+            Frame("workload", {"name": "w", "tensors": 0, "rows": None, "at": 0}, bytes(1 << 20))
+        )
         with pytest.raises(ProtocolError, match="nobody asked for"):
             channel.flush(time.monotonic() + 300)
     finally:

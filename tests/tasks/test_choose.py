@@ -81,6 +81,12 @@ def test_a_hint_is_next(folder):
     assert chosen(task=str(path), code="x").task.reference == PROBLEM
 
 
+def test_an_answers_own_reference_is_said_to_be_one():
+    assert "what the author chose" in chosen(prompt="Write softmax.", reference=PROBLEM).reason
+    for prompt in (None, f"Make this faster.\n{PROBLEM}"):
+        assert "the prompt holds" in chosen(prompt=prompt, reference=PROBLEM).reason
+
+
 def test_kernelbench_names(folder):
     ident = KernelBenchId(level=1, problem=39, sample=0)
     found = chosen(kernelbench=ident, tasks_dir=folder, reference=PROBLEM)

@@ -64,7 +64,7 @@ _REFUSED = {
 }
 _REFUSED_LINKER = re.compile(
     r"^(?:-T|--script|--dynamic-list|--version-script|-plugin|--plugin|@|-rpath|--wrap|"
-    r"--dynamic-linker|-I\b|--just-symbols|-R)"
+    r"--dynamic-linker|-I\b|--just-symbols|-R|--audit|--depaudit|--auxiliary|--filter|-[PF]|-f(?!lto))"
 )
 
 

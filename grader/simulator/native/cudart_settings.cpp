@@ -48,6 +48,8 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"threads", number(&options.threads)},
         {"lane_steps", number(&options.lane_steps)},
         {"max_blocks", number(&options.max_blocks)},
+        {"block_seed", number(&options.block_seed)},
+        {"block_at", number(&options.block_at)},
         {"max_findings", number(&options.max_findings)},
         {"seed", number(&options.seed)},
         {"check_races", number(&options.check_races)},

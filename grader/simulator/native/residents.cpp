@@ -9,6 +9,22 @@ constexpr u64 most_bytes = u64(2) << 30;  // that blocks put aside may take
 
 std::string many(u64 n, const char* one) { return std::to_string(n) + " " + one + (n == 1 ? "" : "s"); }
 
+u64 scaled(u64 number, u64 by, u64 of) { return u64(static_cast<unsigned __int128>(number) * by / of); }
+
+// Which block of `whole` is the `number`th of the `total` that run.
+u64 chosen(const Options& options, u64 number, u64 total, u64 whole) {
+    if (total == whole) return number;
+    if (!options.block_seed) return total > 1 ? scaled(number, whole - 1, total - 1) : number;
+    const u64 neighbours = total / 6, centre = scaled(options.block_at, whole, 1000000);
+    if (number < neighbours)
+        return std::min(centre > neighbours / 2 ? centre - neighbours / 2 : 0, whole - neighbours) + number;
+    // SplitMix64 (Steele, Lea, Flood 2014).
+    u64 z = options.block_seed + (number + 1) * 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (z ^ (z >> 31)) % whole;
+}
+
 }  // namespace
 
 std::unique_ptr<Runner> Residents::next() {
@@ -19,7 +35,7 @@ std::unique_ptr<Runner> Residents::next() {
         all_begun_ = true;
         return nullptr;
     }
-    if (total < whole && total > 1) number = u64(static_cast<unsigned __int128>(number) * (whole - 1) / (total - 1));
+    number = chosen(launch_.options, number, total, whole);
     std::unique_ptr<Block> block;
     if (free_.empty()) {
         const u64 stacks = u64(launch_.code->stack_bytes) * launch_.block.product();

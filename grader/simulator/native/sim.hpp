@@ -107,6 +107,8 @@ struct Options {
     unsigned threads = 1;              // host threads over independent blocks; 0: as many as cores
     uint64_t lane_steps = 0;           // instructions times lanes of one launch; 0: no limit
     uint64_t max_blocks = 0;           // run only that many, spread from the first to the last; 0: all
+    uint64_t block_seed = 0;           // chance that picks them instead: a sixth are neighbours; 0: none
+    uint64_t block_at = 0;             // where those neighbours are, in millionths of the grid
     uint64_t resident_blocks = 0;      // blocks that the GPU holds at once; 0: no limit
     bool cooperative = false;          // the launch gives blocks a barrier for the whole grid
     double seconds = 0;                // processor time of each host thread of a launch; 0: no limit
