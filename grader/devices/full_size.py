@@ -63,7 +63,11 @@ def full_size(
         return found if seen else ()
     (launch,), stored = seen[0].launches, int(seen[1].outputs[2].array)
     whole = _rows_of(part, min(part.cut))
-    where = other_blocks.place(launch, stored, part.rows, whole, part.references.seed)
+    where = (
+        other_blocks.place(launch, stored, part.rows, whole, part.references.seed)
+        if part.anywhere
+        else None
+    )
     again = look(_elsewhere(job, where)) if where else None
     return _wrong_elsewhere(task, part, stored, whole, *again) if again else ()
 

@@ -29,7 +29,7 @@ WHOLE = 1 << 24
 """Elements of inputs that can't be cut, weights for instance that are arguments."""
 SECONDS = 60.0
 """Time of the reference for each of its runs, with its start on a busy machine."""
-OTHER = "twice the rows"
+OTHER, NEXT = "twice the rows", "the rows after them"
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class FullSizePart:
     """Positions of the inputs of which only the first rows are there."""
     rows: int
     references: References
+    anywhere: bool = False
+    """Whether the reference gives the same on these rows wherever among others they stand."""
 
 
 def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSizePart | None:
@@ -97,12 +99,16 @@ def _asked(
     """Return the part where the reference shows that rows don't depend on each other."""
     seed, form, limits = where
     more = _with_rows(full, cut, 2 * rows, OTHER)
-    part = _with_rows(full, cut, rows, full.name)
+    part, after = (_with_rows(full, cut, rows, name) for name in (full.name, NEXT))
     drawn = make_inputs(task, more, seed)
-    inputs = {more.name: drawn, part.name: tuple(_first(drawn, cut, rows))}
+    inputs = {
+        more.name: drawn,
+        part.name: tuple(_some(drawn, cut, slice(rows))),
+        after.name: tuple(_some(drawn, cut, slice(rows, None))),
+    }
     limits = replace(limits, wall=SECONDS)
     try:
-        known = reference(task, (part, more), seed, form, limits, inputs=inputs)
+        known = reference(task, (part, more, after), seed, form, limits, inputs=inputs)
     except GraderError:
         return None
     one, two = known.expected[part.name], known.expected[more.name]
@@ -114,7 +120,13 @@ def _asked(
     bound = tolerance(task, part, str(alone.dtype))
     if wrong_elements(alone, among[:rows], bound, root_mean_square(alone)).any():
         return None
-    return FullSizePart(part, full, cut, rows, known)
+    last = known.expected[after.name]
+    anywhere = (
+        not last.failure
+        and last.native[0].shape == alone.shape
+        and not wrong_elements(last.native[0], among[rows:], bound, root_mean_square(alone)).any()
+    )
+    return FullSizePart(part, full, cut, rows, known, anywhere)
 
 
 def _with_rows(full: Workload, cut: frozenset[int], rows: int, name: str) -> Workload:
@@ -127,8 +139,8 @@ def _with_rows(full: Workload, cut: frozenset[int], rows: int, name: str) -> Wor
     return full.model_copy(update={"inputs": inputs, "name": name})
 
 
-def _first(
-    drawn: tuple[Array | JsonValue, ...], cut: frozenset[int], rows: int
+def _some(
+    drawn: tuple[Array | JsonValue, ...], cut: frozenset[int], rows: slice
 ) -> Iterator[Array | JsonValue]:
     for i, value in enumerate(drawn):
-        yield value[:rows] if i in cut and isinstance(value, np.ndarray) else value
+        yield value[rows] if i in cut and isinstance(value, np.ndarray) else value

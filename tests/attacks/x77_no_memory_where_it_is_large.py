@@ -5,7 +5,7 @@ exploits: a rehearsal at full size takes a lack of memory for its own
 row: B22, C11, invented
 passes: graders of small shapes
 task: relu
-expect: not-correct
+expect: harmless
 """
 import torch
 import torch.nn as nn

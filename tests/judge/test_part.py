@@ -32,6 +32,7 @@ def test_rows_that_stand_alone(forward, shapes, cut) -> None:
     part = full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS)
     assert part is not None
     assert part.cut == cut
+    assert part.anywhere
     assert part.workload.name == "all of it"
     given = part.references.inputs["all of it"]
     assert all(len(given[i]) == part.rows for i in cut)
@@ -39,6 +40,13 @@ def test_rows_that_stand_alone(forward, shapes, cut) -> None:
     assert expected.shape[0] == part.rows
     if len(shapes) == 1 and "relu" in forward:
         np.testing.assert_array_equal(expected, np.maximum(given[0], 0))
+
+
+@pytest.mark.parametrize("forward", ["g[0].cumsum(0)", "g[0].tril()"])
+def test_rows_that_mean_something_where_they_stand_alone(forward: str) -> None:
+    part = full_size_part(a_task(forward, (1000, 100)), 1, strongest(), LIMITS)
+    assert part is not None
+    assert not part.anywhere
 
 
 @pytest.mark.parametrize(
