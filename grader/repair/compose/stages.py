@@ -152,7 +152,7 @@ def pool(node: Node, to: Writer) -> Call:
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
     words = ", ".join(_numbers(v, dims) for v in (kernel, stride, padding, dilation))
-    fixed = tiled(dims, kernel, stride, dilation if dilation is not None else 1)
+    fixed = tiled(dims, kernel, stride, 1 if dilation is None else dilation, padding)
     values = (("op", "avg" if average else "max"), ("fixed", fixed))
     stage = Stage("pool", "pool.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")

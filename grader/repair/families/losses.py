@@ -16,14 +16,21 @@ TERMS = {
     "l1": "return fabsf(a - b);",
     "hinge": "return fmaxf(1.0f - a * b, 0.0f);",
     "huber": "const float d = fabsf(a - b);\nreturn d < 1.0f ? 0.5f * d * d : d - 0.5f;",
-    "kl-div": "return b > 0.0f ? b * (logf(b) - logf(a)) : 0.0f;",
+    "kl-div": (
+        "// one logarithm; two where the ratio itself leaves the range of a float\n"
+        "const float ratio = b / a;\n"
+        "if (ratio > 0.0f && ratio < INFINITY) return b * logf(ratio);\n"
+        "return b > 0.0f ? b * (logf(b) - logf(a)) : 0.0f;"
+    ),
 }
 PAIR = "(self, predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:\n"
 TWO = {
     "tensors": ("a", "b"),
     "others": "",
     "batch": 2,
-    "fold4": "",
+    "fold_all": "",
+    "warp": "",
+    "each": 16,
     "early": "",
     "signature": "torch::Tensor a, torch::Tensor b",
     "first": "a",
@@ -44,20 +51,29 @@ CROSS_ENTROPY = TWO | {
     "batch": 4,
     "arguments": "a.data_ptr<float>(), b.data_ptr<int64_t>()",
     "fields": (("top", "-INFINITY"), ("sum", "0.0f")),
-    "merge": (
-        "const float top = fmaxf(a.top, b.top);\n"
-        "if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);\n"
-        "a.top = top;"
+    "merge": "",
+    "warp": (
+        "float top = s.top;\n"
+        "for (int offset = 16; offset > 0; offset >>= 1) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, offset));\n"
+        "if (top != -INFINITY) s.sum *= expf(s.top - top);\n"
+        "for (int offset = 16; offset > 0; offset >>= 1) s.sum += __shfl_xor_sync(0xffffffffu, s.sum, offset);\n"
+        "s.top = top;"
     ),
     "fold": (
         "const float top = fmaxf(s.top, a);\n"
         "if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(a - top);\ns.top = top;"
     ),
-    "fold4": (
-        "// of four values together the running sum is moved on once\n"
-        "const float top = fmaxf(fmaxf(fmaxf(a.x, a.y), fmaxf(a.z, a.w)), s.top);\n"
-        "if (top != -INFINITY)\n"
-        "    s.sum = s.sum * expf(s.top - top) + ((expf(a.x - top) + expf(a.y - top)) + (expf(a.z - top) + expf(a.w - top)));\n"
+    "each": 32,
+    "fold_all": (
+        "// of several values the largest first: the running sum is moved on once\n"
+        "float top = s.top;\n"
+        "#pragma unroll\n"
+        "for (int k = 0; k < kCount; ++k) top = fmaxf(top, fmaxf(fmaxf(a[k].x, a[k].y), fmaxf(a[k].z, a[k].w)));\n"
+        "const float base = top == -INFINITY ? 0.0f : top;  // nothing else so far: -INFINITY - -INFINITY is NaN\n"
+        "s.sum *= expf(s.top - base);\n"
+        "#pragma unroll\n"
+        "for (int k = 0; k < kCount; ++k)\n"
+        "    s.sum += (expf(a[k].x - base) + expf(a[k].y - base)) + (expf(a[k].z - base) + expf(a[k].w - base));\n"
         "s.top = top;"
     ),
     "early": (

@@ -55,12 +55,24 @@ s.top = top;""",
 const float top = fmaxf(a.top, b.top);
 if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);
 a.top = top;""",
-    # Of four values together the running sum is moved on once.
-    add4="""\
-const float top = fmaxf(fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)), s.top);
-if (top != -INFINITY)
-    s.sum = s.sum * expf(s.top - top) + ((expf(v.x - top) + expf(v.y - top)) + (expf(v.z - top) + expf(v.w - top)));
+    # Of several values the largest first: the running sum is moved on once.
+    batch="""\
+float top = s.top;
+#pragma unroll
+for (int k = 0; k < kCount; ++k) top = fmaxf(top, fmaxf(fmaxf(v[k].x, v[k].y), fmaxf(v[k].z, v[k].w)));
+const float base = top == -INFINITY ? 0.0f : top;  // nothing else so far: -INFINITY - -INFINITY is NaN
+s.sum *= expf(s.top - base);
+#pragma unroll
+for (int k = 0; k < kCount; ++k)
+    s.sum += (expf(v[k].x - base) + expf(v[k].y - base)) + (expf(v[k].z - base) + expf(v[k].w - base));
 s.top = top;""",
+    warp="""\
+float top = s.top;
+for (int offset = 16; offset > 0; offset >>= 1) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, offset));
+if (top != -INFINITY) s.sum *= expf(s.top - top);
+for (int offset = 16; offset > 0; offset >>= 1) s.sum += __shfl_xor_sync(0xffffffffu, s.sum, offset);
+s.top = top;""",
+    blank="-INFINITY",
     finish="return expf(v - s.top) * (1.0f / s.sum);",
 )
 SOFTMAX = ONLINE_SUM

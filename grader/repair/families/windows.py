@@ -57,37 +57,42 @@ def _pool(task: Task, names: Names) -> str | None:
     return _module("pool.cu.jinja", POOL_IDEA, task, names, body, values)
 
 
-def _fixed(task: Task) -> tuple[tuple[int, int, int, int], ...]:
+Kind = tuple[int, int, int, int, int]
+"""Of windows: rank, cells along an axis, stride, dilation, and padding before a row."""
+
+
+def _fixed(task: Task) -> tuple[Kind, ...]:
     """Return the windows of the task's own sizes that a tile serves; see `tiled`."""
     method = _method(task.reference, "__init__")
     names = [argument.arg for argument in method.args.args[1:]] if method else []
     rank = int(str(task.parameters.get("dims", 2)))
-    found: dict[tuple[int, int, int, int], None] = {}
+    found: dict[Kind, None] = {}
     for workload in task.workloads:
         given = dict(zip(names, workload.init, strict=False))
         kernel = given.get("kernel_size")
         stride = given.get("stride") or kernel
-        found |= dict.fromkeys(tiled(rank, kernel, stride, given.get("dilation", 1)))
+        sizes = kernel, stride, given.get("dilation", 1)
+        found |= dict.fromkeys(tiled(rank, *sizes, given.get("padding", 0)))
     return tuple(found)
 
 
 def tiled(
-    rank: int, kernel: object, stride: object, dilation: object
-) -> tuple[tuple[int, int, int, int], ...]:
-    """Return (rank, kernel, stride, dilation) where windows overlap and are alike along all axes.
+    rank: int, kernel: object, stride: object, dilation: object, padding: object
+) -> tuple[Kind, ...]:
+    """Return the kind of windows that overlap and are alike along all axes; none for others.
 
     Windows that share no cells gain nothing from a tile.
     """
     sizes = []
-    for value in (kernel, stride, dilation):
+    for value in (kernel, stride, dilation, padding):
         each = set(value) if isinstance(value, list | tuple) else {value}
         size = each.pop()
         if each or not isinstance(size, int):
             return ()
         sizes.append(size)
-    wide, step, apart = sizes
+    wide, step, apart, before = sizes
     overlap = step < (wide - 1) * apart + 1 and 1 < wide <= MOST_CELLS
-    return ((rank, wide, step, apart),) if overlap else ()
+    return ((rank, wide, step, apart, before),) if overlap else ()
 
 
 def _conv(task: Task, names: Names) -> str | None:
