@@ -30,11 +30,14 @@ class Case:
     flow: Flow
     sizes: Sizes
     launch: Launch
+    thorough: bool
+    """Whether its walk follows shared memory; of sizes that are only looked at for their addresses
+    it doesn't."""
 
     @property
     def walk(self) -> Walk:
         """The walk of its first block, made when it is first asked for."""
-        return self.flow.walk(self.launch)
+        return self.flow.walk(self.launch, thorough=self.thorough)
 
     @property
     def kernel(self) -> str:
@@ -85,7 +88,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                     continue
                 sizes = sizes_for(source, function, task, "even")
             for launch in analysis.launched(sizes):
-                yield Case(unit, analysis, sizes, launch)
+                yield Case(unit, analysis, sizes, launch, name in THOROUGH)
 
 
 def _refused(analysis: Flow, sizes: Sizes) -> bool:
@@ -93,6 +96,7 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
+THOROUGH = {"main", "odd"}
 BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 

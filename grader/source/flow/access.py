@@ -122,7 +122,7 @@ class Accesses(Loops):
         offset = Value(pointer.offset, "l", pointer.varies)
         self.access("load", region, node, offset, scale=pointer.scale)
         uniform = offset.uniform
-        parts = None if uniform else self.own
+        parts = self.own if self.walk.thorough and not uniform else None
         like = None if uniform else likeness(offset)
         return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True, like=like)
 
@@ -184,6 +184,8 @@ class Accesses(Loops):
             else not isinstance(pointer.offset, np.ndarray)
         )
         found = self._cells(pointer, node, "read")
+        if not self.walk.thorough:
+            return Value(None, letter, not uniform, loaded=True)
         if found is None or not len(found[0]) or pointer.scale > 1:
             shadow = region.shadow
             if found is None:
@@ -271,6 +273,8 @@ class Accesses(Loops):
         if shadow is None:
             return
         found = self._cells(pointer, node, "write")
+        if not self.walk.thorough:
+            return
         if found is None:
             if atomic:
                 self._read_anywhere(region, node)

@@ -96,25 +96,29 @@ class Flow:
             )
         return self._launched[sizes.name]
 
-    def walk(self, launch: Launch) -> Walk:
-        """Return the walk of the first block of one of `launched`."""
-        if id(launch) not in self._walks:
+    def walk(self, launch: Launch, *, thorough: bool = True) -> Walk:
+        """Return the walk of the first block of one of `launched`, at least as thorough as asked."""
+        known = self._walks.get(id(launch))
+        if known is None or (thorough and not known[1].thorough):
             kernel = self.program.named(launch.kernel)
             if kernel is None:
                 raise KeyError(launch.kernel)
             # with the launch, which must live as long as its id counts
-            self._walks[id(launch)] = (launch, walk_block(self.program, kernel, launch))
-        return self._walks[id(launch)][1]
+            known = launch, walk_block(self.program, kernel, launch, thorough=thorough)
+            self._walks[id(launch)] = known
+        return known[1]
 
     def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""
         return tuple(self.walk(launch) for launch in self.launched(sizes))
 
     def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
-        """Return the walk of another block of a launch."""
+        """Return the walk of another block of a launch, of which only the addresses count."""
         key = (id(walk.launch), index)
         if key not in self._blocks:
-            other = walk_block(self.program, walk.kernel, walk.launch, index)
+            other = walk_block(
+                self.program, walk.kernel, walk.launch, index, thorough=False
+            )
             self._blocks[key] = (walk, other)  # the first keeps the launch, and so its id, alive
         return self._blocks[key][1]
 

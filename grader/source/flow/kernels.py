@@ -17,13 +17,18 @@ MOST_THREADS = 1024
 
 
 def walk_block(
-    program: Program, kernel: Function, launch: Launch, block: tuple[int, int, int] = (0, 0, 0)
+    program: Program,
+    kernel: Function,
+    launch: Launch,
+    block: tuple[int, int, int] = (0, 0, 0),
+    *,
+    thorough: bool = True,
 ) -> Walk:
     """Walk one block of a launch through its kernel; never raises.
 
     `launch.block` must be known and have at most 1024 threads; else the walk is stopped at once.
     """
-    result = Walk(kernel, launch, block)
+    result = Walk(kernel, launch, block, thorough)
     threads = launch.threads
     if threads is None or not 0 < threads <= MOST_THREADS:
         result.stopped = "the number of threads isn't known"

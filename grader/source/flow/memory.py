@@ -80,17 +80,18 @@ class Shadow:
     def __init__(self, cells: int, threads: int, words: int) -> None:
         self.cells, self.threads, self.words = cells, threads, words
         self.state = np.zeros(cells, np.int8)
-        self.write_epoch = np.full(cells, -1, np.int64)
-        self.write_warp_epoch = np.full(cells, -1, np.int64)
-        self.writer = np.full(cells, -1, np.int64)
-        self.write_node = np.full(cells, -1, np.int64)
+        # zeros only: of a large array the system then hands out no page before it is used
+        self.write_epoch = np.zeros(cells, np.int64)
+        self.write_warp_epoch = np.zeros(cells, np.int64)
+        self.writer = np.zeros(cells, np.int64)
+        self.write_node = np.zeros(cells, np.int64)
         self.atomic = np.zeros(cells, np.bool_)
-        self.read_epoch = np.full(cells, -1, np.int64)
-        self.read_warp_epoch = np.full(cells, -1, np.int64)
-        self.reader = np.full(cells, -1, np.int64)
+        self.read_epoch = np.zeros(cells, np.int64)
+        self.read_warp_epoch = np.zeros(cells, np.int64)
+        self.reader = np.zeros(cells, np.int64)
         self.many_readers = np.zeros(cells, np.bool_)
         self.many_warps = np.zeros(cells, np.bool_)
-        self.read_node = np.full(cells, -1, np.int64)
+        self.read_node = np.zeros(cells, np.int64)
         self.parts: Bits | None = None
         self.varies = np.zeros(cells, np.bool_)
         self.initialised = 0
@@ -109,6 +110,7 @@ class Clock:
     """Barrier intervals: of the block, and of each of its warps."""
 
     epoch: int
+    """From 1 on; a cell that was never accessed has 0."""
     warps: Ints
     """Warp-level synchronisations so far, one entry a warp."""
 

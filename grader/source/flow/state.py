@@ -62,7 +62,7 @@ class State:
         self.ids = np.arange(threads, dtype=np.int64)
         self.mask: Mask = np.ones(threads, np.bool_)
         self.alive: Mask = np.ones(threads, np.bool_)
-        self.clock = Clock(0, np.zeros((threads + 31) // 32, np.int64))
+        self.clock = Clock(1, np.zeros((threads + 31) // 32, np.int64))
         self.frames: list[Frame] = []
         self.loops: list[LoopFrame] = []
         self.calls: list[Node] = []

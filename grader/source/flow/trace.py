@@ -88,6 +88,9 @@ class Walk:
     kernel: Function
     launch: Launch
     block_index: tuple[int, int, int]
+    thorough: bool = True
+    """Whether shared memory was followed cell by cell (races, reads of nothing), and whose data a
+    value holds; else only addresses and their bounds were, which takes half of the time."""
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
