@@ -31,10 +31,9 @@ def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...
     found: list[tuple[str, Finding]] = []
     seen: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "full"):
-        if not case.sizes.complete:
+        if not case.sizes.complete or not _large(case):
             continue
-        last = case.flow.last_block(case.walk) if _large(case) else None
-        for walk in (case.walk, last):
+        for walk in (case.walk, case.flow.last_block(case.walk)):
             for event in walk.events if walk is not None else ():
                 key = (case.kernel, case.line(event.node))
                 if event.kind == "int-overflow" and key not in seen and not _fed(event, seen, case):

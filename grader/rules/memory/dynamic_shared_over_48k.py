@@ -27,11 +27,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the bytes of each launch, with the kernel's fixed arrays."""
     seen: set[str] = set()
     proof = tuple(e for e in observed(context, "launch") if "shared" in e.text)
-    asked = any(len(case.launch.call.config) > 2 for case in cases(source, context))
+    usual = cases(source, context)
+    asked = any(len(case.launch.call.config) > 2 for case in usual)
+    static = {case.kernel: _static(case) for case in usual} if asked else {}
     for case in cases(source, context, "main", "odd", "long") if asked else ():
         if case.kernel in seen or not case.launch.shared:
             continue
-        total = case.launch.shared + _static(case)
+        total = case.launch.shared + static.get(case.kernel, 0)
         long = case.sizes.name.startswith("long")
         if total <= DEFAULT:
             continue
@@ -43,6 +45,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _static(case: Case) -> int:
+    """Return the bytes of a kernel's fixed arrays, which are the same for all sizes."""
     return sum(
         (r.cells or 0) * SIZES.get(r.type, 4)
         for r in case.walk.regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -52,11 +53,15 @@ class Accesses(Loops):
     def _advance(pointer: Pointer, index: Value, stride: int, deeper: bool = False) -> Pointer:
         """Return the pointer moved by `index` steps of `stride` elements."""
         at = Value(pointer.offset, "l", pointer.varies)
-        by = binary("*", index, Value(stride * pointer.scale, "i", False))
-        moved = binary("+", at, by)
-        depth = pointer.depth + 1 if deeper else pointer.depth
-        return replace(
-            pointer, offset=moved.number, varies=moved.number is None and moved.varies, depth=depth
+        step = stride * pointer.scale
+        moved = binary("+", at, index if step == 1 else binary("*", index, Value(step, "i", False)))
+        return Pointer(
+            pointer.region,
+            moved.number,
+            moved.number is None and moved.varies,
+            pointer.scale,
+            pointer.depth + 1 if deeper else pointer.depth,
+            pointer.type,
         )
 
     def move(self, left: Value, right: Value, op: str) -> Value:
@@ -165,13 +170,15 @@ class Accesses(Loops):
 
     def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
         """Note an access in which the first warp asks one bank for several words, once a place."""
-        if ("banks", node.id) in self.seen or region.space != "shared":
+        if not self.walk.thorough or ("banks", node.id) in self.seen or not len(threads):
+            return
+        if region.space != "shared" or SIZES.get(region.type, 4) != 4:
             return
         self.seen.add(("banks", node.id))
-        warp = offsets[(threads >> 5) == (int(threads[0]) >> 5)] if len(threads) else offsets
-        words = np.unique(warp * max(SIZES.get(region.type, 4), 4) // 4)
-        degree = int(np.bincount(words % 32).max()) if len(words) and words[0] >= 0 else 1
-        if degree >= 4 and SIZES.get(region.type, 4) == 4:
+        first = threads[:32] >> 5 == threads[0] >> 5
+        words = set(offsets[:32][first].tolist())
+        degree = max(Counter(word % 32 for word in words).values())
+        if degree >= 4 and min(words) >= 0:
             self.emit("bank-conflict", node, region=region, count=degree)
 
     def _load_shared(self, pointer: Pointer, node: Node) -> Value:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from grader.source.flow import mathematics
 from grader.source.flow.groups import Cub, Group, Groups
@@ -85,11 +87,15 @@ class Intrinsics(Groups):
             return Value(self.grid_shape[k], "u", False)
         if name == "blockIdx":
             return Value(self.block_index[k], "u", False)
-        x, y, _ = self.block_shape
         if self.block_shape[k] == 1:
             return Value(0, "u", False)
-        numbers = (self.ids % x, self.ids // x % y, self.ids // (x * y))[k]
-        return Value(numbers, "u", False)
+        return Value(self._thread_index[k], "u", False)
+
+    @cached_property
+    def _thread_index(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """`threadIdx` of each thread, an array an axis."""
+        x, y, _ = self.block_shape
+        return self.ids % x, self.ids // x % y, self.ids // (x * y)
 
     def eval_text(self, text: str) -> Value:
         """Evaluate a piece of text, such as a template argument."""

@@ -136,7 +136,7 @@ class Statements(State):
         if len(self.frames) == 1:
             self.alive = self.alive & ~self.mask
             self.return_node = self.branch[-1] if self.branch else stmt.node
-        self.mask = np.zeros_like(self.mask)
+        self.mask = self.nobody
 
     def run_jump(self, stmt: Jump) -> None:
         """Take the active threads out of the loop, or of this turn of it."""
@@ -147,10 +147,10 @@ class Statements(State):
             loop.doubt = max(loop.doubt, self.doubt)
             return
         if stmt.kind == "break":
-            loop.broken |= self.mask
+            loop.broken = loop.broken | self.mask
         else:
-            loop.continued |= self.mask
-        self.mask = np.zeros_like(self.mask)
+            loop.continued = loop.continued | self.mask
+        self.mask = self.nobody
 
     def run_loop(self, stmt: Loop) -> None:
         """Run a loop; long ones only at their beginning and their end."""
@@ -160,7 +160,7 @@ class Statements(State):
             for part in stmt.init.body if isinstance(stmt.init, Block) else (stmt.init,):
                 self.run(part)
         saved = self.doubt
-        frame = LoopFrame(stmt.node, np.zeros_like(self.mask), np.zeros_like(self.mask))
+        frame = LoopFrame(stmt.node, self.nobody, self.nobody)
         self.loops.append(frame)
         branches = len(self.branch)
         left = self._turns(stmt, frame)
@@ -172,7 +172,7 @@ class Statements(State):
 
     def _turns(self, stmt: Loop, frame: LoopFrame) -> Mask:
         """Run the turns of a loop; return the threads that left it by its test."""
-        left = np.zeros_like(self.mask)
+        left = self.nobody
         while True:
             if stmt.test is not None and (stmt.kind != "do" or frame.iteration > 0):
                 test = self.eval(stmt.test)
@@ -194,8 +194,9 @@ class Statements(State):
                     return left
             before = self.initialised
             self.run(stmt.body)
-            self.mask = self.mask | frame.continued
-            frame.continued = np.zeros_like(self.mask)
+            if frame.continued is not self.nobody:
+                self.mask = self.mask | frame.continued
+                frame.continued = self.nobody
             if not some(self.mask):
                 return left
             if stmt.step is not None:

@@ -51,6 +51,26 @@ class LoopFrame:
     doubt: int = 0
 
 
+def converted(value: Value, type_: str) -> Value:
+    """Return a value as a variable of a type holds it."""
+    if type_ in {"?", value.type}:
+        return value
+    number = value.number
+    if type_ in "iul" and isinstance(number, float):
+        number = int(number)
+    return Value(
+        number,
+        type_,
+        value.varies,
+        value.parts,
+        value.reduced,
+        value.pointer,
+        value.thing,
+        value.loaded,
+        value.like,
+    )
+
+
 class State:
     """The threads of a block: who is active, what variables hold, and what was seen so far."""
 
@@ -62,6 +82,9 @@ class State:
         self.ids = np.arange(threads, dtype=np.int64)
         self.mask: Mask = np.ones(threads, np.bool_)
         self.alive: Mask = np.ones(threads, np.bool_)
+        self.nobody: Mask = np.zeros(threads, np.bool_)
+        """No thread; never written to, like every mask."""
+        self.warp_of = self.ids >> 5
         self.clock = Clock(1, np.zeros((threads + 31) // 32, np.int64))
         self.frames: list[Frame] = []
         self.loops: list[LoopFrame] = []
@@ -171,20 +194,7 @@ class State:
 
     def store(self, box: Box, value: Value) -> None:
         """Assign to a variable, in the active threads."""
-        if box.type not in {"?", value.type}:
-            value = Value(
-                value.number,
-                box.type,
-                value.varies,
-                value.parts,
-                value.reduced,
-                value.pointer,
-                value.thing,
-                value.loaded,
-                value.like,
-            )
-            if box.type in "iul" and isinstance(value.number, float):
-                value.number = int(value.number)
+        value = converted(value, box.type)
         if self.doubt:
             box.value = merge(box.value, value, self.doubt == 2)
         elif every(self.mask):
@@ -224,7 +234,13 @@ class State:
 
     def warp_barrier(self) -> None:
         """Let the active threads' warps meet."""
-        self.clock.warps[np.unique(self.ids[self.mask] >> 5)] += 1
+        self.clock.warps += self.warps_here()
+
+    def warps_here(self) -> Mask:
+        """Return which warps have an active thread, an entry a warp."""
+        here = np.zeros(self.clock.warps.size, np.bool_)
+        here[self.warp_of[self.mask]] = True
+        return here
 
     def merge_doubt(self, saved: int) -> None:
         """Leave a construct: certain again, unless a jump in it may have happened."""

@@ -7,7 +7,10 @@ to be the same in all threads or not (`varies`), and which threads' data went in
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -217,7 +220,7 @@ def join(a: Bits | None, b: Bits | None) -> Bits | None:
 
 def promote(a: str, b: str) -> str:
     """Return the type of an arithmetic result."""
-    return a if RANK.get(a, -1) >= RANK.get(b, -1) else b
+    return a if a == b or RANK.get(a, -1) >= RANK.get(b, -1) else b
 
 
 def some(mask: Mask) -> bool:
@@ -263,44 +266,25 @@ def _shift(a: Any, b: Any, left: bool) -> Number:
     return (a << b) if left else (a >> b)  # type: ignore[no-any-return]
 
 
-def arithmetic(op: str, a: Any, b: Any) -> Number:  # noqa: C901, PLR0912
-    """Return `a op b` with C's rules for integers, or None where it has no value."""
-    match op:
-        case "+":
-            return a + b  # type: ignore[no-any-return]
-        case "-":
-            return a - b  # type: ignore[no-any-return]
-        case "*":
-            return a * b  # type: ignore[no-any-return]
-        case "/":
-            return _divide(a, b)
-        case "%":
-            return _remainder(a, b)
-        case "<<":
-            return _shift(a, b, True)
-        case ">>":
-            return _shift(a, b, False)
-        case "&":
-            return a & b  # type: ignore[no-any-return]
-        case "|":
-            return a | b  # type: ignore[no-any-return]
-        case "^":
-            return a ^ b  # type: ignore[no-any-return]
-        case "<":
-            return a < b  # type: ignore[no-any-return]
-        case "<=":
-            return a <= b  # type: ignore[no-any-return]
-        case ">":
-            return a > b  # type: ignore[no-any-return]
-        case ">=":
-            return a >= b  # type: ignore[no-any-return]
-        case "==":
-            return a == b  # type: ignore[no-any-return]
-        case "!=":
-            return a != b  # type: ignore[no-any-return]
-    return None
-
-
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divide,
+    "%": _remainder,
+    "<<": partial(_shift, left=True),
+    ">>": partial(_shift, left=False),
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+"""C's rules for integers; None where a result has no value."""
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
@@ -315,8 +299,9 @@ def binary(op: str, a: Value, b: Value) -> Value:
     ):
         zero = op in {"*", "&"} and (_is_zero(a) or _is_zero(b)) and kind in "iulb"
         return Value(0, kind) if zero else unknown(a, b, type_=kind)
+    operation = ARITHMETIC.get(op)
     try:
-        number = arithmetic(op, a.number, b.number)
+        number = operation(a.number, b.number) if operation is not None else None
     except (TypeError, ValueError, OverflowError):
         return unknown(a, b, type_=kind)
     if number is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.source.flow.intrinsics import Intrinsics
 from grader.source.flow.memory import MAX_CELLS, Region, Shadow
-from grader.source.flow.state import Box
+from grader.source.flow.state import Box, converted
 from grader.source.flow.tree import (
     Declare,
     Items,
@@ -53,12 +53,8 @@ class Variables(Intrinsics):
             letter = value.type
         if letter == "i" and value.type in {"u", "i"}:
             self.check_fits(value, letter, stmt.node)
-        box = Box(Value(None, letter, varies=False), letter)
+        box = Box(converted(value, letter), letter)
         self.frames[-1].scopes[-1][stmt.name] = box
-        saved, self.mask = self.mask, np.ones_like(self.mask)
-        doubt, self.doubt = self.doubt, 0
-        self.store(box, value)
-        self.mask, self.doubt = saved, doubt
         if stmt.pointer and box.value.pointer is not None and stmt.type in SIZES:
             box.value.pointer.type = stmt.type
 
@@ -150,8 +146,8 @@ class Variables(Intrinsics):
         number, limit = value.number, 1 << (31 if letter == "i" else 32)
         if number is None or isinstance(number, float):
             return
-        top = number.max() if isinstance(number, np.ndarray) else number
-        if top >= limit and some(self.mask):
+        over = some(number >= limit) if isinstance(number, np.ndarray) else number >= limit
+        if over and some(self.mask):
             worst = int(np.max(np.where(self.mask, number, 0)))
             if worst >= limit:
                 self.emit("int-overflow", node, data={"value": worst})

@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.source.flow.access import Accesses
 from grader.source.flow.tree import Call, Node
-from grader.source.flow.values import Bits, Value, some, spread, unknown
+from grader.source.flow.values import Bits, Mask, Value, every, some, spread, unknown
 
 SHUFFLES = {
     "__shfl_sync": "idx",
@@ -93,10 +93,7 @@ class Warps(Accesses):
                 "shuffle-mask", node, other=self.doubt_node, sure=False, data={"mask": number}
             )
             return
-        named = ((number >> (self.ids & 31)) & 1).astype(np.bool_)
-        warps = np.unique(self.ids[self.mask] >> 5)
-        here = np.isin(self.ids >> 5, warps)
-        absent = here & named & ~self.mask
+        absent = self._absent(number)
         if some(absent):
             gone = bool((absent & ~self.alive).sum() == absent.sum())
             warp = int(self.ids[absent][0] >> 5)
@@ -112,6 +109,13 @@ class Warps(Accesses):
             )
         elif self.threads % 32 and number & 0xFFFFFFFF == 0xFFFFFFFF and self.mask[-1]:
             self.emit("shuffle-tail", node, sure=True, count=32 - self.threads % 32)
+
+    def _absent(self, named: int) -> Mask:
+        """Return the threads that a mask of lanes names and that aren't here, in the warps that are."""
+        if every(self.mask):
+            return self.nobody
+        lanes = ((named >> (self.ids & 31)) & 1).astype(np.bool_)
+        return self.warps_here()[self.warp_of] & lanes & ~self.mask
 
     def vote(self, expr: Call) -> Value:
         """Evaluate a vote or a reduction of the warp."""
