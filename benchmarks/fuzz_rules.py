@@ -1,6 +1,6 @@
 """Throws mutated and truncated submissions at every rule: none may raise, none may take long.
 
-    python benchmarks/fuzz_rules.py [--inputs 50000] [--seed 1] [--seconds N]
+    python benchmarks/fuzz_rules.py [--inputs 50000] [--seed 1] [--seconds N] [--jobs 2]
 
 The labelled kernels of tests/corpus/ and the examples of the rules are what is mutated, with the mutations of
 `fuzz_source.py`; half of the reviews carry evidence that fits no line. Deep nesting and megabyte literals come
@@ -14,6 +14,9 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -82,26 +85,49 @@ def context(rng: random.Random, lines: int) -> Context:
     return Context(task=rng.choice((None, *tasks)), evidence=evidence, device="sim")
 
 
-def run(inputs: int, seed: int, seconds: float) -> int:
-    """Review that many sources; return how many were not survived."""
-    texts, failures, slowest, count = sources(), 0, 0.0, 0
+@dataclass(frozen=True)
+class Share:
+    """What one process reviewed."""
+
+    count: int
+    failures: int
+    spent: float
+    """Seconds of CPU."""
+    slowest: float
+
+
+def run(inputs: int, seed: int, seconds: float, jobs: int) -> int:
+    """Review that many sources in several processes; return how many were not survived."""
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        asked = [pool.submit(review, inputs, seed, seconds, job, jobs) for job in range(jobs)]
+        shares = [one.result() for one in asked]
+    count, failures = sum(one.count for one in shares), sum(one.failures for one in shares)
+    spent, slowest = sum(one.spent for one in shares), max(one.slowest for one in shares)
+    print(
+        f"{count} inputs, {failures} failures, {1000 * spent / max(count, 1):.1f} ms each, slowest {slowest:.2f} s of CPU"
+    )
+    return failures
+
+
+def review(inputs: int, seed: int, seconds: float, job: int, jobs: int) -> Share:
+    """Review every `jobs`-th source, from number `job` on, until so many seconds are used up."""
+    failures, slowest, count = 0, 0.0, 0
     begin = time.process_time()
-    for number, text in enumerate(_inputs(texts, inputs, seed)):
+    for number, text in _inputs(sources(), inputs, seed, job, jobs):
         if time.process_time() - begin > seconds:
             break
         rng = random.Random(f"{seed}:context:{number}")
         start = time.process_time()
         trouble = _trouble(text, context(rng, max(1, text.count("\n"))))
         spent = time.process_time() - start
-        slowest, count = max(slowest, spent), number + 1
+        slowest, count = max(slowest, spent), count + 1
         if trouble or spent > LIMIT:
             failures += 1
-            print(f"input {number} of seed {seed}: {trouble or ''} {spent:.1f} s; {text[:80]!r}")
-    total = time.process_time() - begin
-    print(
-        f"{count} inputs, {failures} failures, {1000 * total / max(count, 1):.1f} ms each, slowest {slowest:.2f} s of CPU"
-    )
-    return failures
+            print(
+                f"input {number} of seed {seed}: {trouble or ''} {spent:.1f} s; {text[:80]!r}",
+                flush=True,
+            )
+    return Share(count, failures, time.process_time() - begin, slowest)
 
 
 def _trouble(text: str, made: Context) -> tuple[str, ...]:
@@ -112,17 +138,24 @@ def _trouble(text: str, made: Context) -> tuple[str, ...]:
         return (f"{type(error).__name__}: {error}",)
 
 
-def _inputs(texts: list[str], inputs: int, seed: int) -> Iterator[str]:
-    yield from hostile()
-    for number in range(inputs):
-        rng = random.Random(f"{seed}:{number}")
-        yield mutated(rng, rng.choice(texts))
+def _inputs(
+    texts: list[str], inputs: int, seed: int, job: int, jobs: int
+) -> Iterator[tuple[int, str]]:
+    """Yield a share of the sources with their numbers; the same ones whatever `jobs` is."""
+    first = list(hostile())
+    for number in range(job, len(first) + inputs, jobs):
+        if number < len(first):
+            yield number, first[number]
+        else:
+            rng = random.Random(f"{seed}:{number - len(first)}")
+            yield number, mutated(rng, rng.choice(texts))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--inputs", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1e9, help="CPU time after which it ends")
+    parser.add_argument("--seconds", type=float, default=1e9, help="CPU time of a process after which it ends")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     options = parser.parse_args()
-    sys.exit(1 if run(options.inputs, options.seed, options.seconds) else 0)
+    sys.exit(1 if run(options.inputs, options.seed, options.seconds, options.jobs) else 0)
