@@ -155,7 +155,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--inputs", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1e9, help="CPU time of a process after which it ends")
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="CPU time of a process after which it ends"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     options = parser.parse_args()
     sys.exit(1 if run(options.inputs, options.seed, options.seconds, options.jobs) else 0)

@@ -71,9 +71,7 @@ def _dependence(case: Case) -> tuple[Access, Access] | None:
         if (launch.grid[1] or 1) > 1
         else (0, 0, 1)
     )
-    other = walk_block(
-        case.flow.program, case.walk.kernel, launch, other_index, thorough=False
-    )
+    other = walk_block(case.flow.program, case.walk.kernel, launch, other_index, thorough=False)
     writes = _touched(other, "store", "atomic")
     mine = _first_writes(case.walk)
     for access in case.walk.accesses:

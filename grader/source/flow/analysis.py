@@ -116,9 +116,7 @@ class Flow:
         """Return the walk of another block of a launch, of which only the addresses count."""
         key = (id(walk.launch), index)
         if key not in self._blocks:
-            other = walk_block(
-                self.program, walk.kernel, walk.launch, index, thorough=False
-            )
+            other = walk_block(self.program, walk.kernel, walk.launch, index, thorough=False)
             self._blocks[key] = (walk, other)  # the first keeps the launch, and so its id, alive
         return self._blocks[key][1]
 

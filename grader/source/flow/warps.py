@@ -115,7 +115,8 @@ class Warps(Accesses):
         if every(self.mask):
             return self.nobody
         lanes = ((named >> (self.ids & 31)) & 1).astype(np.bool_)
-        return self.warps_here()[self.warp_of] & lanes & ~self.mask
+        absent: Mask = self.warps_here()[self.warp_of] & lanes & ~self.mask
+        return absent
 
     def vote(self, expr: Call) -> Value:
         """Evaluate a vote or a reduction of the warp."""
