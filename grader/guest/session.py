@@ -99,6 +99,9 @@ class Session:
 
     def _configure(self) -> None:
         torch.set_num_threads(self._job["threads"])
+        # A refused call of a binding spells its tensors out: by default thousands of small
+        # operations for each, which take minutes on the simulated device.
+        torch.set_printoptions(threshold=8, edgeitems=1)
         if home := os.environ.get("CUDA_HOME"):
             # Read by torch at import, which the warm parent has done without it.
             cpp_extension.CUDA_HOME = home

@@ -177,3 +177,11 @@ def test_tensors_of_the_cpu_are_no_cuda_tensors(way: Way) -> None:
 
 def test_device_printf_is_shown(way: Way) -> None:
     assert way(12)[0].run.status == "ran"
+
+
+def test_a_tensor_spelled_out_in_an_error_is_short(way: Way) -> None:
+    """Number by number the text takes thousands of operations, of milliseconds each here."""
+    reason = way(27)[0].run.reason
+    assert "this one: tensor(" in reason
+    assert "..." in reason
+    assert len(reason) < 300
