@@ -55,14 +55,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if not wanted or set(wanted) <= set(_layers(model)):
         return
     own = {name for name, _ in _parameters(model)}
+    alike = {name: _draw(node) for name, node in _parameters(reference.tree)}
     missing = [name for name in wanted if name not in _layers(model)]
     wrong = wrong_results(context)
     for name, node in _parameters(model):
-        random = any(
-            isinstance(n, ast.Call) and last_name(n.func) in {"randn", "rand"}
-            for n in nodes_under(node)
-        )
-        if random and missing:
+        if _draw(node) and alike.get(name) != _draw(node) and missing:
             yield RULE.finding(
                 source.place(node),
                 f"`{name}` is drawn here in another way than the reference's "
@@ -158,7 +155,13 @@ def _layers(tree: ast.AST) -> dict[str, str]:
     return found
 
 
-def _parameters(model: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+def _draw(node: ast.AST) -> str:
+    """Return which of `randn` and `rand` a parameter is drawn with; empty where with neither."""
+    calls = (last_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
+    return next((name for name in calls if name in {"randn", "rand"}), "")
+
+
+def _parameters(model: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     for node in nodes_under(model):
         match node:
             case ast.Assign(
@@ -198,6 +201,28 @@ class ModelNew(nn.Module):
 _CONTEXT = Context(
     task=Task(name="t", title="t", source="file", reference=_REFERENCE, workloads=())
 )
+_WITH_SCALE = Context(
+    task=Task(
+        name="t",
+        title="t",
+        source="file",
+        reference=_REFERENCE.replace(
+            "    def forward", "        self.scale = nn.Parameter(torch.randn(o))\n    def forward"
+        ),
+        workloads=(),
+    )
+)
+_SCALE = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Conv2d(i, o, 3))
+        self.scale = nn.Parameter(torch.randn(o))
+    def forward(self, x):
+        return ext.scaled(self.inner(x), self.scale)
+"""
 _PROOF = Context(
     evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
 )
@@ -217,6 +242,7 @@ RULE = Rule(
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),
+        Example(_SCALE, _CONTEXT),
         Example(
             _GOOD.replace(
                 "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
@@ -226,6 +252,7 @@ RULE = Rule(
     ),
     good=(
         Example(_GOOD, _CONTEXT),
+        Example(_SCALE, _WITH_SCALE),
         Example(
             _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
                 "    def forward",
@@ -235,8 +262,8 @@ RULE = Rule(
         ),
     ),
     detects=("text", "evidence"),
-    guards="Needs the reference's text, and only counts random draws; a warning until a result "
-    "differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
+    guards="Needs the reference's text, and only counts random draws that the reference doesn't make "
+    "under the same name; a warning until a result differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
     "`a=sqrt(5)`) are left to the comparison of the numbers.",
     mend="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
     check=check,
