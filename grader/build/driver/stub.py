@@ -52,7 +52,12 @@ _KNOWN_TYPES = frozenset(
 
 
 def _usable(declaration: str) -> bool:
-    """Whether every type that the declaration names is one that the stub has."""
+    """Whether every type that the declaration names is one that the stub has.
+
+    What is left of a template's declaration (`T item() const`) isn't: the stub has its own.
+    """
+    if declaration.startswith("T "):
+        return False
     types = re.findall(r"(?:at|c10|std)::(\w+)", declaration)
     return all(name in _KNOWN_TYPES for name in types) and "{" not in declaration.replace("{}", "")
 
