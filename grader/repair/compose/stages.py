@@ -8,6 +8,7 @@ from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.families.family import Operation
+from grader.repair.families.normalisations import MOMENTS
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
 from grader.repair.families.windows import tiled
 
@@ -163,7 +164,7 @@ def norm(node: Node, to: Writer) -> Call:
     x, own = to.value(_x(node)), f"self.{node.path}"
     if not node.path:
         raise UncoveredError(f"{node.op} as a function")
-    stage = Stage("norm", "normalise.cu.jinja")
+    stage = Stage("norm", "normalise.cu.jinja", (("op", MOMENTS),))
     if node.op == "layer_norm":
         per = f"torch.Size({own}.normalized_shape).numel()"
         return Call(

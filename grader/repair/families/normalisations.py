@@ -7,15 +7,39 @@ the same names; its forward is not called.
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Family, Names, Operation, module
 
 IDEA = (
     "Mean and variance come from one pass, as moments that can be merged without cancellation; the values stay\n"
-    "in shared memory for the second step, so that memory is read once and written once."
+    "in registers and shared memory for the second step, so that memory is read once and written once. A group\n"
+    "that is too large for one multiprocessor is shared by several."
 )
 BATCH_IDEA = (
     "The statistics of a channel are shared by many blocks; what is left for each value is one multiply and\n"
     "add with its channel's scale and shift."
+)
+MOMENTS = Operation(
+    fields=(("float", "count", "0.0f"), ("float", "mean", "0.0f"), ("float", "m2", "0.0f")),
+    merge="""\
+const float count = a.count + b.count;
+if (count > 0.0f) {
+    const float delta = b.mean - a.mean, share = b.count / count;
+    a.mean += delta * share;
+    a.m2 += b.m2 + delta * delta * a.count * share;
+    a.count = count;
+}""",
+    warp="""\
+float count = s.count, sum = s.count * s.mean;
+for (int offset = 16; offset > 0; offset >>= 1) {
+    count += __shfl_xor_sync(0xffffffffu, count, offset);
+    sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+}
+const float mean = count > 0.0f ? sum / count : 0.0f;
+s.m2 += s.count * (s.mean - mean) * (s.mean - mean);
+for (int offset = 16; offset > 0; offset >>= 1) s.m2 += __shfl_xor_sync(0xffffffffu, s.m2, offset);
+s.count = count;
+s.mean = mean;""",
+    finish="",
 )
 LAYER = """\
 def __init__(self, normalized_shape: tuple):
@@ -58,27 +82,29 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 """
 
 
-def _written(template: str, idea: str, body: str, task: Task, names: Names) -> str:
+def _written(body: str, task: Task, names: Names) -> str:
     title = f"{task.title}: reference-fixed kernel"
-    return module(template, names, title=title, idea=idea, body=body, values={})
+    values = {"op": MOMENTS}
+    return module("normalise.cu.jinja", names, title=title, idea=IDEA, body=body, values=values)
 
 
 def _layer(task: Task, names: Names) -> str:
-    return _written("normalise.cu.jinja", IDEA, LAYER, task, names)
+    return _written(LAYER, task, names)
 
 
 def _group(task: Task, names: Names) -> str:
-    return _written("normalise.cu.jinja", IDEA, GROUP, task, names)
+    return _written(GROUP, task, names)
 
 
 def _instance(task: Task, names: Names) -> str:
-    return _written("normalise.cu.jinja", IDEA, INSTANCE, task, names)
+    return _written(INSTANCE, task, names)
 
 
 def _batch(task: Task, names: Names) -> str:
     fixed = "" if task.parameters.get("training") else "\n    self.bn.eval()"
+    title = f"{task.title}: reference-fixed kernel"
     body = BATCH.replace("EVAL", fixed)
-    return _written("batch_norm.cu.jinja", BATCH_IDEA, body, task, names)
+    return module("batch_norm.cu.jinja", names, title=title, idea=BATCH_IDEA, body=body, values={})
 
 
 FAMILIES = (
