@@ -371,3 +371,57 @@ torch::Tensor run(torch::Tensor x) {
     (finding,) = rule.check(parse(code), Context())
     (fix,) = finding.fixes
     assert "v = warp_sum(v);\n    if (threadIdx.x < 8) ;" in apply(code, fix.edits)
+
+
+STRIDED = """
+__device__ void total(float* part, float& v) {
+    part[threadIdx.x] = v;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    v = part[0];
+}
+__global__ void scaled(const float* x, float* y, int n) {
+    __shared__ float part[256];
+    float sum = x[threadIdx.x];
+    total(part, sum);
+    if (threadIdx.x == 0) {
+        part[0] = 1.0f / sum;
+    }
+    __syncthreads();
+    float scale = part[0];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        y[i] = x[i] * scale;
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    scaled<<<4, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+"""
+
+
+def test_a_barrier_after_a_helper_stands_before_the_branch() -> None:
+    code = as_submission(STRIDED)
+    (finding,) = all_rules()["SYN002"].check(parse(code), Context())
+    (fix,) = finding.fixes
+    branch = "if (threadIdx.x == 0) {\n        part[0]"
+    assert f"__syncthreads();\n    {branch}" in apply(code, fix.edits)
+
+
+def test_an_index_that_a_run_saw_wrap_is_counted_in_64_bits() -> None:
+    code = as_submission(STRIDED)
+    at = next(n for n, line in enumerate(code.splitlines(), 1) if "y[i] = x[i]" in line)
+    item = Evidence(
+        kind="simulator",
+        code="oob",
+        text="thread 0 reads before the start: the index has wrapped",
+        place=Place(line=at, end_line=at),
+        data={"kernel": "scaled", "wrapped": True},
+    )
+    (lines,) = mends("IDX001", code, Context(evidence=(item,), device="sim"))
+    head = "for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; "
+    assert any(line.startswith(head) for line in lines)

@@ -15,15 +15,17 @@ from grader.repair.variants.weave import touching, weave
 from grader.sandbox.limits import crowding
 from grader.source import edits, parse
 
+FIRST = 160
+"""Variants in the first program: what was meant is among them more often than not."""
 MOST = 320
-"""Variants in one program."""
+"""Variants in each program after it."""
 ROUND = 80
 """Variants that are run before the best of them are looked at."""
 FEW = 6
 """Variants up to which all other workloads are run in one go."""
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
-SECONDS = 45.0
+SECONDS = 30.0
 """Wall time that a search may take on an idle machine, where nobody says another."""
 
 
@@ -35,6 +37,8 @@ class Guesses:
     """Changes that are right on every workload that was tried, or else come nearer; the likeliest first."""
     right: bool = False
     """Whether the fixes were right everywhere."""
+    decides: bool = False
+    """Whether they were right on what decides, the task's own sizes, at least."""
     tried: int = 0
     """How many were run."""
     wrong: float = 1.0
@@ -64,14 +68,19 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     every = candidates(source, program, wrong[0].name) if wrong else []
     until = time.monotonic() + seconds * crowding()
     nearest = Guesses()
-    for start in range(0, len(every), MOST):
-        found = _in_one_build(program, screen, every[start : start + MOST], until)
-        if found.right:
+    for chosen in _batches(every):
+        found = _in_one_build(program, screen, chosen, until)
+        if found.decides:
             return found
         nearest = nearest.and_then(found)
         if time.monotonic() > until:
             break
     return nearest
+
+
+def _batches(every: Sequence[Variant]) -> Iterator[Sequence[Variant]]:
+    yield every[:FIRST]
+    yield from (every[start : start + MOST] for start in range(FIRST, len(every), MOST))
 
 
 def _in_one_build(
@@ -120,17 +129,25 @@ class _Rounds:
     """When to begin no further round, on the monotonic clock."""
 
     def play(self) -> Guesses:
-        """Run the variants in rounds, until one holds on every workload."""
+        """Run the variants in rounds, until one holds on every workload.
+
+        One that holds at the task's own sizes ends the search as well, a round later.
+        """
         suspects = self.screen.suspects(self.evaluation)
         seen: dict[int, Outcome] = {}
+        kept: list[int] = []
         for numbers in _rounds(self.numbered):
             seen.update(self._on((suspects[0],), numbers)[suspects[0].name])
             right = [n for n in numbers if n in seen and seen[n].right]
-            held = self._hold(right) if right else []
-            if held:
-                return Guesses(self._fixes(held), right=True, tried=len(seen))
-            if time.monotonic() > self.until:
+            deciding, everywhere = self._hold(right) if right else ([], [])
+            if everywhere:
+                fixes = self._fixes(everywhere)
+                return Guesses(fixes, right=True, decides=True, tried=len(seen), wrong=0.0)
+            if kept or time.monotonic() > self.until:
                 break
+            kept = deciding
+        if kept:
+            return Guesses(self._fixes(kept), decides=True, tried=len(seen), wrong=0.0)
         return self._nearest(seen, suspects[0].name)
 
     def _on(
@@ -145,13 +162,18 @@ class _Rounds:
             found[name][number] = outcome
         return found
 
-    def _hold(self, numbers: Sequence[int]) -> list[int]:
-        """Return which variants are right on the other workloads as well."""
-        left = list(numbers)
+    def _hold(self, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return which variants are right on the workloads that decide, and which on all."""
         first = self.screen.suspects(self.evaluation)[0]
         others = [w for w in self.screen.task.judged if w is not first]
-        for workloads in _shares(sorted(others, key=self.screen.size), len(left)):
-            outcomes = self._on(workloads, left).values()
+        deciding = self._right_on([w for w in others if w.role != "general"], numbers)
+        rest = [w for w in others if w.role == "general"]
+        return deciding, self._right_on(rest, deciding)
+
+    def _right_on(self, workloads: Sequence[Workload], numbers: Sequence[int]) -> list[int]:
+        left = list(numbers)
+        for some in _shares(sorted(workloads, key=self.screen.size), len(left)):
+            outcomes = self._on(some, left).values()
             left = [n for n in left if all(n in of and of[n].right for of in outcomes)]
             if not left:
                 break

@@ -16,15 +16,17 @@ from grader.source.flow import Event
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.source import Source
+    from grader.source import Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     wrapped = [item for item in observed(context, "oob") if item.data.get("wrapped")]
-    yield from settle(
+    for finding in settle(
         RULE, _of_text(source, context), wrapped, context, spans(source), contradict=False
-    )
+    ):
+        fixes = finding.fixes or tuple(_of_line(source, finding))
+        yield finding.model_copy(update={"fixes": fixes})
 
 
 def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...]:
@@ -62,12 +64,32 @@ def _finding(case: Case, event: Event) -> Finding:
         f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a "
         "32-bit int ends at "
         "2147483647: it wraps to a negative number and the wrong memory is read",
-        fixes=_widen(case, event.node),
+        fixes=_widen(case.unit, event.node),
         data={"kernel": case.kernel, "value": event.data["value"]},
     )
 
 
-def _widen(case: Case, node: Node) -> Iterator[Fix]:
+def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
+    """Yield the fixes for what a run saw wrap: the variable that the access of that line is indexed by."""
+    if finding.place is None:
+        return
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            indices = {
+                text(name)
+                for read in descendants(kernel.node, "subscript_expression")
+                if unit.place(read).line == finding.place.line
+                for inner in descendants(read, "subscript_argument_list")
+                for name in descendants(inner, "identifier")
+            }
+            for declared in descendants(kernel.node, "init_declarator"):
+                value = declared.child_by_field_name("value")
+                named = text(declared.child_by_field_name("declarator")) in indices
+                if named and value is not None and value.type == "binary_expression":
+                    yield from _widen(unit, value)
+
+
+def _widen(unit: Unit, node: Node) -> Iterator[Fix]:
     """Compute the first factor in 64 bits, and keep the result in 64 bits."""
     first = node
     while first.type == "binary_expression":
@@ -83,7 +105,7 @@ def _widen(case: Case, node: Node) -> Iterator[Fix]:
                 first = left if left is not None else first
                 break
             products = [left]
-    edits = [case.unit.edit(first.start_byte, first.start_byte, "(long long)")]
+    edits = [unit.edit(first.start_byte, first.start_byte, "(long long)")]
     here = node
     while (
         here.parent is not None
@@ -93,7 +115,7 @@ def _widen(case: Case, node: Node) -> Iterator[Fix]:
         here = here.parent
     kind = here.child_by_field_name("type") if here.type == "declaration" else None
     if kind is not None and text(kind) in {"int", "unsigned int", "int32_t", "unsigned"}:
-        edits.append(case.unit.edit(kind.start_byte, kind.end_byte, "long long"))
+        edits.append(unit.edit(kind.start_byte, kind.end_byte, "long long"))
     if first.type != "declaration":
         yield from fix("compute the index in 64 bits", edits)
 

@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     from grader.source import Unit
 
 BARRIER = "__syncthreads();"
+LABEL = "meet at a barrier between the two accesses"
 
 
 def separate(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
     """Yield the ways to put a barrier between two accesses, the likeliest first."""
     block = common_block(first, second)
     outer = [b for b in around(second) if b.type == "compound_statement"]
+    if block is None and outer:  # the first is in a function that is called before
+        yield from fix(LABEL, [insert_before(unit, child_of(outer[-1], second), BARRIER)])
     blocks = [b for b in outer if block is not None and b.start_byte <= block.start_byte]
-    label = "meet at a barrier between the two accesses"
     if first.start_byte < second.start_byte:
         for here in blocks[:2]:
             if (
                 not _in_function_head(here)
                 and child_of(here, first).id != child_of(here, second).id
             ):
-                yield from fix(label, [insert_before(unit, child_of(here, second), BARRIER)])
+                yield from fix(LABEL, [insert_before(unit, child_of(here, second), BARRIER)])
     for loop in list(enclosing_loops(first))[:2]:
         body = loop.child_by_field_name("body")
         inside = body is not None and body.start_byte <= second.start_byte < body.end_byte

@@ -253,11 +253,12 @@ void FunctionLinker::find_lifetimes() {
 
 u32 FunctionLinker::take_slot(int words) {
     auto& pool = free_[words];
-    if (!pool.empty()) {
-        u32 slot = pool.back();
-        pool.pop_back();
-        return slot;
-    }
+    if (pool.empty()) return new_slot(words);
+    u32 slot = pool.back();
+    pool.pop_back();
+    return slot;
+}
+u32 FunctionLinker::new_slot(int words) {
     u32 slot = next_slot_;
     next_slot_ += u32(words);
     function_.places.push_back({slot, u8(words)});
@@ -266,8 +267,11 @@ u32 FunctionLinker::take_slot(int words) {
 }
 void FunctionLinker::give_slot(u32 slot, int words) { free_[words].push_back(slot); }
 
+// A register that outlives its stretch shares its slot with none: the text's order is not that of the run, so a stretch
+// before its first mention in the text may come between its definition and its use.
 u32 FunctionLinker::register_slot(u32 reg) {
-    if (slot_[reg] == none) slot_[reg] = take_slot(raw_.registers[reg] == 64 ? 2 : 1);
+    const int words = raw_.registers[reg] == 64 ? 2 : 1;
+    if (slot_[reg] == none) slot_[reg] = local_[reg] ? take_slot(words) : new_slot(words);
     return slot_[reg];
 }
 

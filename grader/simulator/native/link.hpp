@@ -60,6 +60,7 @@ private:
     void branch(const RawInsn& raw, const Opcode& op);
     void call(const RawInsn& raw, const Opcode& op);
     u32 take_slot(int words);
+    u32 new_slot(int words);
     void give_slot(u32 slot, int words);
     u32 register_slot(u32 reg);
     u32 predicate(u32 reg) const { return function_.first_pred + pred_number_[reg]; }

@@ -1,0 +1,105 @@
+"""The rounds of a search among small changes: when it ends, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+from grader.diagnose import Program
+from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
+from grader.repair.variants import Screen, guess
+from grader.repair.variants.guess import FIRST, ROUND
+from grader.repair.variants.screen import Call, Outcome
+
+from .test_variants import MEAN
+
+Right = Callable[[str, int], bool]
+
+
+def workload(name: str, role: Role) -> Workload:
+    return Workload(name=name, role=role, inputs=())
+
+
+@dataclass
+class Table:
+    """A screen whose outcomes are given; it notes what it is asked."""
+
+    right: Right
+    asked: list[tuple[str, int]] = field(default_factory=list)
+    task: Any = field(
+        default_factory=lambda: SimpleNamespace(
+            judged=(workload("own", "nominal"), workload("other", "general"))
+        )
+    )
+
+    def build(self, woven: Submission) -> Build:
+        return Build(status="built", device="sim")
+
+    def suspects(self, evaluation: Evaluation) -> Sequence[Workload]:
+        return self.task.judged
+
+    def size(self, workload: Workload) -> int:
+        return len(workload.name)
+
+    def run(
+        self,
+        woven: Submission,
+        build: Build,
+        workloads: Sequence[Workload],
+        numbers: Sequence[int],
+        before: Evaluation,
+        until: float,
+    ) -> Mapping[Call, Outcome]:
+        calls = [(w.name, n) for w in workloads for n in numbers]
+        self.asked += calls
+        return {(w, n): Outcome(float(not self.right(w, n)), clean=True) for w, n in calls}
+
+
+def program() -> Program:
+    submission = Submission(sample="s", code=MEAN, line_map=(), how="")
+    evaluation = Evaluation(
+        submission=submission.key,
+        device="sim",
+        sandbox="none",
+        build=Build(status="built", device="sim"),
+        verdict=Verdict(status="incorrect", sentence="wrong"),
+    )
+    return Program(submission, evaluation, ())
+
+
+def searched(right: Right) -> tuple[Table, Any]:
+    table = Table(right)
+    return table, guess(program(), cast("Screen", table))
+
+
+def test_a_change_that_is_right_everywhere_ends_the_search() -> None:
+    table, found = searched(lambda workload, number: number == 3)
+    assert found.right
+    assert found.decides
+    assert found.tried == ROUND
+    assert table.asked[-1] == ("other", 3)
+
+
+def test_a_change_for_the_own_sizes_is_taken_a_round_later() -> None:
+    _, found = searched(lambda workload, number: number == 3 and workload == "own")
+    assert found.decides
+    assert not found.right
+    assert found.tried == 2 * ROUND
+    assert len(found.fixes) == 1
+
+
+def test_one_that_is_right_everywhere_comes_before_it() -> None:
+    _, found = searched(
+        lambda workload, number: number == ROUND + 1 or (number == 3 and workload == "own")
+    )
+    assert found.right
+    assert found.tried == 2 * ROUND
+
+
+def test_where_none_is_right_all_are_tried() -> None:
+    table, found = searched(lambda workload, number: False)
+    assert not found.decides
+    assert found.tried > FIRST
+    assert {name for name, _ in table.asked} == {"own"}
