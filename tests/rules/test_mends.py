@@ -425,3 +425,41 @@ def test_an_index_that_a_run_saw_wrap_is_counted_in_64_bits() -> None:
     (lines,) = mends("IDX001", code, Context(evidence=(item,), device="sim"))
     head = "for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; "
     assert any(line.startswith(head) for line in lines)
+
+
+DECLARED = '''
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__global__ void top_kernel(const float* x, float* y, int batch, int channels, int inner) {
+    int b = blockIdx.x;
+    int p = blockIdx.y * blockDim.x + threadIdx.x;
+    if (b >= batch || p >= inner) return;
+    float most = x[b * channels * inner + p];
+    for (int c = 1; c < channels; ++c) most = fmaxf(most, x[(b * channels + c) * inner + p]);
+    y[b * inner + p] = most;
+}
+__global__ void shift_kernel(const float* x, const float* bias, float* y, int n, int c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] + bias[i % c];
+}
+"""
+ops = load_inline(name="ops", cuda_sources=source, functions=["top", "shift"],
+    cpp_sources="torch::Tensor top(torch::Tensor x); torch::Tensor shift(torch::Tensor x, torch::Tensor bias);")
+'''
+
+
+def test_a_function_for_a_kernel_over_one_dimension_is_written() -> None:
+    code = DECLARED.replace(', "shift"', "").partition("; torch::Tensor shift")[0] + '")\n'
+    (lines,) = mends("BLD006", code)
+    assert "shape.erase(shape.begin() + 1);" in lines
+    launch = next(line for line in lines if line.startswith("top_kernel<<<"))
+    inner = "x.numel() / (x.size(0) * x.size(1))"
+    assert f"<<<dim3(x.size(0), ({inner} + 255) / 256), 256>>>" in launch
+    assert launch.endswith(f"x.size(0), x.size(1), {inner});")
+
+
+def test_a_kernel_over_elements_is_not_taken_for_one_over_a_dimension() -> None:
+    found = all_rules()["BLD006"].check(parse(DECLARED), Context())
+    written = [apply(DECLARED, fix.edits) for finding in found for fix in finding.fixes]
+    assert not any("shape.erase" in code.partition("Tensor shift(")[2] for code in written)

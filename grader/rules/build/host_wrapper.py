@@ -1,10 +1,11 @@
-"""The host function that an answer declares and forgets to write, for a kernel that goes over elements."""
+"""The host function that an answer declares and forgets to write, for a kernel over elements or a dimension."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from grader.rules.build.host_launch import THREADS, Launch, launch_of
 from grader.rules.cpp_types import canonical
 from grader.rules.mending import fix, head
 
@@ -22,9 +23,9 @@ NUMBERS = {"float", "double", "int", "long", "unsigned", "bool"}
 
 
 def missing_function(extension: Extension, declared: Function) -> tuple[Fix, ...]:
-    """Return the fix that defines a declared function, where a kernel of that name goes over the elements.
+    """Return the fix that defines a declared function, where a kernel of that name goes over a tensor's elements.
 
-    The result is as large as the first tensor; empty where a parameter of the kernel is not plain.
+    Or takes one dimension of the tensor together. Empty where a parameter of the kernel is not plain.
     """
     for unit in extension.cuda:
         for kernel in unit.kernels:
@@ -47,10 +48,14 @@ def _written(kernel: Kernel, declared: Function) -> str | None:
         return None
     if canonical(declared.return_type) != "Tensor":
         return None
-    given = _arguments(kernel, list(tensors), list(numbers))
-    if given is None or "output" in tensors:
+    if "output" in tensors:
         return None
     first = tensors[0]
+    if reducing := launch_of(kernel, first, numbers):
+        return _reducing(kernel, declared, reducing, tensors)
+    given = _arguments(kernel, list(tensors), list(numbers))
+    if given is None:
+        return None
     return (
         f"{head(declared)} {{\n"
         f"    auto output = torch::empty_like({first});\n"
@@ -58,6 +63,28 @@ def _written(kernel: Kernel, declared: Function) -> str | None:
         f"    const int threads = 256;\n"
         f"    const int blocks = (total + threads - 1) / threads;\n"
         f"    {kernel.name}<<<blocks, threads>>>({', '.join(given)});\n"
+        f"    return output;\n"
+        f"}}"
+    )
+
+
+def _reducing(kernel: Kernel, declared: Function, launch: Launch, tensors: list[str]) -> str | None:
+    """Return the function for a kernel that makes one value of a whole dimension of the first tensor."""
+    left, first = list(tensors), tensors[0]
+    given = [
+        launch.sizes.get(p.name) or _argument(p, left, list(launch.sizes))
+        for p in kernel.parameters
+    ]
+    known = [words for words in given if words is not None]
+    if len(known) < len(given):
+        return None
+    which = "begin() + 1" if launch.reduced == 1 else "end() - 1"
+    return (
+        f"{head(declared)} {{\n"
+        f"    auto shape = {first}.sizes().vec();\n"
+        f"    shape.erase(shape.{which});\n"
+        f"    auto output = torch::empty(shape, {first}.options());\n"
+        f"    {kernel.name}<<<{launch.grid}, {THREADS}>>>({', '.join(known)});\n"
         f"    return output;\n"
         f"}}"
     )
