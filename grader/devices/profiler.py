@@ -50,7 +50,17 @@ def profile(
     if not build.resources:
         return Profiled(note="not profiled: no kernels of its own are known")
     kernels = own_kernels(resource.kernel for resource in build.resources)
-    under: tuple[str, ...] = (str(ncu), "--csv", "--page", "raw", "--target-processes", "all")
+    # It unpacks its sections into the home folder, which a guest has none of.
+    under: tuple[str, ...] = (
+        "/usr/bin/env",
+        "HOME=/tmp",
+        str(ncu),
+        "--csv",
+        "--page",
+        "raw",
+        "--target-processes",
+        "all",
+    )
     under += ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
     under += ("--clock-control", "none", "--kernel-name-base", "function", "--kernel-name", kernels)
     shown = (*job.read_only, *installation(ncu))

@@ -188,6 +188,7 @@ class Match:
             player.prepare(arguments(self._workload), self.calls)
         overhead = min(list(players.values())[1].overhead() for _ in range(5))
         end = time.monotonic() + seconds
+        due = LEAST_ROUNDS  # the intervals are looked at now and then: that takes the host's time
         for turn in range(MOST_ROUNDS + 1):
             seed, want = self._draw(100 + turn), wanted(self._random, self.calls, CHECKED)
             batches = {what: p.play(self.calls, seed, want) for what, p in players.items()}
@@ -200,8 +201,12 @@ class Match:
             for what, batch in batches.items():
                 series[what].add(batch, self.calls, overhead)
             self.clocks.append(self._clock())
-            if turn >= LEAST_ROUNDS and (time.monotonic() > end or narrow(series.values())):
+            if time.monotonic() > end and turn >= LEAST_ROUNDS:
                 break
+            if turn == due:
+                if narrow(series.values()):
+                    break
+                due += -(-due // 4)
         with contextlib.suppress(PlayerGoneError):  # nothing hangs on what is only explained
             self._explain(series, players)
         return series, ""

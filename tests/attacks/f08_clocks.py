@@ -1,11 +1,11 @@
 # fmt: off
 """The GPU's clocks and modes are set through its driver.
 
-exploits: settings of a device outlive the process
+exploits: settings of a device outlive the process (both sides are timed under them, in turns)
 row: F8
 passes: graders that run as root
 task: relu
-expect: not-correct
+expect: harmless
 """
 import torch
 import torch.nn as nn
