@@ -80,12 +80,20 @@ def _wrong_parts(review: Review) -> Iterator[Drawn]:
             continue
         known.add(outline)
         said = item.mismatch.text.partition("; ")[0]
-        caption = (
-            f"Red where the result on {item.workload} is wrong: {said}. Across: {where.across}"
-        )
-        caption += f", down: {where.down}." if where.down else "."
-        height = SIDE if where.down else SIDE / 8
-        yield Drawn(svg.picture(SIDE, height, caption, _cells(where, height)), caption)
+        caption = f"Where the result on {item.workload} is wrong: {said}."
+        tall = SIDE if where.down else 14.0
+        parts = [*_cells(where, tall), *_legend(where)]
+        yield Drawn(svg.picture(440, max(tall, 70.0), caption, parts), caption)
+
+
+def _legend(where: WrongMap) -> Iterator[Markup]:
+    x = SIDE + 14
+    for y, level, words in ((2.0, 9, "wrong; paler where only some are"), (22.0, 0, "right")):
+        yield svg.rect(x, y, 12, 12, f"level{level}")
+        yield svg.text(x + 18, y + 11, words)
+    yield svg.text(x, 50, svg.cut(f"across: {where.across}", 44))
+    if where.down:
+        yield svg.text(x, 66, svg.cut(f"down: {where.down}", 44))
 
 
 def _outline(where: WrongMap) -> tuple[bool, ...]:
