@@ -16,20 +16,39 @@ def tensors_of(model: Any) -> dict[str, torch.Tensor]:
 def load(model: Any, given: Mapping[str, torch.Tensor]) -> str:
     """Copy the weights into the model and say in words how they were matched.
 
-    First by name and shape, then what is left by order among equal shapes, then by order among
-    equal element counts (a transposed or flattened copy can't be told apart, so it is said).
+    First by name and shape, then matrices that the model keeps transposed, then what is left by
+    order among equal shapes, then by order among equal element counts (a flattened copy, or one
+    with its axes in another order, can't be told apart, so it is said).
     """
     own = tensors_of(model)
     if not given:
         return ""
     pairs = {name: name for name in given if name in own and own[name].shape == given[name].shape}
     by_name = len(pairs)
+    turned = _transposed(pairs, own, given)
+    pairs |= turned
     by_shape = _pair(pairs, own, given, lambda tensor: tuple(tensor.shape))
     by_size = _pair(pairs, own, given, lambda tensor: tensor.numel())
     with torch.no_grad():
         for source, target in pairs.items():
-            own[target].copy_(given[source].reshape(own[target].shape))
-    return _summary(by_name, by_shape, by_size, len(given) - len(pairs), len(own) - len(pairs))
+            value = given[source].T if source in turned else given[source]
+            own[target].copy_(value.reshape(own[target].shape))
+    found = (by_name, len(turned), by_shape, by_size)
+    return _summary(*found, len(given) - len(pairs), len(own) - len(pairs))
+
+
+def _transposed(
+    pairs: Mapping[str, str], own: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, str]:
+    """Match all matrices in their order where they fit transposed and don't fit as they are."""
+    taken = set(pairs.values())
+    sources = [name for name in given if name not in pairs and given[name].ndim == 2]
+    targets = [name for name in own if name not in taken and own[name].ndim == 2]
+    shapes = [own[name].shape for name in targets]
+    if shapes == [given[name].shape for name in sources]:
+        return {}
+    fits = shapes == [given[name].T.shape for name in sources]
+    return dict(zip(sources, targets, strict=True)) if fits else {}
 
 
 def _pair(pairs: dict[str, str], own: Mapping[str, Any], given: Mapping[str, Any], key: Any) -> int:
@@ -46,9 +65,12 @@ def _pair(pairs: dict[str, str], own: Mapping[str, Any], given: Mapping[str, Any
     return matched
 
 
-def _summary(by_name: int, by_shape: int, by_size: int, unplaced: int, unset: int) -> str:
+def _summary(
+    by_name: int, turned: int, by_shape: int, by_size: int, unplaced: int, unset: int
+) -> str:
     counts = (
         (by_name, "by name and shape"),
+        (turned, "transposed, in their order"),
         (by_shape, "by order among equal shapes"),
         (by_size, "by order among equal sizes"),
         (unplaced, "had no place"),
