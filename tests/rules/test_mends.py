@@ -463,3 +463,55 @@ def test_a_kernel_over_elements_is_not_taken_for_one_over_a_dimension() -> None:
     found = all_rules()["BLD006"].check(parse(DECLARED), Context())
     written = [apply(DECLARED, fix.edits) for finding in found for fix in finding.fixes]
     assert not any("shape.erase" in code.partition("Tensor shift(")[2] for code in written)
+
+
+BOUND = '''
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__global__ void scale_kernel(const float* x, float* y, float factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * factor;
+}
+torch::Tensor scale(torch::Tensor x, double factor) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    scale_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), factor, n);
+    return y;
+}
+"""
+ops = load_inline(name="ops", cuda_sources=source, functions=["scale"],
+    cpp_sources="torch::Tensor scale(torch::Tensor x, double factor);")
+'''
+
+
+@pytest.mark.parametrize(
+    ("rule", "right", "wrong"),
+    [
+        ("BLD014", "x.data_ptr<float>()", "x.data_ptr<double>()"),
+        ("BLD014", "y.data_ptr<float>(), factor, n)", "y.data_ptr<float>(), factor)"),
+        ("BLD014", "y.data_ptr<float>(), factor, n)", "y.data_ptr<float>())"),
+        ("BLD014", "x.data_ptr<float>(), y.data_ptr<float>(), factor, n", "x.data_ptr<float>()"),
+        ("BLD002", 'functions=["scale"]', 'functions=["scale_cuda"]'),
+        ("BLD002", 'functions=["scale"]', 'functions=["scale_kernel"]'),
+    ],
+)
+def test_what_a_launch_and_the_bindings_are_told(rule: str, right: str, wrong: str) -> None:
+    code = BOUND.replace(right, wrong)
+    findings = all_rules()[rule].check(parse(code), Context())
+    made = [apply(code, fix.edits) for finding in findings for fix in finding.fixes]
+    assert made == [BOUND]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['nvcc: expected a ";"', "g++: expected ';' before 'scale_kernel'"],
+)
+def test_a_semicolon_that_the_compiler_misses(text: str) -> None:
+    code = BOUND.replace("x.numel();", "x.numel()  // all of it").replace(
+        "    scale_kernel<<<", "\n    scale_kernel<<<"
+    )
+    at = next(n for n, line in enumerate(code.splitlines(), 1) if "scale_kernel<<<" in line)
+    item = Evidence(kind="compiler", code="error", text=text, place=Place(line=at, end_line=at))
+    (lines,) = mends("BLD015", code, Context(evidence=(item,)))
+    assert "int n = x.numel();  // all of it" in lines

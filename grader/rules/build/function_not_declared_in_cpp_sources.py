@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
 from grader.rules.cuda_code import cuda_code, text
-from grader.rules.mending import add_declarations, fix, prototype
+from grader.rules.mending import add_declarations, fix, prototype, quoted, replace
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Finding
+    from grader.records import Edit, Finding, Fix
     from grader.source import Extension, Function, Source
 
 KINDS = ("undefined-identifier", "no-member")
@@ -37,6 +39,7 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
     several = len(missing) > 1
     names = ", ".join(missing)
     absent = [name for name in missing if name not in defined]
+    kernels = [name for name in missing if name in defined and defined[name].runs != "host"]
     message = (
         f"functions= exports {names}, but cpp_sources does not declare "
         f"{'them' if several else 'it'}: main.cpp, where load_inline binds "
@@ -54,10 +57,28 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"declare {names} in cpp_sources", edits, certain=True)
-        if len(found) == len(missing)
-        else (),
+        if len(found) == len(missing) and not kernels
+        else _as_declared(source, extension, [*absent, *kernels]),
         data={"names": missing},
     )
+
+
+def _as_declared(source: Source, extension: Extension, wrong: list[str]) -> tuple[Fix, ...]:
+    """List the declared functions that are spelled alike in the place of kernels and of what nothing defines."""
+    listed = extension.keywords.get("functions")
+    known = [function.name for unit in extension.cpp for function in unit.declarations]
+    free = [name for name in known if name not in (extension.functions or ())]
+    edits: list[Edit | None] = []
+    words: list[str] = []
+    for item in listed.elts if isinstance(listed, ast.List | ast.Tuple) else ():
+        if not isinstance(item, ast.Constant) or item.value not in wrong:
+            continue
+        near = difflib.get_close_matches(str(item.value), free, n=1, cutoff=0.5)
+        if not near:
+            return ()
+        words += near
+        edits.append(replace(source, item, quoted(near[0])))
+    return fix(f"export {', '.join(words)}", edits, certain=True) if words else ()
 
 
 def _declared(extension: Extension) -> set[str]:
@@ -143,7 +164,7 @@ def build(decl):
     detects=("text", "build"),
     guards="Silent where cpp_sources can't be read in full or includes a header of its own, and "
     "where CUDA code in cpp_sources is the cause.",
-    mend="Copies the prototypes, default arguments included, from the definitions into "
+    mend="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments included, from the definitions into "
     "cpp_sources.",
     check=check,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.rules.build.launch_mends import as_parameter, pass_the_rest
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import canonical, type_of
 from grader.rules.cuda_code import cuda_code, one_line, text
@@ -52,6 +53,7 @@ def _launch(
             f"{given}",
             confidence="proven" if evidence else "likely",
             evidence=evidence,
+            fixes=pass_the_rest(unit, launch, kernel),
         )
         return
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
@@ -126,6 +128,10 @@ def _fixes(
         start = parameter.node.start_byte
         edit = owner.edit(start, start, "const ")
         return fix(f"make {parameter.name} a pointer to const", [edit], certain=True)
+    if wrong.startswith("a pointer to ") and base not in {
+        t.name for t in kernel.template_parameters
+    }:
+        return as_parameter(unit, parameter, argument)
     return ()
 
 
@@ -210,7 +216,7 @@ torch::Tensor f(torch::Tensor x) {
     guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
     "and "
     "types that are not sure are left alone.",
-    mend="Passes the tensor's data pointer, or makes the parameter a pointer to const where the "
+    mend="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
     "kernel does not write through it.",
     check=check,
 )

@@ -1,0 +1,34 @@
+"""The semicolon that a compiler misses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.records import Edit
+from grader.rules.mending import fix
+
+if TYPE_CHECKING:
+    from grader.records import Evidence, Fix
+    from grader.source import Source
+
+_MISSED = re.compile(r"expected (?:a )?\W?;")
+_ENDED = (";", "{", "}", ",", "(", ":", "\\", "&&", "||", "=")
+
+
+def semicolon(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Return the fix that ends the statement before the place where a compiler expected a semicolon."""
+    if item.place is None or not _MISSED.search(item.text):
+        return ()
+    for line in range(item.place.line, max(item.place.line - 4, 0), -1):
+        code = source.lines[line - 1].split("//")[0].rstrip()
+        before = line < item.place.line or "after" in item.text
+        if (
+            before
+            and code.strip()
+            and not code.endswith(_ENDED)
+            and not code.strip().startswith("#")
+        ):
+            at = source.positions.offset(line, 0) + len(code)
+            return fix(f"end line {line} with a semicolon", [Edit(start=at, end=at, text=";")])
+    return ()
