@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from grader.records import JsonValue
+
 MOST_SHOWN = 200
 """Lines of the table; the folder's README.md has all."""
 
@@ -39,10 +41,17 @@ def summarise(rows: Iterable[str]) -> Summary:
     made = Summary()
     for text in rows:
         row = json.loads(text)
-        errors = sum(finding["severity"] == "error" for finding in row["findings"])
+        errors = [finding for finding in row["findings"] if finding["severity"] == "error"]
         made.counts[row["status"]] += 1
-        made.erroneous |= errors > 0
+        made.erroneous |= bool(errors)
         if len(made.lines) < MOST_SHOWN:
             mended = row["repair"] is not None
-            made.lines.append(Line(row["sample"], row["status"], errors, mended, row["sentence"]))
+            why = _error(errors[0]) if errors and row["status"] == "not_run" else row["sentence"]
+            made.lines.append(Line(row["sample"], row["status"], len(errors), mended, why))
     return made
+
+
+def _error(finding: dict[str, JsonValue]) -> str:
+    """Return what is wrong by the text alone: all that is known of what was not run."""
+    at = f", line {finding['line']}" if finding["line"] else ""
+    return f"{finding['rule']}{at}: {finding['message']}"

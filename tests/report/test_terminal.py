@@ -75,3 +75,11 @@ def test_the_table_of_a_run_holds_text_alone(
     shown = console.file.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")
     odd = {c for c in shown if unicodedata.category(c) in {"Cc", "Cf"}} - {"\n"}
     assert not odd
+
+
+def test_what_was_not_run_shows_what_its_text_says(make_review: Make) -> None:
+    said = [summarise([rows.line(make_review(status=s))]).lines[0] for s in ("not_run", "hung")]
+    assert (
+        said[0].sentence == "SYN002, line 11: `sums` is read before all have written it. two words"
+    )
+    assert said[1].sentence == "Wrong on 3 of 5 workloads. two words"
