@@ -63,6 +63,10 @@ class Device(Protocol):
         """Return what a review's environment says of it."""
 
     @property
+    def looks_closer(self) -> bool:
+        """Whether it has a clock and tools of its own, which take many times as long as a run."""
+
+    @property
     def seconds(self) -> float:
         """Return the seconds that one workload may take."""
 

@@ -33,17 +33,28 @@ from grader.records import (
 )
 
 
-def evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
+def looks_closer(workshop: Workshop) -> bool:
+    """Whether the device has more to say of a program than how its runs ended."""
+    return workshop.device is not None and workshop.device.looks_closer
+
+
+def evaluate(
+    workshop: Workshop, submission: Submission, task: Task | None, *, closely: bool = True
+) -> Evaluation:
     """Build a program, run it on the task's workloads, compare, and give the verdict.
 
     The same for a submission, a mended one, a reference kernel and a known cheat; the result is stored by content.
+    Not `closely`: without time and without the device's own tools, for a candidate among many, whose
+    verdict is no program's last.
     """
-    key = digest("evaluation", workshop.identity, submission.key, task.key if task else "")
+    closely = closely or not looks_closer(workshop)
+    kind = "evaluation" if closely else "trial"
+    key = digest(kind, workshop.identity, submission.key, task.key if task else "")
     with workshop.turns.of(key):
         stored = None if workshop.options.fresh else workshop.store.read("evaluation", key)
         if stored is not None:
             return Evaluation.model_validate_json(stored)
-        evaluation = _evaluate(workshop, submission, task)
+        evaluation = _evaluate(workshop, submission, task, closely=closely)
         if evaluation.verdict.status != "grader_error":
             workshop.store.write("evaluation", key, evaluation.model_dump_json().encode())
         return evaluation
@@ -54,7 +65,9 @@ def evaluate_draft(workshop: Workshop, submission: Submission, draft: Task) -> E
     return evaluate(workshop, submission, judge.describe(draft, workshop.form, workshop.limits))
 
 
-def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> Evaluation:
+def _evaluate(
+    workshop: Workshop, submission: Submission, task: Task | None, *, closely: bool
+) -> Evaluation:
     clock = Clock(lambda _stage: None)
     device = workshop.device
     build: Build | None = None
@@ -63,7 +76,7 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
             build = device.build(submission, init_of(task))
     seen = _Seen(verdict_of(workshop, task, build, (), (), ()))
     if device and build and task and build.status == "built":
-        seen = _Trial(workshop, device, submission, build, task, clock).seen()
+        seen = _Trial(workshop, device, submission, build, task, clock).seen(closely=closely)
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
@@ -78,7 +91,7 @@ def _evaluate(workshop: Workshop, submission: Submission, task: Task | None) -> 
         verdict=seen.verdict,
         seconds=clock.seconds,
     )
-    if device is None or task is None or not seen.runs:
+    if device is None or task is None or not seen.runs or not closely:
         return evaluation
     return _sanitized(evaluation, device, submission, task, known(workshop, task))
 
@@ -107,15 +120,12 @@ class _Trial:
     task: Task
     clock: Clock
 
-    def seen(self) -> _Seen:
+    def seen(self, *, closely: bool) -> _Seen:
         """Run the program, then look closer as long as it is correct."""
         with self.clock.stage("run"):
             seen = self._run()
-        for stage, look in (
-            ("rehearse", self._rehearse),
-            ("run again", self._again),
-            ("time", self._time),
-        ):
+        looks = [("rehearse", self._rehearse), ("run again", self._again)]
+        for stage, look in (*looks, *([("time", self._time)] if closely else [])):
             if seen.verdict.status == "correct":
                 with self.clock.stage(stage):
                     seen = look(seen)

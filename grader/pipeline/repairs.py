@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader import build, judge, sandbox
 from grader.diagnose import Program
-from grader.pipeline.evaluation import init_of, verdict_of
+from grader.pipeline.evaluation import init_of, looks_closer, verdict_of
 from grader.pipeline.workshop import Workshop, known
 from grader.records import Evaluation, Finding, JsonValue, Repair, Submission, Task
 from grader.repair import (
@@ -24,13 +24,17 @@ def find_repairs(
     task: Task,
     states: tuple[Program, ...],
     judged: Callable[[Submission], Evaluation],
+    attempted: Callable[[Submission], Evaluation],
     examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
 ) -> tuple[tuple[Repair, ...], str]:
-    """Return what passed, and a note on the mend where none was found."""
+    """Return what passed, and a note on the mend where none was found.
+
+    The many candidates of the search are `attempted`; what is shown has been `judged`.
+    """
     found: list[Repair] = []
     note = ""
     if needs_mend(states[0]):
-        mended, note = _mended(workshop, task, states, judged, examined)
+        mended, note = _mended(workshop, task, states, judged, attempted, examined)
         found += [mended] if mended else []
 
     def traced(reference: str) -> JsonValue:
@@ -46,6 +50,7 @@ def _mended(
     task: Task,
     states: tuple[Program, ...],
     judged: Callable[[Submission], Evaluation],
+    attempted: Callable[[Submission], Evaluation],
     examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
 ) -> tuple[Repair | None, str]:
     quick = _quick(states)
@@ -54,16 +59,28 @@ def _mended(
     def tried(program: Submission) -> Evaluation:
         if program.key not in known_of:
             refused = _refused(workshop, program, task) if quick else None
-            known_of[program.key] = refused or judged(program)
+            known_of[program.key] = refused or attempted(program)
         return known_of[program.key]
 
     screen = screening(workshop.device, task, known(workshop, task), quick=quick)
     mended, note = mend(states, tried, examined, workshop.options.repair_tries, screen)
+    if mended is not None and looks_closer(workshop):
+        mended, note = _in_earnest(mended, states[0].submission, judged)
     if mended is not None or not workshop.options.llm:
         return mended, note
     model = Model(workshop.options.llm)
     mended, said = model_repair(task, states[-1], judged, model)
     return mended, f"{note} {said}".strip()
+
+
+def _in_earnest(
+    mended: Repair, submission: Submission, judged: Callable[[Submission], Evaluation]
+) -> tuple[Repair | None, str]:
+    """Return the mend with the evaluation that a submission gets, if it passes that too."""
+    evaluation = judged(submission.model_copy(update={"code": mended.code}))
+    if evaluation.verdict.status == "correct":
+        return mended.model_copy(update={"evaluation": evaluation}), ""
+    return None, f"Not mended: what passed every workload is {evaluation.verdict.sentence}"
 
 
 def _quick(states: tuple[Program, ...]) -> bool:

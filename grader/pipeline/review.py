@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from grader import judge, tasks
 from grader.diagnose import Program, deepen
 from grader.ingest import extract
@@ -125,8 +127,8 @@ def _reviewed(
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
         return examine(workshop, sample, extraction, choice.task, program, evaluation)
 
-    def judged(program: Submission) -> Evaluation:
-        evaluation = evaluate(workshop, program, choice.task)
+    def judged(program: Submission, *, closely: bool = True) -> Evaluation:
+        evaluation = evaluate(workshop, program, choice.task, closely=closely)
         return weighed(workshop, choice.task, evaluation, examined(program, evaluation))
 
     with clock.stage("evaluate"):
@@ -143,7 +145,9 @@ def _reviewed(
     note = ""
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
-            repairs, note = find_repairs(workshop, choice.task, states, judged, examined)
+            repairs, note = find_repairs(
+                workshop, choice.task, states, judged, partial(judged, closely=False), examined
+            )
     return assemble(
         workshop,
         sample,

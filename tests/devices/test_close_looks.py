@@ -1,0 +1,88 @@
+"""A candidate among many is neither timed nor looked at with a device's tools; what is shown is both."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import pipeline
+from grader.config import Options
+from grader.devices.base import Sanitized
+from grader.devices.sim import Simulator
+from grader.devices.timing import Timed
+from grader.pipeline.repairs import _in_earnest
+from grader.records import Repair, Submission
+from grader.store import Store
+from grader.tasks import builtin_tasks
+
+RIGHT = """
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+"""
+looks: list[str] = []
+
+
+class Clocked(Simulator):
+    """The simulator with a clock and a tool of its own, as a GPU has them."""
+
+    @property
+    def looks_closer(self) -> bool:
+        return True
+
+    def time(self, *_: Any) -> Timed:
+        looks.append("time")
+        return Timed(note="looked at the clock")
+
+    def sanitize(self, *_: Any) -> Sanitized:
+        looks.append("sanitize")
+        return Sanitized(notes=("looked at with a tool",))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> pipeline.Workshop:
+    options = Options(device="sim", repair=False, cache=tmp_path)
+    shop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    assert isinstance(shop.device, Simulator)
+    looks.clear()
+    fields = {f.name: getattr(shop.device, f.name) for f in dataclasses.fields(shop.device)}
+    return dataclasses.replace(shop, device=Clocked(**fields))
+
+
+def test_only_what_is_shown_is_looked_at_closely(shop: pipeline.Workshop) -> None:
+    task = builtin_tasks()["relu"]
+    submission = Submission(sample="s", code=RIGHT, line_map=(), how="test")
+    attempted = pipeline.evaluate(shop, submission, task, closely=False)
+    assert attempted.verdict.status == "correct"
+    assert looks == []
+    shown = pipeline.evaluate(shop, submission, task)
+    assert looks == ["time", "sanitize"]
+    assert "looked at the clock" in shown.verdict.reasons
+    assert pipeline.evaluate(shop, submission, task) == shown  # kept, and not in the other's place
+    assert pipeline.evaluate(shop, submission, task, closely=False) == attempted
+    assert looks == ["time", "sanitize"]
+
+
+def test_a_mend_is_shown_with_its_own_examination(shop: pipeline.Workshop) -> None:
+    task = builtin_tasks()["relu"]
+    submission = Submission(sample="s", code="wrong", line_map=(), how="test")
+    attempted = pipeline.evaluate(
+        shop, submission.model_copy(update={"code": RIGHT}), task, closely=False
+    )
+    mended = Repair(kind="mend", code=RIGHT, evaluation=attempted)
+    shown, note = _in_earnest(mended, submission, lambda p: pipeline.evaluate(shop, p, task))
+    assert note == ""
+    assert shown is not None
+    assert "looked at the clock" in shown.evaluation.verdict.reasons
+    wrong = RIGHT.replace("torch.relu(x)", "x + 1")
+    none, note = _in_earnest(
+        mended.model_copy(update={"code": wrong}),
+        submission,
+        lambda p: pipeline.evaluate(shop, p, task),
+    )
+    assert none is None
+    assert note.startswith("Not mended")
