@@ -222,12 +222,17 @@ def _what_instead(sample: Sample) -> str:
         return sample.notes[-1] if sample.notes else "nothing: the text is empty"
     blocks = [one for one in cut_segments(text) if one.inside and text[one.start : one.end].strip()]
     words = len(text.split())
-    if not blocks:
+    whole = sample.format == "python" and python_error(trimmed(number_lines(text))) is None
+    if not blocks and not whole:
         return f"{words} words without a code block"
-    if any(_defines(text, one, REFERENCE) for one in blocks):
+    if any(_defines(text, one, REFERENCE) for one in blocks) or (
+        whole and defines(text, REFERENCE)
+    ):
         return f"only the reference: class {REFERENCE}, and no class {MODEL}"
     if "__global__" in text:
         return f"CUDA code, but no Python class {MODEL}"
+    if not blocks:
+        return f"Python code, but no class {MODEL}"
     return f"{len(blocks)} code block{'s' * (len(blocks) != 1)}, none with a class {MODEL}"
 
 

@@ -263,6 +263,21 @@ def test_without_code_it_says_what_was_there(text: str, found: str) -> None:
     assert found in extraction.found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import torch\n", "Python code, but no class ModelNew"),
+        ('source = "__global__ void k() {}"\n', "CUDA code, but no Python class ModelNew"),
+        (REFERENCE, "only the reference"),
+        ("I can't do that.\n", "4 words without a code block"),
+    ],
+)
+def test_a_python_file_without_an_answer_is_no_words(text: str, found: str) -> None:
+    extraction = extract(sample(text, "python"))
+    assert extraction.submission is None
+    assert found in extraction.found
+
+
 def test_prose_before_and_after() -> None:
     extraction = extract(sample(f"Plan.\n{FENCED}Claim: 3x faster.\n"))
     assert [(one.before_code, one.line, one.text.strip()) for one in extraction.prose] == [
