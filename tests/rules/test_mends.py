@@ -515,3 +515,51 @@ def test_a_semicolon_that_the_compiler_misses(text: str) -> None:
     item = Evidence(kind="compiler", code="error", text=text, place=Place(line=at, end_line=at))
     (lines,) = mends("BLD015", code, Context(evidence=(item,)))
     assert "int n = x.numel();  // all of it" in lines
+
+
+BLOCKS = """
+#define SIDE 64
+__global__ void mark(float* y, int n) {
+    int i = threadIdx.y * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 1.0f;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    dim3 block(SIDE, SIDE);
+    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
+    return y;
+}
+"""
+
+
+def test_a_block_of_too_many_threads_is_made_smaller() -> None:
+    (named,) = mends("IDX003", as_submission(BLOCKS))
+    assert "#define SIDE 16" in named
+    (numbers,) = mends("IDX003", as_submission(BLOCKS.replace("SIDE, SIDE", "64, 32")))
+    assert "dim3 block(32, 32);" in numbers
+
+
+NORM = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+ops = load_inline(name="ops", functions=["run"], cuda_sources="",
+    cpp_sources="torch::Tensor run(torch::Tensor x, torch::Tensor weight, torch::Tensor bias);")
+class ModelNew(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.norm = nn.InstanceNorm2d(channels)
+    def forward(self, x):
+        return ops.run(x, self.norm.weight, self.norm.bias)
+"""
+
+
+def test_a_norm_without_weights_hands_over_ones_and_zeros() -> None:
+    item = Evidence(
+        kind="python", code="raised", text="TypeError: run(): incompatible function arguments."
+    )
+    weight, bias = mends("API004", NORM, Context(evidence=(item,)))
+    assert any("x.new_ones(self.norm.num_features)" in line for line in weight)
+    assert any("x.new_zeros(self.norm.num_features)" in line for line in bias)
+    affine = NORM.replace("(channels)\n", "(channels, affine=True)\n")
+    assert not mends("API004", affine, Context(evidence=(item,)))

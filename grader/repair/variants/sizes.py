@@ -40,7 +40,7 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
         return
     if kind_of(scope, node) != "integer":  # a dim3 has no such thing
         return
-    for name in scope.names(INTEGERS, node.start_byte):
+    for name in (*scope.names(INTEGERS, node.start_byte), *sorted(scope.constants)):
         if name != text(node):
             yield name, 3.5
             yield f"{text(node)} * {name}", 3.5

@@ -173,6 +173,7 @@ def _absent(code: PythonCode, node: ast.expr) -> bool:
     return (
         registered
         or _made_without(code, node)
+        or (node.attr in {"weight", "bias"} and _without_affine(code, node))
         or any(
             isinstance(assign.value, ast.Constant)
             and assign.value.value is None
@@ -250,6 +251,8 @@ def _argument_fixes(
     start, end = source.span(argument)
     if wrong.startswith("a tuple ("):
         return fix("pass its first entry", [Edit(start=end, end=end, text="[0]")])
+    if wrong.endswith("None") and (plain := _plain_norm(source, argument)):
+        return fix("pass what it stands for", [Edit(start=start, end=end, text=plain)])
     weight = next((one for one in call.args if dotted(one).endswith("weight")), None)
     if not wrong.endswith("None") or weight is None or weight is argument:
         return ()
@@ -258,6 +261,36 @@ def _argument_fixes(
     if isinstance(argument, ast.Attribute):
         words = f"({given} if {given} is not None else {words})"
     return fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
+
+
+def _plain_norm(source: Source, argument: ast.expr) -> str:
+    """Return ones for the weight, zeros for the bias, of a norm that was made without them."""
+    if not isinstance(argument, ast.Attribute) or argument.attr not in {"weight", "bias"}:
+        return ""
+    code = python_code(source)
+    forward = code.method("forward") if code is not None else None
+    if code is None or forward is None or not _without_affine(code, argument):
+        return ""
+    x = forward.args.args[1].arg if len(forward.args.args) > 1 else ""
+    made = "ones" if argument.attr == "weight" else "zeros"
+    return f"{x}.new_{made}({ast.unparse(argument.value)}.num_features)" if x else ""
+
+
+def _without_affine(code: PythonCode, node: ast.Attribute) -> bool:
+    """Whether an attribute belongs to a norm without weight and bias: an `InstanceNorm`, as a rule."""
+    spelled = dotted(node.value)
+    for assign in code.of(ast.Assign):
+        made = assign.value
+        if not isinstance(made, ast.Call) or spelled not in map(dotted, assign.targets):
+            continue
+        words = {word.arg: word.value for word in made.keywords}
+        affine = words.get("affine")
+        told = affine.value if isinstance(affine, ast.Constant) else None
+        name = code.canonical(made.func)
+        if "InstanceNorm" in name and len(made.args) < 4:
+            return told is not True
+        return "BatchNorm" in name and told is False
+    return False
 
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(_where(case)),
                 _message(threads, follows),
                 severity="warning" if follows and not proof else None,
-                fixes=_clamp(case),
+                fixes=(*_clamp(case), *_smaller(case)),
                 confidence="proven" if proof else "likely",
                 evidence=proof,
                 data={
@@ -100,6 +102,40 @@ def _clamp(case: Case) -> Iterator[Fix]:
                     )
                 ],
             )
+
+
+def _smaller(case: Case) -> Iterator[Fix]:
+    """Take fewer threads along the axes of a block that the text gives as numbers, or names of numbers."""
+    config = case.launch.call.config
+    expr = resolve(case.launch.host, config[1]) if len(config) > 1 else None
+    sizes = [size for size in case.launch.block if size]
+    if not isinstance(expr, Items) or len(sizes) < len(case.launch.block):
+        return
+    words = [text(item.node) for item in expr.items]
+    names = {word for word in words if re.fullmatch(r"[A-Za-z_]\w*", word)}
+    if len(names) == 1 and set(words) == names:
+        yield from _renumbered(case, names.pop())
+    elif all(word.isdigit() for word in words):
+        while math.prod(sizes) > MOST:
+            largest = sizes.index(max(sizes))
+            sizes[largest] //= 2
+        yield from fix(
+            f"take {' x '.join(str(size) for size in sizes[: len(words)])} threads",
+            [
+                case.unit.edit(item.node.start_byte, item.node.end_byte, str(size))
+                for item, size in zip(expr.items, sizes, strict=False)
+            ],
+        )
+
+
+def _renumbered(case: Case, name: str) -> Iterator[Fix]:
+    """Give a constant of the text, which a square block is made of, the usual 16."""
+    data = case.unit.data
+    for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
+        found = re.search(pattern % name.encode(), data)
+        if found:
+            edit = case.unit.edit(found.start(1), found.end(1), "16")
+            yield from fix(f"make {name} 16", [edit])
 
 
 RULE = Rule(
