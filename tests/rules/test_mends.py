@@ -563,3 +563,20 @@ def test_a_norm_without_weights_hands_over_ones_and_zeros() -> None:
     assert any("x.new_zeros(self.norm.num_features)" in line for line in bias)
     affine = NORM.replace("(channels)\n", "(channels, affine=True)\n")
     assert not mends("API004", affine, Context(evidence=(item,)))
+
+
+def test_a_function_that_only_reads_takes_a_pointer_to_const() -> None:
+    code = as_submission(STRIDED.replace("float sum = x[threadIdx.x];", "float sum = first(x);"))
+    helper = "__device__ float first(float* data) { return data[0]; }"
+    code = code.replace("__global__ void scaled", f"{helper}\n__global__ void scaled")
+    at = next(n for n, line in enumerate(code.splitlines(), 1) if "first(x)" in line)
+    item = Evidence(
+        kind="compiler",
+        code="error",
+        text='nvcc: argument of type "const float *" is incompatible with parameter of type "float *"',
+        place=Place(line=at, end_line=at),
+    )
+    found = mends("BLD015", code, Context(evidence=(item,)))
+    assert any(
+        "__device__ float first(const float* data) { return data[0]; }" in lines for lines in found
+    )

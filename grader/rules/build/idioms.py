@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from grader.rules.build.launch_mends import written_through
 from grader.rules.build.messages import confirming, errors
 from grader.rules.cpp_types import type_of
 from grader.rules.cuda_code import cuda_code, one_line, read_call, text
@@ -25,6 +26,7 @@ CONVOLUTION = re.compile(r"(?:torch|at)::conv[123]d")
 PARTS = {"values": 0, "indices": 1}
 PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
 """Functions that give values and indices."""
+GIVEN_CONST = re.compile(r'argument of type "const [^"]*\*" is incompatible with parameter')
 LOST_CONST = re.compile(
     r"\"const ([\w:]+) \*\" cannot be used to initialize an entity of type \"\1 \*\""
     r"|cannot initialize a variable of type '([\w:]+) \*' with an? \w+ of type 'const \2 \*'"
@@ -67,6 +69,7 @@ def idioms(unit: Unit, context: Context) -> Iterator[Idiom]:
     yield from _named_parts(unit, context)
     yield from _plain_strides(unit, context)
     yield from _lost_const(unit, context)
+    yield from _takes_const(unit, context)
     yield from _near_names(unit, context)
 
 
@@ -171,6 +174,36 @@ def _lost_const(unit: Unit, context: Context) -> Iterator[Idiom]:
                 fix(
                     "make it a pointer to const",
                     [unit.edit(kind.start_byte, kind.start_byte, "const ")],
+                    certain=True,
+                ),
+            )
+
+
+def _takes_const(unit: Unit, context: Context) -> Iterator[Idiom]:
+    """Let a function that only reads take pointers to const, where it is handed one."""
+    own = {function.name: function for function in unit.functions if function.runs != "kernel"}
+    for item in context.seen("compiler"):
+        if item.place is None or not GIVEN_CONST.search(item.text):
+            continue
+        for node in cuda_code(unit).of("call_expression"):
+            called = own.get(read_call(node).last)
+            if called is None or unit.place(node).line != item.place.line:
+                continue
+            read = [
+                p
+                for p in called.parameters
+                if p.is_pointer
+                and "const" not in p.type
+                and not written_through(unit, called, p.name)
+            ]
+            starts = [p.node.start_byte for p in read]
+            yield Idiom(
+                unit.place(node),
+                f"{called.name} is handed a pointer to const, and takes one that may be written through",
+                (item,),
+                fix(
+                    f"let {called.name} take pointers to const",
+                    [unit.edit(start, start, "const ") for start in starts],
                     certain=True,
                 ),
             )

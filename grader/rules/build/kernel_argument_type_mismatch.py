@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_mends import as_parameter, pass_the_rest
+from grader.rules.build.launch_mends import as_parameter, pass_the_rest, written_through
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import canonical, type_of
-from grader.rules.cuda_code import cuda_code, one_line, text
+from grader.rules.cuda_code import one_line, text
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Evidence, Finding, Fix
-    from grader.source import Function, Kernel, Launch, Parameter, Source, Unit
+    from grader.source import Kernel, Launch, Parameter, Source, Unit
 
 KINDS = ("argument-type", "argument-count", "no-conversion", "no-overload")
 NUMBERS = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "short"}
@@ -124,7 +124,7 @@ def _fixes(
             return ()
         edit = unit.edit(argument.end_byte, argument.end_byte, f".data_ptr<{kind}>()")
         return fix(f"pass {text(argument)}'s data pointer", [edit])
-    if wrong == "a pointer to const" and not _written_through(owner, kernel, parameter.name):
+    if wrong == "a pointer to const" and not written_through(owner, kernel, parameter.name):
         start = parameter.node.start_byte
         edit = owner.edit(start, start, "const ")
         return fix(f"make {parameter.name} a pointer to const", [edit], certain=True)
@@ -133,29 +133,6 @@ def _fixes(
     }:
         return as_parameter(unit, parameter, argument)
     return ()
-
-
-def _written_through(unit: Unit, function: Function, name: str) -> bool:
-    """Whether a function may write through a pointer: it stores, or hands the pointer on."""
-    code = cuda_code(unit)
-    for node in code.variable(name):
-        if not function.node.start_byte <= node.start_byte < function.node.end_byte:
-            continue
-        parent = node.parent
-        if parent is None or parent.type == "pointer_declarator":
-            continue
-        if parent.type != "subscript_expression":
-            return True
-        outer = parent.parent
-        if outer is not None and (
-            outer.type in {"update_expression", "pointer_expression"}
-            or (
-                outer.type == "assignment_expression"
-                and outer.child_by_field_name("left") == parent
-            )
-        ):
-            return True
-    return False
 
 
 def _variadic(kernel: Kernel) -> bool:

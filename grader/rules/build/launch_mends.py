@@ -1,4 +1,4 @@
-"""Mends of what a launch hands over: the type of a data pointer, and arguments that are missing."""
+"""Mends of what a launch or a call hands over: pointers of another type, and arguments that are missing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.cpp_types import canonical
-from grader.rules.cuda_code import descendants, text
+from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.mending import fix
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
-    from grader.source import Kernel, Launch, Parameter, Unit
+    from grader.source import Function, Kernel, Launch, Parameter, Unit
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
 """What `data_ptr` is asked for where C++ calls the type otherwise."""
@@ -69,3 +69,26 @@ def _known(launch: Launch) -> dict[str, str]:
             if name.type == "identifier":
                 found[text(name)] = "Tensor" if kind == "auto" and made else kind
     return found
+
+
+def written_through(unit: Unit, function: Function, name: str) -> bool:
+    """Whether a function may write through a pointer: it stores, or hands the pointer on."""
+    code = cuda_code(unit)
+    for node in code.variable(name):
+        if not function.node.start_byte <= node.start_byte < function.node.end_byte:
+            continue
+        parent = node.parent
+        if parent is None or parent.type == "pointer_declarator":
+            continue
+        if parent.type != "subscript_expression":
+            return True
+        outer = parent.parent
+        if outer is not None and (
+            outer.type in {"update_expression", "pointer_expression"}
+            or (
+                outer.type == "assignment_expression"
+                and outer.child_by_field_name("left") == parent
+            )
+        ):
+            return True
+    return False

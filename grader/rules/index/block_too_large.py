@@ -177,6 +177,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="A size that follows the input is a warning unless the task's own size passes the "
     "limit, and "
     "nothing where the host compares it.",
-    mend="Clamps the size of a one-dimensional block.",
+    mend="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one.",
     check=check,
 )
