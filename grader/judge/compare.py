@@ -15,8 +15,8 @@ import numpy as np
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.mismatch import mismatch_of
-from grader.judge.patterns import Wrong
 from grader.judge.tolerance import KERNELBENCH, half_tolerance, tolerance
+from grader.judge.wrong import Wrong
 from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Workload
 
 CHUNK = 2**22

@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from grader.judge.patterns import Wrong, patterns
+from grader.judge.patterns import patterns
+from grader.judge.wrong import Wrong
 from grader.judge.wrong_map import wrong_map
 from grader.records import Mismatch
 

@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from grader.judge.inputs import Array
 from grader.judge.regions import regions
-from grader.records import Evidence, JsonValue
+from grader.judge.wrong import Wrong
+from grader.records import Evidence
 
-SAMPLE = 2**18
-"""Wrong elements that the patterns of values look at, evenly taken."""
 MOST = 0.98
 """Share of the wrong elements that must agree before a pattern is said to hold."""
 STEADY = 2e-3
 """Relative spread under which a ratio counts as constant."""
 LAYOUT_LIMIT = 2**24
 """Elements up to which shifted and transposed copies are tried."""
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """An output that is out of tolerance somewhere."""
-
-    actual: Array
-    exact: Array
-    mask: Array
-    scale: float
-    inputs: tuple[Array, ...] = ()
-    workload: str = ""
-    half: bool = False
-    """Whether all of it is within half precision's tolerance."""
-    _cache: dict[str, Array] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def index(self) -> Array:
-        """Flat positions of (a sample of) the wrong elements."""
-        flat = np.flatnonzero(self.mask)
-        return flat if flat.size <= SAMPLE else flat[:: -(-flat.size // SAMPLE)]
-
-    @cached_property
-    def a(self) -> Array:
-        """The sampled wrong values, in float64."""
-        return np.asarray(self.actual.reshape(-1)[self.index].astype(np.float64))
-
-    @cached_property
-    def r(self) -> Array:
-        """The reference at the same elements, in float64."""
-        return np.asarray(self.exact.reshape(-1)[self.index].astype(np.float64))
-
-    def evidence(self, code: str, text: str, **data: JsonValue) -> Evidence:
-        """Return what was seen as evidence of this workload."""
-        return Evidence(
-            kind="mismatch", code=code, text=text, workload=self.workload or None, data=data
-        )
 
 
 def patterns(wrong: Wrong) -> tuple[Evidence, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grader.records import Evidence, JsonValue, Launch, LineCount, Place
+from grader.simulator import fields
 from grader.simulator.wording import KINDS, OF_THE_HOST, sentence
 from grader.source import Source
 
@@ -19,8 +20,6 @@ __all__ = ["KINDS", "OF_THE_HOST", "Outcome", "outcome", "to_evidence", "with_ow
 MOST_FINDINGS = 200
 MOST_LINES = 2000
 MOST_LAUNCHES = 200
-_LARGEST = 2**63
-_PLAIN = re.compile(r"[^\x20-\x7e]+")
 
 
 @dataclass(frozen=True)
@@ -43,22 +42,30 @@ class Outcome:
 
 def outcome(report: JsonValue) -> Outcome:
     """Return how the run ended, from a guest's report of any shape."""
-    host = _dict(_dict(report).get("host"))
-    missing = _counts(host.get("not_run"), 50)
-    launches = _entries(_dict(_dict(report).get("core")).get("launches"), MOST_LAUNCHES)
+    host = fields.mapping(fields.mapping(report).get("host"))
+    missing = fields.counts(host.get("not_run"), 50)
+    launches = fields.entries(
+        fields.mapping(fields.mapping(report).get("core")).get("launches"), MOST_LAUNCHES
+    )
     return Outcome(
-        hung=_text(host.get("hung")),
-        over_budget=_text(host.get("over_budget")),
-        lost=_text(host.get("sticky")) and _text(host.get("sticky_reason") or host.get("sticky")),
+        hung=fields.text(host.get("hung")),
+        over_budget=fields.text(host.get("over_budget")),
+        lost=fields.text(host.get("sticky"))
+        and fields.text(host.get("sticky_reason") or host.get("sticky")),
         not_run=tuple(missing),
-        operators=_counts(_dict(report).get("operators"), 500),
-        launches=sum(max(_int(entry.get("count")), 1) for entry in launches),
+        operators=fields.counts(fields.mapping(report).get("operators"), 500),
+        launches=sum(max(fields.whole(entry.get("count")), 1) for entry in launches),
     )
 
 
 def api_calls(report: JsonValue) -> dict[str, int]:
     """Return how often each function of the CUDA runtime was called, from a guest's whole report."""
-    return _counts(_dict(_dict(_dict(report).get("simulator")).get("host")).get("calls"), 500)
+    return fields.counts(
+        fields.mapping(fields.mapping(fields.mapping(report).get("simulator")).get("host")).get(
+            "calls"
+        ),
+        500,
+    )
 
 
 def to_evidence(
@@ -68,16 +75,19 @@ def to_evidence(
 
     Places are the submission's own lines; counts at lines that it doesn't have are dropped.
     """
-    core = _dict(_dict(report).get("core"))
-    host = _dict(_dict(report).get("host"))
-    names = {key: _short(_text(text)) for key, text in list(_dict(host.get("names")).items())[:500]}
+    core = fields.mapping(fields.mapping(report).get("core"))
+    host = fields.mapping(fields.mapping(report).get("host"))
+    names = {
+        key: _short(fields.text(text))
+        for key, text in list(fields.mapping(host.get("names")).items())[:500]
+    }
     reader = _Reader(source, workload, names)
     evidence = (
         *reader.findings(core),
         *reader.launch_errors(host),
         *reader.host_pointers(host),
-        *reader.host_access(_dict(host.get("host_access"))),
-        *reader.unwritten(_dict(report).get("unwritten")),
+        *reader.host_access(fields.mapping(host.get("host_access"))),
+        *reader.unwritten(fields.mapping(report).get("unwritten")),
     )
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))
 
@@ -104,29 +114,33 @@ class _Reader:
         self._names = names
 
     def findings(self, core: dict[str, JsonValue]) -> Iterator[Evidence]:
-        for entry in _entries(core.get("findings"), MOST_FINDINGS):
-            kind = _text(entry.get("kind"))
+        for entry in fields.entries(core.get("findings"), MOST_FINDINGS):
+            kind = fields.text(entry.get("kind"))
             if kind not in KINDS:
                 continue
-            other = _dict(entry.get("other"))
+            other = fields.mapping(entry.get("other"))
             second = self._place(other) if other else None
             data = self._values(entry, other)
             yield Evidence(
                 kind="simulator",
                 code=kind,
-                text=with_own_lines(sentence(kind, data, _text(entry.get("text"))), self._source),
+                text=with_own_lines(
+                    sentence(kind, data, fields.text(entry.get("text"))), self._source
+                ),
                 place=self._place(entry),
                 related=(second,) if second else (),
                 workload=self._workload,
-                count=max(_int(entry.get("count")), 1),
+                count=max(fields.whole(entry.get("count")), 1),
                 data=data,
             )
 
     def launch_errors(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
-        for entry in _entries(host.get("launch_errors"), 50):
-            kernel, error = self._kernel(entry), _text(entry.get("error"))
+        for entry in fields.entries(host.get("launch_errors"), 50):
+            kernel, error = self._kernel(entry), fields.text(entry.get("error"))
             seen = entry.get("seen") is True
-            text = f"The launch of {kernel} failed with {error}: {_text(entry.get('reason'))}."
+            text = (
+                f"The launch of {kernel} failed with {error}: {fields.text(entry.get('reason'))}."
+            )
             yield Evidence(
                 kind="simulator",
                 code="launch-error" if seen else "launch-error-unseen",
@@ -137,8 +151,8 @@ class _Reader:
             )
 
     def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
-        for entry in _entries(host.get("host_pointers"), 50):
-            kernel, parameter = self._kernel(entry), _int(entry.get("parameter"))
+        for entry in fields.entries(host.get("host_pointers"), 50):
+            kernel, parameter = self._kernel(entry), fields.whole(entry.get("parameter"))
             null = entry.get("null") is True
             what = "a null pointer" if null else "memory of the CPU, not of the GPU"
             yield Evidence(
@@ -151,12 +165,12 @@ class _Reader:
             )
 
     def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
-        size = _int(entry.get("bytes"))
+        size = fields.whole(entry.get("bytes"))
         if size:
             write = entry.get("write") is True
             text = (
                 f"The host code {'writes to' if write else 'reads'} the GPU's memory through a "
-                f"pointer (byte {_int(entry.get('offset'))} of a tensor of {size}): on a GPU the "
+                f"pointer (byte {fields.whole(entry.get('offset'))} of a tensor of {size}): on a GPU the "
                 "process ends there with a segmentation fault."
             )
             yield Evidence(
@@ -168,12 +182,12 @@ class _Reader:
             )
 
     def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:
-        for entry in _entries(entries, 50):
-            missing, size = _int(entry.get("bytes")), _int(entry.get("of"))
+        for entry in fields.entries(entries, 50):
+            missing, size = fields.whole(entry.get("bytes")), fields.whole(entry.get("of"))
             shape = entry.get("shape")
-            dims = [_int(dim) for dim in shape[:16]] if isinstance(shape, list) else []
+            dims = [fields.whole(dim) for dim in shape[:16]] if isinstance(shape, list) else []
             if 0 < missing <= size:
-                position = _int(entry.get("output"))
+                position = fields.whole(entry.get("output"))
                 result = f"result {position + 1}, of shape {tuple(dims)},"
                 part = f"{missing} of the {size} bytes of {result} were"
                 said = part if missing < size else f"{result.capitalize()} was"
@@ -186,45 +200,53 @@ class _Reader:
                 )
 
     def lines(self, core: dict[str, JsonValue]) -> Iterator[LineCount]:
-        for entry in _entries(core.get("lines"), MOST_LINES):
+        for entry in fields.entries(core.get("lines"), MOST_LINES):
             place = self._place(entry)
             if place is not None:
                 yield LineCount(
                     kernel=self._kernel(entry),
                     line=place.line,
-                    instructions=sum(_counts(entry.get("instructions"), 40).values()),
-                    **{name: _int(entry.get(name)) for name in _COUNTED},
+                    instructions=sum(fields.counts(entry.get("instructions"), 40).values()),
+                    **{name: fields.whole(entry.get(name)) for name in _COUNTED},
                 )
 
     def launches(self, core: dict[str, JsonValue], host: dict[str, JsonValue]) -> Iterator[Launch]:
         fits = {
-            (_text(fit.get("kernel")), _int(fit.get("threads")), _int(fit.get("shared"))): fit
-            for fit in _entries(host.get("fits"), MOST_LAUNCHES)
+            (
+                fields.text(fit.get("kernel")),
+                fields.whole(fit.get("threads")),
+                fields.whole(fit.get("shared")),
+            ): fit
+            for fit in fields.entries(host.get("fits"), MOST_LAUNCHES)
         }
-        for entry in _entries(core.get("launches"), MOST_LAUNCHES):
-            grid, block = _triple(entry.get("grid")), _triple(entry.get("block"))
-            shared = _int(entry.get("shared"))
+        for entry in fields.entries(core.get("launches"), MOST_LAUNCHES):
+            grid, block = fields.triple(entry.get("grid")), fields.triple(entry.get("block"))
+            shared = fields.whole(entry.get("shared"))
             threads = block[0] * block[1] * block[2]
             yield Launch(
                 kernel=self._kernel(entry),
                 grid=grid,
                 block=block,
                 shared_bytes=shared,
-                count=max(_int(entry.get("count")), 1),
-                limits=_occupancy(fits.get((_text(entry.get("kernel")), threads, shared), {})),
+                count=max(fields.whole(entry.get("count")), 1),
+                limits=_occupancy(
+                    fits.get((fields.text(entry.get("kernel")), threads, shared), {})
+                ),
             )
 
     def _kernel(self, entry: dict[str, JsonValue]) -> str:
-        name = _text(entry.get("kernel"))
+        name = fields.text(entry.get("kernel"))
         return self._names.get(name, name)
 
     def _place(self, entry: dict[str, JsonValue]) -> Place | None:
         """Return the innermost frame that is a line of the submission."""
         frames = [(entry.get("file"), entry.get("line"))]
         given = entry.get("frames")
-        frames += [pair for pair in given[:20] if _is_pair(pair)] if isinstance(given, list) else []
+        frames += (
+            [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
+        )
         for file, line in frames:
-            place = self._compiled(_text(file), _int(line))
+            place = self._compiled(fields.text(file), fields.whole(line))
             if place is not None:
                 return place
         return None
@@ -253,13 +275,13 @@ class _Reader:
         values: dict[str, JsonValue] = {"kernel": self._kernel(entry)}
         for name in ("block", "thread"):
             if isinstance(entry.get(name), list):
-                values[name] = list(_triple(entry[name]))
+                values[name] = list(fields.triple(entry[name]))
             if isinstance(other.get(name), list):
-                values[f"other_{name}"] = list(_triple(other[name]))
+                values[f"other_{name}"] = list(fields.triple(other[name]))
         if other:
-            values["other_what"] = _text(other.get("what"))
-        for key, value in list(_dict(entry.get("data")).items())[:30]:
-            values.setdefault(_text(key), _scalar(value))
+            values["other_what"] = fields.text(other.get("what"))
+        for key, value in list(fields.mapping(entry.get("data")).items())[:30]:
+            values.setdefault(fields.text(key), fields.scalar(value))
         return values
 
 
@@ -270,14 +292,14 @@ _COUNTED = (
 
 
 def _occupancy(fit: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    most = _int(fit.get("most_warps"))
+    most = fields.whole(fit.get("most_warps"))
     if not most:
         return {}
     return {
-        "blocks_per_multiprocessor": _int(fit.get("blocks")),
-        "limiter": _text(fit.get("limiter")),
-        "occupancy": round(min(_int(fit.get("warps")) / most, 1.0), 4),
-        "registers": _int(fit.get("registers")),
+        "blocks_per_multiprocessor": fields.whole(fit.get("blocks")),
+        "limiter": fields.text(fit.get("limiter")),
+        "occupancy": round(min(fields.whole(fit.get("warps")) / most, 1.0), 4),
+        "registers": fields.whole(fit.get("registers")),
     }
 
 
@@ -290,49 +312,3 @@ def _short(name: str) -> str:
             name = name[:i]
             break
     return name.removeprefix("void ").replace("(anonymous namespace)::", "")
-
-
-# ---------------------------------------------------------------- values of any shape
-
-
-def _dict(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
-
-
-def _entries(value: JsonValue, most: int) -> list[dict[str, JsonValue]]:
-    given = value[:most] if isinstance(value, list) else []
-    return [entry for entry in given if isinstance(entry, dict)]
-
-
-def _text(value: JsonValue, most: int = 400) -> str:
-    return _PLAIN.sub(" ", value[:most]) if isinstance(value, str) else ""
-
-
-def _int(value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 0
-    return int(value) if 0 <= value < _LARGEST else 0  # NaN is in no range
-
-
-def _counts(value: JsonValue, most: int) -> dict[str, int]:
-    return {_text(key): _int(count) for key, count in list(_dict(value).items())[:most]}
-
-
-def _scalar(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return [_scalar(item) for item in value[:20] if not isinstance(item, (list, dict))]
-    if isinstance(value, (bool, int, float)) and abs(value) < _LARGEST:
-        return value
-    return None
-
-
-def _triple(value: JsonValue) -> tuple[int, int, int]:
-    numbers = [_int(item) for item in value[:3]] if isinstance(value, list) else []
-    x, y, z = [*numbers, 0, 0, 0][:3]
-    return x, y, z
-
-
-def _is_pair(value: JsonValue) -> bool:
-    return isinstance(value, list) and len(value) == 2

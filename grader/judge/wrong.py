@@ -1,0 +1,50 @@
+"""An output that is out of tolerance somewhere: what its patterns are looked for in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.records import Evidence, JsonValue
+
+SAMPLE = 2**18
+"""Wrong elements that the patterns of values look at, evenly taken."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An output that is out of tolerance somewhere."""
+
+    actual: Array
+    exact: Array
+    mask: Array
+    scale: float
+    inputs: tuple[Array, ...] = ()
+    workload: str = ""
+    half: bool = False
+    """Whether all of it is within half precision's tolerance."""
+
+    @cached_property
+    def index(self) -> Array:
+        """Flat positions of (a sample of) the wrong elements."""
+        flat = np.flatnonzero(self.mask)
+        return flat if flat.size <= SAMPLE else flat[:: -(-flat.size // SAMPLE)]
+
+    @cached_property
+    def a(self) -> Array:
+        """The sampled wrong values, in float64."""
+        return np.asarray(self.actual.reshape(-1)[self.index].astype(np.float64))
+
+    @cached_property
+    def r(self) -> Array:
+        """The reference at the same elements, in float64."""
+        return np.asarray(self.exact.reshape(-1)[self.index].astype(np.float64))
+
+    def evidence(self, code: str, text: str, **data: JsonValue) -> Evidence:
+        """Return what was seen as evidence of this workload."""
+        return Evidence(
+            kind="mismatch", code=code, text=text, workload=self.workload or None, data=data
+        )
