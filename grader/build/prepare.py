@@ -29,6 +29,7 @@ from grader.build.driver.config import Config
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
 from grader.records import digest
+from grader.sandbox import reached_by, strongest
 from grader.simulator import library, torch_library
 
 Progress = Callable[[str], None]
@@ -67,10 +68,21 @@ class Prepared:
         return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
 
 
+SHARED = Path("/var/cache/kernel-grader")
+"""For root, whose home other users can't pass, where guests are kept in by a user id alone."""
+
+
 def cache_folder() -> Path:
-    """Return the folder that prepared files of all versions live in."""
+    """Return the folder that prepared files of all versions live in; guests must be able to read it."""
     named = os.environ.get("KERNEL_GRADER_CACHE")
-    return Path(named) if named else user_cache_path("kernel-grader")
+    own = Path(named) if named else user_cache_path("kernel-grader")
+    try:
+        if reached_by(strongest(), own):
+            return own
+        SHARED.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except (GraderError, OSError):
+        return own  # where it can't be read, a guest's start says what would help
+    return SHARED if SHARED.stat().st_uid == os.geteuid() else own
 
 
 def key(toolchain: Toolchain) -> str:

@@ -5,6 +5,7 @@ from grader.sandbox.forms import forms, strongest
 from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload, Part
 from grader.sandbox.limits import Limits
 from grader.sandbox.session import converse
+from grader.sandbox.warded import reached_by
 
 __all__ = [
     "Form",
@@ -17,5 +18,6 @@ __all__ = [
     "Part",
     "converse",
     "forms",
+    "reached_by",
     "strongest",
 ]

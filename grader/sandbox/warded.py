@@ -138,6 +138,11 @@ def scoped() -> bool:
     return landlock.abi() >= landlock.ABI_SCOPE
 
 
+def reached_by(form: Form, folder: Path) -> bool:
+    """Whether guests under the form can read below a folder of this user's that they are shown."""
+    return not (isinstance(form, Warded) and form.kind == "identity" and unreachable((folder,)))
+
+
 @cache
 def unreachable(read_only: tuple[Path, ...]) -> str:
     """Return the first folder on the way to what a guest reads that others can't pass, or ""."""
