@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
+from grader.records import Evidence, Finding, Place, Severity
 from grader.rules.memory.hosts import origin
 from grader.rules.numeric.kept_weights import kept_weights
+from grader.rules.numeric.narrowed import narrowed
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
@@ -53,6 +54,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
     first = seen[0]
+    digits = _few_digits(source, seen, "error" if deciding else "warning")
+    if digits is not None:
+        yield digits
+        return
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     every_case = cases(source, context)
@@ -86,6 +91,23 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
         confidence="proven",
         evidence=tuple(wrong),
         data={"pattern": "kept-weights", "last_resort": True},
+    )
+
+
+def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) -> Finding | None:
+    """Name what narrows the values, where all that is wrong is wrong in its last digits."""
+    span = narrowed(source)
+    if span is None or any(item.code != "half-precision" for item in seen):
+        return None
+    word = source.code[slice(*span)]
+    return RULE.finding(
+        source.place(span),
+        f"`{word}`: values go through a type of fewer digits than the task's own, so the result is "
+        f"not as exact as the task asks for ({seen[0].text})",
+        severity=severity,
+        confidence="likely",
+        evidence=tuple(seen),
+        data={"pattern": "half-precision", "last_resort": True},
     )
 
 
