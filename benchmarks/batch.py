@@ -5,7 +5,7 @@
     python benchmarks/batch.py text    [--samples 10000]  review of the text alone: rows a second, memory
     python benchmarks/batch.py kills   [--kills 100]      kill -9 at random moments, then the same results
     python benchmarks/batch.py again   [--folder FOLDER]  a folder cold, cached and unchanged
-    python benchmarks/batch.py workers [--folder FOLDER]  one worker against two, every build new
+    python benchmarks/batch.py workers [--folder FOLDER] [--jobs 1,2]  one worker against more, every build new
     python benchmarks/batch.py reward                     answers a second through grader.reward
 
 Each prints its figures on one line, with the CPU seconds beside the wall time: on a machine that
@@ -20,6 +20,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,13 +121,18 @@ def again(folder: Path, arguments: argparse.Namespace) -> None:
 
 def workers(folder: Path, arguments: argparse.Namespace) -> None:
     found: dict[int, Timed] = {}
-    for jobs in (1, 2):
+    counts = [int(count) for count in arguments.jobs.split(",")]
+    run(command(arguments.folder, "--no-repair", "-q", "--out", folder / "first"), folder / "cache")
+    for jobs in counts:
+        shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
         call = command(arguments.folder, "--no-repair", "--seed", str(jobs), "-q", "--fresh")
         found[jobs] = run(
-            [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / f"cache_{jobs}"
+            [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / "cache"
         )
         print(f"workers: {jobs}: {found[jobs][0]:.1f} s, CPU {found[jobs][1]:.1f} s", flush=True)
-    print(f"workers: two are {found[1][0] / found[2][0]:.2f} times as fast as one")
+    for jobs in counts[1:]:
+        ratio = found[counts[0]][0] / found[jobs][0]
+        print(f"workers: {jobs} are {ratio:.2f} times as fast as {counts[0]}")
 
 
 def reward(folder: Path, arguments: argparse.Namespace) -> None:
@@ -159,6 +165,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--answers", type=int, default=20)
+    parser.add_argument("--jobs", default="1,2", help="how many workers, of each run")
     parser.add_argument("--folder", type=Path, default=ROOT / "samples")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kg-batch-") as name:

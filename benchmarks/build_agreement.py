@@ -1,11 +1,13 @@
 # ruff: noqa: E402 - the path comes before the imports
 """Do fast and stock builds agree? Prints a line a program and exits 1 on any difference.
 
-    python benchmarks/build_agreement.py [--only GLOB,GLOB,...] [--samples FOLDER] [--device sim|cuda]
+    python benchmarks/build_agreement.py [--only GLOB,GLOB,...] [--samples PATH ...] [--tasks FOLDER] [--device sim|cuda]
+                                         [--jobs 1] [--no-programs]
 
-Runs the programs of tests/build/programs.py and every sample of a folder, each once by our drivers
-and once by torch's plain compilers; a stock build takes over a minute, so the whole set takes
-hours of one core. The last line has the ratios of the wall times: median, and the worst.
+Builds the programs of tests/build/programs.py and every sample of the paths twice, by our drivers and by
+torch's plain compilers, and runs what builds on its task's inputs: the outputs must have the same bytes. A
+stock build takes over a minute of a core, so the whole set takes hours of one; `--jobs` builds as many programs
+side by side. The last line has the ratios of the wall times: median, and the worst.
 """
 
 from __future__ import annotations
@@ -16,28 +18,79 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from grader import build as building
-from grader.build.prepare import Prepared, prepare
+from grader import pipeline, tasks
+from grader.build.prepare import Prepared
+from grader.config import Options
+from grader.devices.base import Device
 from grader.ingest import extract, read_samples
-from grader.records import Build, JsonValue, Submission
-from grader.sandbox import Limits, strongest
+from grader.judge import References, describe, reference
+from grader.pipeline import Workshop, choose_task
+from grader.records import Build, Extraction, JsonValue, Sample, Submission, Task
 from grader.simulator.gpus import gpu
+from grader.store import Store
 from tests.build.programs import BUILT, FAILED
 
+SEED = 20260101
+_PLAIN_TASK = (
+    "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x * 2.0\n\n\n"
+    "def get_inputs():\n    return [torch.rand(64, 128)]\n\n\ndef get_init_inputs():\n    return []\n"
+)
+"""What the written programs are run on."""
 
-def submissions(folder: str | None) -> Iterator[tuple[str, Submission]]:
-    """Yield what is built, by name."""
-    for name, program in {**BUILT, **FAILED}.items():
-        yield name, Submission(sample=name, code=program.code, line_map=(), how="written")
-    for sample in read_samples([folder]) if folder else ():
-        submission = extract(sample).submission
-        if submission is not None:
-            yield sample.id, submission
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and where it comes from."""
+
+    name: str
+    submission: Submission
+    sample: Sample | None = None
+    extraction: Extraction | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the two builds of one program said."""
+
+    name: str
+    fast: Build
+    stock: Build
+    outputs: str
+    """`same`, how they differ, or why there are none."""
+
+    @property
+    def agree(self) -> bool:
+        """Whether verdicts and outputs are the same."""
+        return self.fast.status == self.stock.status and "differ" not in self.outputs
+
+    def __str__(self) -> str:
+        said = (
+            f"{'same' if self.agree else 'DIFFER'} {self.name}: fast {self.fast.status} {self.fast.seconds:.1f} s, "
+            f"stock {self.stock.status} {self.stock.seconds:.1f} s, ratio "
+            f"{self.stock.seconds / self.fast.seconds:.1f}, outputs: {self.outputs}"
+        )
+        if first_error(self.fast) != first_error(self.stock):
+            said += f"\n  first error, fast:  {first_error(self.fast)}"
+            said += f"\n  first error, stock: {first_error(self.stock)}"
+        return said
+
+
+def submissions(paths: list[str], *, programs: bool = True) -> Iterator[Case]:
+    """Yield what is built."""
+    for name, program in {**BUILT, **FAILED}.items() if programs else ():
+        yield Case(name, Submission(sample=name, code=program.code, line_map=(), how="written"))
+    for sample in read_samples(paths) if paths else ():
+        extraction = extract(sample)
+        if extraction.submission is not None:
+            yield Case(sample.id, extraction.submission, sample, extraction)
 
 
 def guest_options(prepared: Prepared) -> dict[str, JsonValue]:
@@ -51,56 +104,97 @@ def guest_options(prepared: Prepared) -> dict[str, JsonValue]:
     }
 
 
-def built(submission: Submission, device: str, mode: str, prepared: Prepared) -> Build:
-    """Build a submission anew."""
-    with tempfile.TemporaryDirectory() as folder:
-        return building.build(
-            submission,
-            device=device,
-            mode=mode,
-            form=strongest(),
-            limits=Limits(wall=1800, cpu=3600, memory=16 << 30),
-            prepared=prepared,
-            artifact_dir=Path(folder),
-            options=guest_options(prepared) if device == "sim" else {},
-        )
-
-
 def first_error(build: Build) -> str:
     """Return the first error in its tool's words."""
     return str(build.errors[0].data.get("message", build.errors[0].text)) if build.errors else ""
 
 
+def compared(case: Case, fast: Workshop, stock: Workshop) -> Row:
+    """Build a program both ways and run it, on a machine whose store is empty."""
+    task = task_of(case, fast)
+    init = task.workloads[0].init if task and task.workloads else None
+    builds = [device_of(shop).build(case.submission, init) for shop in (fast, stock)]
+    if any(build.status != "built" for build in builds) or task is None or not task.workloads:
+        return Row(case.name, builds[0], builds[1], "none")
+    asked = reference(task, task.judged, SEED, fast.form, fast.limits)
+    outputs = [
+        results(device_of(shop), case.submission, build, task, asked)
+        for shop, build in zip((fast, stock), builds, strict=True)
+    ]
+    same = outputs[0] == outputs[1]
+    said = f"same on {len(outputs[0])} workloads" if same else "differ"
+    return Row(case.name, builds[0], builds[1], said)
+
+
+def task_of(case: Case, shop: Workshop) -> Task | None:
+    """Return the sample's own task, or the one that the written programs have."""
+    if case.sample is not None and case.extraction is not None:
+        return choose_task(shop, case.sample, case.extraction).task
+    plain = tasks.from_reference(_PLAIN_TASK, "a plain task")
+    return describe(plain, shop.form, shop.limits) if plain else None
+
+
+def device_of(shop: Workshop) -> Device:
+    """Return the device, which a benchmark can't do without."""
+    assert shop.device is not None, shop.no_device
+    return shop.device
+
+
+def results(
+    device: Device, submission: Submission, build: Build, task: Task, asked: References
+) -> list[tuple[str, bytes]]:
+    """Return how each run ended, and the bytes of its outputs."""
+    runs = device.run(submission, build, task, asked)
+    return [
+        (one.run.status, b"".join(output.array.tobytes() for output in one.outputs)) for one in runs
+    ]
+
+
+def workshop(chosen: argparse.Namespace, mode: Literal["fast", "stock"], home: Path) -> Workshop:
+    """Return everything for builds of one mode, none of which is known yet."""
+    options = Options(
+        device=chosen.device,
+        build=mode,
+        tasks=chosen.tasks,
+        build_seconds=1800.0,
+        run_seconds=120.0,
+    )
+    return pipeline.open_workshop(options, Store(home / mode), SEED, print)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="*")
-    parser.add_argument("--samples")
+    parser.add_argument("--samples", nargs="*", default=[])
+    parser.add_argument("--tasks", type=Path, help="a folder of problems")
     parser.add_argument("--device", default="sim", choices=["sim", "cuda"])
-    arguments = parser.parse_args()
-    prepared = prepare(building.discover(), print)
-    differ = 0
-    ratios: list[float] = []
-    for name, submission in submissions(arguments.samples):
-        if not any(fnmatch.fnmatch(name, glob) for glob in arguments.only.split(",")):
-            continue
-        fast = built(submission, arguments.device, "fast", prepared)
-        stock = built(submission, arguments.device, "stock", prepared)
-        same = fast.status == stock.status
-        words = first_error(fast) == first_error(stock)
-        differ += not same
-        ratios.append(stock.seconds / fast.seconds)
-        print(
-            f"{'same' if same else 'DIFFER'} {name}: fast {fast.status} {fast.seconds:.1f} s, "
-            f"stock {stock.status} {stock.seconds:.1f} s, ratio {ratios[-1]:.1f}",
-            flush=True,
-        )
-        if not words:
-            print(f"  first error, fast:  {first_error(fast)}")
-            print(f"  first error, stock: {first_error(stock)}")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-programs", action="store_true")
+    chosen = parser.parse_args()
+    globs = chosen.only.split(",")
+    cases = [
+        case
+        for case in submissions(chosen.samples, programs=not chosen.no_programs)
+        if any(fnmatch.fnmatch(case.name, glob) for glob in globs)
+    ]
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(chosen.jobs) as pool:
+        shops = [workshop(chosen, mode, Path(folder)) for mode in ("fast", "stock")]
+        for row in pool.map(lambda case: compared(case, *shops), cases):
+            rows.append(row)
+            print(row, flush=True)
+    return summary(rows)
+
+
+def summary(rows: list[Row]) -> int:
+    """Print the last line; return the exit status."""
+    ratios = [row.stock.seconds / row.fast.seconds for row in rows]
     spread = (
         f"median {statistics.median(ratios):.1f}, worst {min(ratios):.1f}" if ratios else "none"
     )
-    print(f"{len(ratios)} programs, {differ} verdicts differ; ratios: {spread}")
+    differ = sum(not row.agree for row in rows)
+    ran = sum(row.outputs.startswith("same") for row in rows)
+    print(f"{len(rows)} programs, {ran} run, {differ} differ; ratios: {spread}")
     return 1 if differ else 0
 
 

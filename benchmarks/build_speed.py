@@ -1,6 +1,6 @@
 """How much faster is the fast build? Prints the ratio of each program, the median and the worst.
 
-    python benchmarks/build_speed.py [--only GLOB] [--samples FOLDER] [--device sim|cuda]
+    python benchmarks/build_speed.py [--only GLOB] [--samples FOLDER] [--device sim|cuda] [--fast-only]
 
 Each ratio is of two builds in one run on one machine, one compiler at a time (`jobs=1`), our
 prepared files there and the program new. For `sim` stock is torch's own compilers as well: what a
@@ -19,14 +19,14 @@ from build_agreement import guest_options, submissions
 
 from grader import build as building
 from grader.build.prepare import Prepared, prepare
-from grader.records import Submission
+from grader.records import Build, Submission
 from grader.sandbox import Limits, strongest
 
 
-def seconds(submission: Submission, device: str, mode: str, prepared: Prepared) -> float | None:
-    """Return the wall time of a new build with one compiler at a time; None if it failed."""
+def built(submission: Submission, device: str, mode: str, prepared: Prepared) -> Build:
+    """Build a program anew with one compiler at a time."""
     with tempfile.TemporaryDirectory() as folder:
-        made = building.build(
+        return building.build(
             submission,
             device=device,
             mode=mode,
@@ -34,10 +34,10 @@ def seconds(submission: Submission, device: str, mode: str, prepared: Prepared) 
             limits=Limits(wall=1800, cpu=3600, memory=16 << 30),
             prepared=prepared,
             artifact_dir=Path(folder),
+            init=(),
             options=guest_options(prepared) if device == "sim" else {},
             jobs=1,
         )
-    return made.seconds if made.status == "built" else None
 
 
 def main() -> None:
@@ -45,26 +45,29 @@ def main() -> None:
     parser.add_argument("--only", default="*")
     parser.add_argument("--samples")
     parser.add_argument("--device", default="sim", choices=["sim", "cuda"])
+    parser.add_argument("--fast-only", action="store_true", help="seconds alone, and no ratio")
     arguments = parser.parse_args()
     prepared = prepare(building.discover(), print)
+    found: dict[str, list[float]] = {}
     ratios: list[float] = []
-    for name, submission in submissions(arguments.samples):
-        if not fnmatch.fnmatch(name, arguments.only):
+    for case in submissions([arguments.samples] if arguments.samples else []):
+        if not fnmatch.fnmatch(case.name, arguments.only):
             continue
-        fast = seconds(submission, arguments.device, "fast", prepared)
-        if fast is None:
-            continue
-        stock = seconds(submission, arguments.device, "stock", prepared)
-        if stock is None:
-            print(f"{name}: stock does not build, fast does")
-            continue
-        ratios.append(stock / fast)
-        print(f"{name}: fast {fast:.2f} s, stock {stock:.2f} s, ratio {ratios[-1]:.1f}", flush=True)
-    if ratios:
+        fast = built(case.submission, arguments.device, "fast", prepared)
+        way = " by the stock compilers" if building.stock_way(fast) else ""
+        found.setdefault(fast.status + way, []).append(fast.seconds)
+        line = f"{case.name}: {fast.status}{way} {fast.seconds:.2f} s"
+        if not arguments.fast_only and fast.status == "built":
+            stock = built(case.submission, arguments.device, "stock", prepared)
+            ratios.append(stock.seconds / fast.seconds)
+            line += f", stock {stock.status} {stock.seconds:.2f} s, ratio {ratios[-1]:.1f}"
+        print(line, flush=True)
+    for how, taken in found.items():
         print(
-            f"{len(ratios)} programs: median {statistics.median(ratios):.1f}, "
-            f"worst {min(ratios):.1f}"
+            f"{how}: {len(taken)}, median {statistics.median(taken):.2f} s, worst {max(taken):.2f}"
         )
+    if ratios:
+        print(f"ratios: median {statistics.median(ratios):.1f}, worst {min(ratios):.1f}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 Declarations = dict[str, list[str]]
@@ -140,3 +141,55 @@ def words(headers: list[Path]) -> list[str]:
             text = _COMMENT.sub(" ", header.read_text("utf-8", "replace"))
             found.update(re.findall(r"[A-Za-z_]\w*", text))
     return sorted(found)
+
+
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_TOKEN = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|[A-Za-z_]\w*|[{}();*&]")
+_DIRECTIVE = re.compile(r"^#.*", re.MULTILINE)
+
+
+def macros(headers: list[Path]) -> set[str]:
+    """Return the names of every macro that these headers define."""
+    texts = (h.read_text("utf-8", "replace") for h in headers if h.is_file())
+    return {name for text in texts for name in _MACRO.findall(text)}
+
+
+def global_words(preprocessed: str) -> set[str]:
+    """Return the words that stand in the global scope, and so may be declared there.
+
+    What stands between the braces of a namespace, a class or a function is not; enumerators are.
+    """
+    found: set[str] = set()
+    statement: list[str] = []
+    scopes = [True]
+    for piece in _TOKEN.findall(_DIRECTIVE.sub("", preprocessed)):
+        if piece not in {"{", "}", ";"}:
+            if scopes[-1]:
+                statement.append(piece)
+            continue
+        found.update(_declared(statement))
+        if piece == "{":
+            scopes.append(scopes[-1] and _is_see_through(statement))
+        elif piece == "}" and len(scopes) > 1:
+            scopes.pop()
+        statement = []
+    return found
+
+
+def _is_see_through(statement: list[str]) -> bool:
+    """Whether names between the braces after this belong to the scope around them."""
+    if "namespace" in statement:
+        return statement == ["namespace"] or "inline" in statement
+    return statement == ["extern", '"C"'] or "enum" in statement
+
+
+def _declared(statement: list[str]) -> Iterator[str]:
+    """Yield the words of a statement but for its parameters: in brackets `(*name` and `(name)` are none."""
+    depth = 0
+    for at, piece in enumerate(statement):
+        depth += (piece == "(") - (piece == ")")
+        before, after = statement[max(at - 2, 0) : at], statement[at + 1 : at + 2]
+        inner = before[-1:] in (["*"], ["&"]) and before[:1] == ["("]
+        alone = before[-1:] == ["("] and after == [")"]
+        if piece[0].isidentifier() and (depth == 0 or inner or alone):
+            yield piece

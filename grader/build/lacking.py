@@ -25,8 +25,9 @@ _PACKAGES = {
     "cupti": "nvidia-cuda-cupti",
     "npp": "nvidia-npp",
     "nvjpeg": "nvidia-nvjpeg",
+    "cudnn": "nvidia-cudnn-cu13",
 }
-"""What the names of the toolkit's library headers start with, and the pip package of each."""
+"""What the names of CUDA's library headers start with, and the pip package of each."""
 _NOT_FOUND = re.compile(
     r"fatal error: (\S+?): No such file|cannot open source file \"(\S+?)\"|'(\S+?)' file not found"
 )
@@ -51,8 +52,9 @@ _CUBLAS = re.compile(
 def lacking(log: str, code: str, toolchain: Toolchain) -> str:
     """Return a sentence on what a failed build lacked on this machine; empty if nothing.
 
-    `log` is what the compilers printed, `code` the submission. Every CUDA toolkit has these headers,
-    but pip's compiler comes without, so that the failure says nothing about the submission.
+    `log` is what the compilers printed, `code` the submission. Every CUDA toolkit, or the cuDNN that
+    torch asks for beside it, has these headers, but pip's compiler comes without, so that the failure
+    says nothing about the submission.
     """
     if not toolchain.torch_cuda and _UNDEFINED.search(log) and _OF_TORCH.search(code):
         return "This machine's torch is a CPU build without CUDA's part: install a CUDA build."

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.build.toolchain import Toolchain
@@ -47,8 +49,18 @@ _CUDA_START = '#include "cuda_before.h"\n'
 _TYPES = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
 
 
-def closure(toolchain: Toolchain) -> list[Path]:
-    """Return every header that the real torch/extension.h and load_inline's CUDA prefix read.
+@dataclass(frozen=True)
+class Closure:
+    """What the real torch/extension.h and load_inline's CUDA prefix are made of."""
+
+    headers: list[Path]
+    """Every header that they read."""
+    text: str
+    """All of it, preprocessed for the host and once more as for nvcc."""
+
+
+def closure(toolchain: Toolchain) -> Closure:
+    """Have the real headers read, once for the host and once as for nvcc.
 
     Raises:
         GraderError: g++ can't read them.
@@ -58,33 +70,34 @@ def closure(toolchain: Toolchain) -> list[Path]:
         "#include <torch/extension.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
     )
-    found: dict[Path, None] = {}
-    for defines in ([], ["-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13"]):
-        for path in _dependencies(toolchain, text, defines, strict=not defines):
-            found[path] = None
+    modes: list[list[str]] = [[], ["-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13"]]
+    with ThreadPoolExecutor(len(modes)) as pool:
+        texts = list(pool.map(lambda defines: _preprocessed(toolchain, text, defines), modes))
+    found = {Path(name): None for one in texts for name in _LINE_MARK.findall(one)}
     for include in toolchain.cuda_includes[:1]:
         for name in ("crt/*.h", "crt/*.hpp", "sm_*.h*", "device_*.h*", "math_*.h", "*vector_*.h*"):
             found.update(dict.fromkeys(include.glob(name)))
         names = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "host_defines", "driver_types")
         found.update({include / f"{n}{s}": None for n in names for s in (".h", ".hpp")})
-    return list(found)
+    return Closure(list(found), "\n".join(texts))
 
 
-def _dependencies(
-    toolchain: Toolchain, text: str, defines: list[str], *, strict: bool
-) -> list[Path]:
+_LINE_MARK = re.compile(r'^# \d+ "(/[^"]+)"', re.MULTILINE)
+
+
+def _preprocessed(toolchain: Toolchain, text: str, defines: list[str]) -> str:
+    """Return the text with all that it includes; `defines` may turn an `#error` on."""
     folders = [*toolchain.torch_includes, *toolchain.cuda_includes, toolchain.python_include]
     includes = [part for path in folders for part in ("-isystem", str(path))]
     standard = f"-std={toolchain.cpp_standard}"
-    call = [str(toolchain.gxx), standard, "-M", "-x", "c++", *defines, *includes, "-"]
+    call = [str(toolchain.gxx), standard, "-E", "-x", "c++", *defines, *includes, "-"]
     done = subprocess.run(call, input=text.encode(), capture_output=True, check=False)
-    if done.returncode and strict:
+    if done.returncode and not defines:
         raise GraderError(
             f"g++ can't read torch's headers: {done.stderr.decode('utf-8', 'replace')[:500]}",
             "Check that the Python development headers are installed.",
         )
-    rule = done.stdout.decode("utf-8", "replace").partition(":")[2]
-    return [Path(name) for name in re.findall(r"(/\S+)", rule.replace("\\\n", " "))]
+    return done.stdout.decode("utf-8", "replace")
 
 
 def include_names(toolchain: Toolchain, headers: list[Path]) -> set[str]:

@@ -241,13 +241,23 @@ def _harvest(toolchain: Toolchain, folder: Path) -> None:
     (folder / "stub").mkdir()
     (folder / "stub" / "kg_dispatch_all.inc").write_text(harvest.dispatch_macros(include), "utf-8")
     (folder / "stub" / "kg_scalar_types.inc").write_text(harvest.scalar_types(include), "utf-8")
-    headers = lean.closure(toolchain)
+    closure = lean.closure(toolchain)
+    headers = closure.headers
+    visible = harvest.global_words(closure.text) | harvest.macros(headers)
+    (folder / "globals.txt").write_text("\n".join(sorted(visible)), "utf-8")
+    stubbed = _below(headers, (*toolchain.torch_includes, toolchain.python_include))
+    macros = sorted(harvest.macros(stubbed))
+    (folder / "macros.txt").write_text("\n".join(macros), "utf-8")
     (folder / "words.txt").write_text("\n".join(harvest.words(headers)), "utf-8")
     (folder / "conditions.json").write_text(json.dumps(harvest.condition_names(headers)), "utf-8")
     names = lean.include_names(toolchain, headers)
     (folder / "headers.txt").write_text("\n".join(sorted(names)), "utf-8")
     for name, text in lean.headers(names).items():
         (folder / name).write_text(text, "utf-8")
+
+
+def _below(headers: list[Path], folders: tuple[Path, ...]) -> list[Path]:
+    return [header for header in headers if any(header.is_relative_to(f) for f in folders)]
 
 
 def _copies(toolchain: Toolchain, folder: Path) -> None:

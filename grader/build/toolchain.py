@@ -246,20 +246,28 @@ def _cuda_includes(home: Path | None) -> tuple[Path, ...]:
 
 
 def _library_includes(home: Path | None) -> tuple[Path, ...]:
-    """Return pip's folders with cuBLAS and the like, where the toolkit has no such headers.
+    """Return pip's folders with cuBLAS, cuDNN and the like, where the toolkit has no such headers.
 
-    Torch's own CUDA headers name these libraries' types: where nothing has them, stand-ins do.
+    Torch's own CUDA headers name the types of some of them: where nothing has these, stand-ins do.
     """
-    if home and (home / "include" / "cusparse.h").is_file():
-        return ()
-    folders = [
+    toolkit = home / "include" if home else None
+    folders: list[Path] = []
+    if toolkit is None or not (toolkit / "cusparse.h").is_file():
+        folders = _pip_includes("cusparse.h", "cublas_v2.h", "cusolverDn.h")
+        found = any((folder / "cusparse.h").is_file() for folder in folders)
+        folders += [] if found else [STAND_INS]
+    if toolkit is None or not (toolkit / "cudnn.h").is_file():
+        folders += _pip_includes("cudnn.h")
+    return tuple(dict.fromkeys(folders))
+
+
+def _pip_includes(*names: str) -> list[Path]:
+    return [
         header.parent
         for site in _site_folders()
-        for name in ("cusparse.h", "cublas_v2.h", "cusolverDn.h")
+        for name in names
         for header in sorted(site.glob(f"nvidia/*/include/{name}"))
     ]
-    found = any((folder / "cusparse.h").is_file() for folder in folders)
-    return tuple(dict.fromkeys(folders if found else [*folders, STAND_INS]))
 
 
 def _cudart(home: Path | None) -> Path | None:

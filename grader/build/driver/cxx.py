@@ -31,6 +31,10 @@ def compile_cpp(config: Config, command: Command) -> int:
         if config.mode == "draft":
             say(outcome.text)
             return outcome.code
+        refused = stock.decide_cpp(config, command, text, outcome.text)
+        if refused is not None:
+            say(refused.text)
+            return refused.code
         reason = f"clang failed: {outcome.text[:2000]}"
     say(STOCK_WAY)
     trace(f"stock way: {reason}")

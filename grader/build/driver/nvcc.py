@@ -61,7 +61,9 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
         host = pool.submit(_host, config, command, text, folder)
         outcome, ptx = device_pass.front_end(config, command, text, folder, "stub")
         if not outcome.ok and config.mode != "draft":
-            outcome, ptx = stock.decide_device(config, command, text, folder, outcome)
+            outcome, ptx = stock.decide_device(
+                config, command, text, folder, outcome, lambda: host.result()[1]
+            )
         if not outcome.ok:
             say(outcome.text)
             return outcome.code
@@ -71,7 +73,13 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
         say(refusal)
         return 1
     if names is None:
-        return _stock_way(config, command, text, folder, "clang refuses the host code")
+        say(STOCK_WAY)
+        trace("stock way: clang refuses the host code")
+        refused = stock.decide_host(config, command, text, folder)
+        if refused is None:
+            return stock.compile_cuda(config, command, text, folder)
+        say(refused.text)
+        return refused.code
     _rename(ptx, names)
     assembled, cubin = device_pass.assemble(config, command, ptx, folder)
     say(outcome.text)

@@ -37,18 +37,23 @@ def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
     """Run a tool to its end; its two streams come back as one text."""
     started = time.monotonic()
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             arguments,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            check=False,
             env={**os.environ, **(env or {})},
         )
     except OSError as error:
         return Outcome(CANNOT_RUN, f"{UNABLE} {arguments[0]}: {error.strerror}\n")
-    trace(f"{time.monotonic() - started:.2f} s {Path(arguments[0]).name} -> {done.returncode}")
-    return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"))
+    assert process.stdout is not None
+    with process.stdout:
+        text = process.stdout.read().decode("utf-8", "replace")
+    _, status, used = os.wait4(process.pid, 0)
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    wall, cpu = time.monotonic() - started, used.ru_utime + used.ru_stime
+    trace(f"{wall:.2f} s, {cpu:.2f} s of CPU: {Path(arguments[0]).name} -> {code}")
+    return Outcome(code, text)
 
 
 def trace(line: str) -> None:

@@ -49,4 +49,20 @@ struct mod_gil_not_used {
 };
 } // namespace pybind11
 namespace py = pybind11;
+#ifdef __CUDACC__
 #define PYBIND11_MODULE(name, variable, ...) static void kg_bind(pybind11::module_ &variable)
+#else
+// g++ over this stub says what is wrong in a C++ file, a second entry point among it.
+typedef struct _object PyObject;
+#define KG_ENTRY(name) PyInit_##name
+#define PYBIND11_MODULE(name, variable, ...)                                                       \
+  static void kg_bind(pybind11::module_ &);                                                        \
+  extern "C" PyObject *KG_ENTRY(name)() { return nullptr; }                                        \
+  static void kg_bind(pybind11::module_ &variable)
+#endif
+namespace torch {
+template <class F>
+F wrap_pybind_function(F &&);
+template <class F>
+F wrap_pybind_function_no_gil(F &&);
+} // namespace torch
