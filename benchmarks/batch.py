@@ -122,10 +122,14 @@ def again(folder: Path, arguments: argparse.Namespace) -> None:
 def workers(folder: Path, arguments: argparse.Namespace) -> None:
     found: dict[int, Timed] = {}
     counts = [int(count) for count in arguments.jobs.split(",")]
-    run(command(arguments.folder, "--no-repair", "-q", "--out", folder / "first"), folder / "cache")
+    tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    first = command(arguments.folder, *tasks, "--no-repair", "-q", "--out", folder / "first")
+    run(first, folder / "cache")  # prepares this machine
     for jobs in counts:
         shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
-        call = command(arguments.folder, "--no-repair", "--seed", str(jobs), "-q", "--fresh")
+        call = command(
+            arguments.folder, *tasks, "--no-repair", "--seed", str(jobs), "-q", "--fresh"
+        )
         found[jobs] = run(
             [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / "cache"
         )
@@ -165,6 +169,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--answers", type=int, default=20)
+    parser.add_argument("--tasks", type=Path, help="a folder of problems, for the folder's samples")
     parser.add_argument("--jobs", default="1,2", help="how many workers, of each run")
     parser.add_argument("--folder", type=Path, default=ROOT / "samples")
     arguments = parser.parse_args()
