@@ -21,6 +21,7 @@ from grader.build.lacking import lacking
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
 from grader.records import Build, Evidence, JsonValue, Submission, digest
+from grader.rules.reaching import IN_TEXT_AND_EXTENSION
 from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
 from grader.source import Source
 from grader.source import parse as parse_source
@@ -43,7 +44,7 @@ def build_key(
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
     stamp = [f"{name}={tools[name]}" for name in names]
     where = (prepared.address, device, mode, arch or "", grader_version("build", "guest"))
-    return digest("build", submission.key, *where, *stamp)[:40]
+    return digest("build", submission.key, *where, *stamp, *sorted(IN_TEXT_AND_EXTENSION))[:40]
 
 
 def artifact(artifact_dir: Path, build: Build) -> Path:

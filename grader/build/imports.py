@@ -10,24 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.records import Evidence
+from grader.rules.reaching import IN_TEXT_AND_EXTENSION
 
 OURS = frozenset({"kgsim_blas_handle"})
 """Functions of the simulator's own that the stand-ins of torch's headers call."""
-REACHING = (
-    "dlmopen", "mprotect", "pkey_mprotect", "mremap", "remap_file_pages", "ptrace", "process_vm_readv",
-    "process_vm_writev", "sigaction", "sysv_signal", "bsd_signal", "prctl", "arch_prctl", "syscall",
-    "memfd_create",
-)  # fmt: skip
-"""Functions of the C library that no kernel's host code has a use for.
-
-Not `dlsym`: CUB's tracing calls it, and what it is asked for stands in the same bytes.
-"""
 _ELF = b"\x7fELF"
 # Names end with a zero byte in a library's table; one may be the end of another there. The C library
 # has some of them under a second name, for itself.
 _NAMES = re.compile(
     rb"(?:(kgsim_\w{1,60})|(?<![\w.])(?:_{1,2}(?:libc_)?)?("
-    + "|".join(REACHING).encode()
+    + "|".join(sorted(IN_TEXT_AND_EXTENSION)).encode()
     + rb"))\0"
 )
 

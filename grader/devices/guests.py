@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -12,9 +12,11 @@ from typing import Literal
 import numpy as np
 
 from grader import build as building
+from grader.build.builder import ARTIFACT
 from grader.build.prepare import Prepared
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Sanitized
+from grader.devices.built_when_called import call_once
 from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
@@ -85,6 +87,11 @@ class GuestDevice(ABC):
         """Seconds that one workload may take; the guest's own time where it is as long."""
         return self.options.run_seconds
 
+    @property
+    def without_kernels(self) -> GuestDevice:
+        """Return the device that executes no kernel, where there is one; else this."""
+        return self
+
     @cached_property
     def torch_version(self) -> tuple[int, int]:
         """Return major and minor version of torch."""
@@ -131,7 +138,10 @@ class GuestDevice(ABC):
         """Run every workload but the full-size ones; one guest for each set of weights."""
         source = parse(submission.code)
         found: dict[str, RunResult] = {}
-        for group in groups(task.judged):
+        chosen = groups(task.judged)
+        if build.lazy and chosen:
+            self._call_once(submission, build, chosen[0], references)
+        for group in chosen:
             found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in task.judged]
 
@@ -185,6 +195,15 @@ class GuestDevice(ABC):
     ) -> Timed | None:
         """Return None: only a GPU measures time."""
         return None
+
+    def _call_once(
+        self, submission: Submission, build: Build, group: Group, references: References
+    ) -> None:
+        """Compile what is compiled only in a call, before the clock of a run goes."""
+        device = self.without_kernels
+        job = device.job(submission, build, group, group.workloads[:1], references)
+        limits = replace(self.limits(self.options.build_seconds), output=ARTIFACT)
+        call_once(job, build, self.artifacts, lambda job: device.converse(job, limits))
 
     def _run_group(
         self,

@@ -119,7 +119,12 @@ class Simulator(GuestDevice):
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:
         """Run it on a simulator that checks launches and executes no kernel."""
-        return replace(self, idle=True).run(submission, build, task, references)
+        return self.without_kernels.run(submission, build, task, references)
+
+    @property
+    def without_kernels(self) -> Simulator:
+        """Return a simulator that checks launches and executes no kernel."""
+        return replace(self, idle=True)
 
     def lost(self, result: GuestResult) -> bool:
         """Whether a sticky error took the context."""

@@ -78,7 +78,9 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 def decide_cpp(config: Config, command: Command, text: str, clang: str) -> Outcome | None:
     """Return g++'s refusal over our stub of torch, where it is sure; else None."""
     with tempfile.TemporaryDirectory(prefix="kg") as folder:
-        includes = stub.write(config, text, Path(folder))
+        # As system headers: an error in a macro of theirs is told where the file uses it.
+        flags = stub.write(config, text, Path(folder))
+        includes = [re.sub(r"^-I", "-isystem", flag) for flag in flags]
         call = [config.gxx, *includes, *command.arguments, "-fsyntax-only", "-w"]
         outcome = run(call)
     if outcome.ok:

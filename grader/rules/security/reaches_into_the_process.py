@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.python_code import python_code
+from grader.rules.reaching import IN_TEXT
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ PATHS = (
 )
 WAYS = ("/proc", "/dev/nvidia")
 """The process's own files, and what tells a machine with a GPU from one without."""
-CPP = {
-    "ptrace", "mprotect", "dlsym", "process_vm_readv", "process_vm_writev", "cuMemGetAddressRange",
-    "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoad", "prctl", "seccomp", "dup2",
-    "sigaction",
-    "cudaIpcOpenMemHandle", "cuPointerGetAttribute",
-}  # fmt: skip
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 CONSTRUCTOR = ("constructor", "destructor", "ifunc")
@@ -88,7 +83,7 @@ def _native(source: Source) -> Iterator[Finding]:
         code = cuda_code(unit)
         own = {function.name for function in unit.functions}
         for call in code.calls:
-            if call.last in CPP and call.object is None and call.last not in own:
+            if call.last in IN_TEXT and call.object is None and call.last not in own:
                 yield RULE.finding(
                     unit.place(call.node),
                     f"{call.last} reaches memory, symbols or pipes that are not the kernel's",
