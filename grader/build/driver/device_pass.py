@@ -20,7 +20,7 @@ _HOST_ONLY = {
 _ARCH = re.compile(r"(?:sm|compute)_(\d+[a-z]?)")
 
 
-Headers = Literal["stub", "light", "full"]
+Headers = Literal["lean", "stub", "light", "full"]
 
 
 def architectures(command: Command) -> list[str]:
@@ -71,6 +71,15 @@ def flags(command: Command) -> list[str]:
     return kept
 
 
+def over_stub(config: Config, command: Command, text: str, folder: Path) -> tuple[Outcome, Path]:
+    """Run nvcc to PTX over our stub, over its lean form first where that may do."""
+    if stub.is_lean(text):
+        made = front_end(config, command, text, folder, "lean")
+        if made[0].ok:
+            return made
+    return front_end(config, command, text, folder, "stub")
+
+
 def front_end(
     config: Config, command: Command, text: str, folder: Path, headers: Headers
 ) -> tuple[Outcome, Path]:
@@ -78,8 +87,8 @@ def front_end(
     ptx = folder / f"{headers}.ptx"
     arch = architecture(command)
     includes: list[str] = []
-    if headers == "stub":
-        includes = stub.write(config, text, folder)
+    if headers in {"lean", "stub"}:
+        includes = stub.write(config, text, folder, lean=headers == "lean")
     elif headers == "light":
         includes = [f"-I{config.stubs}/light"]
     includes += [f"-I{path}" for path in command.includes]

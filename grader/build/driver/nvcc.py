@@ -59,7 +59,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     """Device and host pass side by side, then ptxas; the stock compilers decide each failure."""
     with ThreadPoolExecutor(1) as pool:
         host = pool.submit(_host, config, command, text, folder)
-        outcome, ptx = device_pass.front_end(config, command, text, folder, "stub")
+        outcome, ptx = device_pass.over_stub(config, command, text, folder)
         if not outcome.ok and config.mode != "draft":
             outcome, ptx = stock.decide_device(
                 config, command, text, folder, outcome, lambda: host.result()[1]

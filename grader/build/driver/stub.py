@@ -80,7 +80,33 @@ def _but(declarations: dict[str, list[str]], names: frozenset[str]) -> dict[str,
     return {name: rows for name, rows in declarations.items() if name not in names}
 
 
-def write(config: Config, text: str, folder: Path) -> list[str]:
+_LEAN_NAMES = frozenset({
+    "vector", "tuple", "get", "make_tuple", "tie", "optional", "nullopt", "make_optional", "pair",
+    "make_pair", "move", "forward", "swap", "min", "max", "numeric_limits", "size_t", "ptrdiff_t",
+    "nullptr_t", "initializer_list", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+    "uint32_t", "uint64_t", "is_same", "is_same_v", "enable_if", "enable_if_t", "conditional",
+    "conditional_t", "decay_t", "declval", "true_type", "false_type", "integral_constant", "abs", "fabs",
+    "ceil", "floor", "sqrt", "pow", "exp", "log", "log2", "round", "fmin", "fmax", "tanh", "sin", "cos",
+    "erf", "isnan", "isinf", "isfinite", "memcpy", "memset",
+})  # fmt: skip
+"""What a source may name of namespace std to do without the larger headers."""
+_NOT_LEAN = re.compile(
+    r"using\s+namespace|alf|HALF|[Bb]float|BFloat|BFLOAT|bf16|BF16|fp16|FP16|AT_DISPATCH_(?:ALL|\w*AND)|omplex"
+    r"|ccessor|string|stream|AT_WARN|TORCH_WARN"
+)
+
+
+def is_lean(text: str) -> bool:
+    """Whether the source seems to need few of the headers that torch's bring along.
+
+    No more than a guess: where the lean stub is refused, the whole one decides. What it lets pass the
+    whole one lets pass, as no name of it can come between where no namespace is opened.
+    """
+    named = set(re.findall(r"\bstd\s*::\s*(\w+)", text))
+    return named <= _LEAN_NAMES and not _NOT_LEAN.search(text)
+
+
+def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> list[str]:
     """Write the parts of the stub that this source needs; return nvcc's flags for it."""
     words = set(re.findall(r"[A-Za-z_]\w*", text))
     harvested = config.read_json("harvest.json")
@@ -95,6 +121,7 @@ def write(config: Config, text: str, folder: Path) -> list[str]:
     takes_type = int(config.dispatch_takes_type)
     flags = [
         f"-DKG_DISPATCH_TAKES_TYPE={takes_type}",
+        f"-DKG_LEAN={int(lean)}",
         f"-DKG_ACCESSOR={int('ccessor' in text)}",
         f"-DKG_COMPLEX={int('omplex' in text)}",
     ]

@@ -2,8 +2,10 @@
 #pragma once
 #include "kg_torch.h"
 #include <cassert>
+#if !KG_LEAN
 #include <chrono>
 #include <thread>
+#endif
 namespace pybind11 {
 struct object {
   template <class T>

@@ -4,6 +4,25 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#if KG_LEAN
+// Most sources name no more than this, and nvcc reads it in half of the time.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <iosfwd>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+namespace c10 {
+struct Half;
+struct BFloat16;
+struct string_view;
+} // namespace c10
+#else
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,6 +53,7 @@
 
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
+#endif
 #if KG_COMPLEX
 #include <c10/util/complex.h>
 #else
@@ -94,7 +114,9 @@ using std::nullopt;
 using std::optional;
 using std::make_optional;
 using nullopt_t = std::nullopt_t;
+#if !KG_LEAN
 using string_view = std::string_view;
+#endif
 struct SymInt {
   SymInt(int64_t);
   operator int64_t() const;
@@ -162,7 +184,7 @@ struct TypeMeta {
   static TypeMeta fromScalarType(c10::ScalarType);
   c10::ScalarType toScalarType() const;
   size_t itemsize() const;
-  std::string_view name() const;
+  c10::string_view name() const;
 };
 bool operator==(const TypeMeta &, const TypeMeta &);
 bool operator!=(const TypeMeta &, const TypeMeta &);
