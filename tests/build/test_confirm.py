@@ -176,7 +176,7 @@ def test_an_error_in_a_header_is_never_sure(config: Config, tmp_path: Path) -> N
     command = _call(tmp_path, "int a;\n")
     log = (
         '/usr/include/torch.h(1): error: expected a ";"\n'
-        + f'{command.sources[0]}(1): error: expected a ";"\n'
+        f'{command.sources[0]}(1): error: expected a ";"\n'
     )
     assert not sure(config, command, log, stub=True)
     assert not agreed(config, command, log, f"{command.sources[0]}:1:1: error: expected ';'\n")

@@ -20,7 +20,9 @@
 namespace c10 {
 struct Half;
 struct BFloat16;
-struct string_view;
+struct string_view {
+  string_view(const char *);
+};
 } // namespace c10
 #else
 #include <algorithm>
