@@ -6,6 +6,7 @@
     python benchmarks/batch.py kills   [--kills 100]      kill -9 at random moments, then the same results
     python benchmarks/batch.py again   [--folder FOLDER]  a folder cold, cached and unchanged
     python benchmarks/batch.py workers [--folder FOLDER] [--jobs 1,2]  one worker against more, every build new
+    python benchmarks/batch.py overhead [--folder FOLDER] the host's own CPU seconds among all of the machine's
     python benchmarks/batch.py reward                     answers a second through grader.reward
 
 Each prints its figures on one line, with the CPU seconds beside the wall time: on a machine that
@@ -139,6 +140,34 @@ def workers(folder: Path, arguments: argparse.Namespace) -> None:
         print(f"workers: {jobs} are {ratio:.2f} times as fast as {counts[0]}")
 
 
+def overhead(folder: Path, arguments: argparse.Namespace) -> None:
+    """Tell the host program's CPU time from that of guests and compilers, on an otherwise idle machine."""
+    tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    call = command(arguments.folder, *tasks, "--no-repair", "-q")
+    run([*call, "--out", str(folder / "first")], folder / "cache")  # prepares this machine
+    shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
+    tick, busy, host = os.sysconf("SC_CLK_TCK"), _busy(), 0
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [*call, "--fresh", "--out", str(folder / "run")], env=environment(folder / "cache")
+    )
+    while process.poll() is None:
+        stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        host = max(host, int(stat[11]) + int(stat[12]))
+        time.sleep(0.1)
+    wall, all_of_it = time.monotonic() - begin, _busy() - busy
+    print(
+        f"overhead: {host / tick:.1f} s of CPU by the host of {all_of_it / tick:.1f} s by all "
+        f"({100 * host / all_of_it:.1f} %), {wall:.1f} s"
+    )
+
+
+def _busy() -> int:
+    """Return the clock ticks that the machine's cores have worked."""
+    user, nice, system = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:4]
+    return int(user) + int(nice) + int(system)
+
+
 def reward(folder: Path, arguments: argparse.Namespace) -> None:
     from grader.config import Options
     from grader.reward import Answer, Grader
@@ -161,7 +190,8 @@ def reward(folder: Path, arguments: argparse.Namespace) -> None:
 def main() -> None:
     kinds: dict[str, Callable[[Path, argparse.Namespace], None]] = {
         "stream": stream, "text": text, "kills": kills,
-        "again": again, "workers": workers, "reward": reward,
+        "again": again, "workers": workers, "overhead": overhead,
+        "reward": reward,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=kinds)

@@ -32,7 +32,9 @@ def config(tmp_path: Path) -> Config:
     include.mkdir()
     header = include / "torch.h"
     header.write_text(TORCH)
-    (include / "more.h").write_text("#pragma once\nint late;\nnamespace at { int later; }\n")
+    (include / "more.h").write_text(
+        "#pragma once\n#define LATE(x) x\nint late;\nnamespace at { int later; }\n"
+    )
     macros = harvest.macros([header])
     written = {
         "words.txt": harvest.words([header]),
@@ -110,6 +112,7 @@ def test_an_unknown_name_is_sure_where_no_header_can_declare_it(
     [
         ("int i = 0\nint k;", 'expected a ";"', True),
         ("TORCH_CHECK(x)\nint k;", 'expected a ";"', False),
+        ("#include <more.h>\nLATE(x) int k;", 'expected a ";"', False),
         (
             "const float* x;\nfloat* p = x;",
             'a value of type "const float *" cannot be used to initialize an entity of type "float *"',

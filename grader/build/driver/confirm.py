@@ -104,13 +104,13 @@ def agreed(config: Config, command: Command, log: str, clang: str) -> bool:
     if any(_is_open(text) for text in texts):
         return False
     grammar = any(_GRAMMAR.search(text) for text in texts)
-    return not (grammar and _has_macros(config, "\n".join(_near(command, error))))
+    return not (grammar and _has_macros(config, command, _near(command, error)))
 
 
 def _is_plain(config: Config, command: Command, error: Error) -> bool:
     """Whether the error is C++'s own: nothing that torch declares can matter for these lines."""
     near = _near(command, error)
-    if _has_macros(config, "\n".join(near)):
+    if _has_macros(config, command, near):
         return False
     statement = [line for line in near[:-1] if not line.rstrip().endswith((";", "{", "}"))]
     member = _MEMBER.search(_INDEX.sub("", "\n".join([*statement, *near[-1:]])))
@@ -125,8 +125,12 @@ def _near(command: Command, error: Error) -> list[str]:
     return own[max(error.line - 3, 0) : error.line]
 
 
-def _has_macros(config: Config, text: str) -> bool:
-    return bool(set(re.findall(r"[A-Za-z_]\w*", text)) & _words(config, "macros.txt"))
+def _has_macros(config: Config, command: Command, lines: list[str]) -> bool:
+    """Whether a macro of torch's headers may stand in these lines."""
+    own = Path(command.sources[0]).read_text("utf-8", "replace")
+    macros = _words(config, "macros.txt")
+    macros.update(name for text in _others(config, command, own) for name in _MACRO.findall(text))
+    return any(word in macros for line in lines for word in re.findall(r"[A-Za-z_]\w*", line))
 
 
 def first(log: str, command: Command) -> Error | None:
