@@ -108,15 +108,9 @@ def include_names(toolchain: Toolchain, headers: list[Path]) -> set[str]:
         *toolchain.system_includes,
         toolchain.python_include,
     ]
-    names: set[str] = set()
-    for header in headers:
-        resolved = header.resolve()
-        for root in roots:
-            for base in {root, root.resolve()}:
-                for path in (header, resolved):
-                    if path.is_relative_to(base):
-                        names.add(str(path.relative_to(base)))
-    return names
+    bases = {f"{base}/" for root in roots for base in (root, root.resolve())}
+    paths = {str(path) for header in headers for path in (header, header.resolve())}
+    return {path.removeprefix(b) for path in paths for b in bases if path.startswith(b)}
 
 
 def headers(names: set[str]) -> dict[str, str]:

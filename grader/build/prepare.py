@@ -97,7 +97,8 @@ def key(toolchain: Toolchain) -> str:
         for path in (toolchain.torch / "version.py" if toolchain.torch else None, toolchain.nvcc)
         if path is not None and path.exists()
     ]
-    tools = [repr(value) for value in asdict(toolchain).values()]
+    # However it is called: `python` and `python3` are one interpreter, with the same headers.
+    tools = [repr(value) for name, value in asdict(toolchain).items() if name != "python"]
     return digest(*tools, *stamp, *(p.read_bytes() for p in own))[:24]
 
 
