@@ -91,9 +91,13 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
 
 
 def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
-    """Yield what Python raised while the program ran, each sentence once."""
-    for reason in dict.fromkeys(run.reason for run in runs if run.status == "raised"):
-        yield Evidence(kind="python", code="raised", text=reason)
+    """Yield what Python raised while the program ran, each sentence once, of the run where it came first."""
+    said: dict[str, str] = {}
+    for run in runs:
+        if run.status == "raised":
+            said.setdefault(run.reason, run.workload)
+    for reason, workload in said.items():
+        yield Evidence(kind="python", code="raised", text=reason, workload=workload)
 
 
 def _plain(mismatch: Mismatch) -> Evidence:

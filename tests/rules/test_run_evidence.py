@@ -187,3 +187,55 @@ def test_an_explanation_holds_where_it_was_seen() -> None:
         context = Context(evidence=(wrong, race), device="sim")
         found = review_text(parse(code), context, select=("SYN", "NUM001"))
         assert {f.rule for f in found if f.severity == "error"} == rules
+
+
+CHECKED = as_submission("""
+__global__ void copy(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+torch::Tensor run(torch::Tensor x) {
+    TORCH_CHECK(x.is_cuda(), "x must be on the GPU");
+    TORCH_CHECK(x.size(1) <= 64,
+                "rows of at most 64, please");
+    TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
+    auto y = torch::empty_like(x);
+    copy<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+""")
+
+
+@pytest.mark.parametrize(
+    ("raised", "line", "named"),
+    [
+        (
+            "RuntimeError: x must be contiguous",
+            "TORCH_CHECK(x.is_contiguous()",
+            "`x.is_contiguous()`",
+        ),
+        ("RuntimeError: rows of at most 64, please", "TORCH_CHECK(x.size(1)", "`x.size(1) <= 64`"),
+    ],
+)
+def test_a_check_of_its_own_that_refuses_the_input_is_named(
+    raised: str, line: str, named: str
+) -> None:
+    task = builtin_tasks()["softmax"]
+    for role, severity in (("nominal", "error"), ("general", "note")):
+        workload = next(w.name for w in task.workloads if w.role == role)
+        evidence = Evidence(kind="python", code="raised", text=raised, workload=workload)
+        found = review_text(parse(CHECKED), Context(task=task, evidence=(evidence,)))
+        (refused,) = [f for f in found if f.rule == "API006"]
+        assert refused.severity == severity
+        assert refused.place is not None
+        assert line in CHECKED.splitlines()[refused.place.line - 1]
+        assert named in refused.message
+        assert refused.confidence == "proven"
+
+
+def test_checks_for_one_layout_are_mended_together() -> None:
+    code = CHECKED.replace('x.is_cuda(), "x must be on the GPU"', "w.is_contiguous()")
+    evidence = Evidence(kind="python", code="raised", text="RuntimeError: x must be contiguous")
+    found = review_text(parse(code), Context(evidence=(evidence,)))
+    (fixes,) = [f.fixes for f in found if f.rule == "API006"]
+    assert {edit.text for fix in fixes for edit in fix.edits} == {
+        "w = w.contiguous();",
+        "x = x.contiguous();",
+    }

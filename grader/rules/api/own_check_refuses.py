@@ -1,0 +1,163 @@
+"""API006: a check of the program's own refuses what its forward passes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Evidence, Finding, Fix, Place
+from grader.rules.cuda_code import Call, cuda_code, descendants, one_line, text, units
+from grader.rules.mending import fix
+from grader.rules.rule import Context, Example, Rule
+from grader.rules.statements import simple_statement
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source, Unit
+
+SHORT = 8
+"""Characters of a message that are too few to know it by."""
+CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for the check whose words Python raised."""
+    workloads = context.task.workloads if context.task is not None else ()
+    others = {workload.name for workload in workloads if workload.role == "general"}
+    for item in context.seen("python"):
+        if item.code != "raised":
+            continue
+        refusal = next(_refusals(source, item.text), None)
+        if refusal is not None:
+            yield _finding(refusal, item, elsewhere=item.workload in others)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """A check that raised."""
+
+    place: Place
+    condition: str
+    """What it asks for, as written; empty where that isn't told."""
+    fixes: tuple[Fix, ...] = ()
+
+
+def _refusals(source: Source, raised: str) -> Iterator[_Refusal]:
+    """Yield the checks that may have raised a message: of the host code, then of Python."""
+    plain = " ".join(raised.split())
+    for unit in units(source):
+        for call in cuda_code(unit).calls:
+            if call.last.startswith(CHECKS) and call.arguments and _says(call, plain):
+                condition = one_line(call.arguments[0], 60)
+                yield _Refusal(unit.place(call.node), condition, _contiguous(unit, call))
+    for node in source.walk(ast.Raise, ast.Assert):
+        said = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        if any(isinstance(words, str) and _fits(words, plain) for words in said):
+            asked = ast.unparse(node.test)[:60] if isinstance(node, ast.Assert) else ""
+            yield _Refusal(source.place(node), asked)
+
+
+def _says(call: Call, raised: str) -> bool:
+    """Whether a check's words are in what was raised; without words torch repeats the condition."""
+    words = [
+        text(part)
+        for argument in call.arguments[1:]
+        for part in descendants(argument, "string_content")
+    ]
+    if not words:
+        return f"Expected {' '.join(text(call.arguments[0]).split())} to be true" in raised
+    return _fits(max(words, key=len), raised)
+
+
+def _fits(words: str, raised: str) -> bool:
+    words = " ".join(words.split())
+    return len(words) >= SHORT and words in raised
+
+
+def _contiguous(unit: Unit, call: Call) -> tuple[Fix, ...]:
+    """Make tensors contiguous where the function only checks that they are."""
+    asked = _asked_contiguous(call)
+    if asked is None:
+        return ()
+    edits: list[Edit] = []
+    for other in cuda_code(unit).calls:
+        tensor = _asked_contiguous(other) if other.last == call.last else None
+        if tensor is not None:
+            own = simple_statement(other.node)
+            new = f"{text(tensor)} = {text(tensor)}.contiguous();"
+            edits.append(unit.edit(own.start_byte, own.end_byte, new))
+    return fix("make the tensors contiguous instead of asking for it", edits)
+
+
+def _asked_contiguous(call: Call) -> Node | None:
+    """Return the tensor of `CHECK(x.is_contiguous(), ...)`."""
+    condition = call.arguments[0] if call.arguments else None
+    if condition is None or condition.type != "call_expression":
+        return None
+    callee = condition.child_by_field_name("function")
+    if callee is None or text(callee.child_by_field_name("field")) != "is_contiguous":
+        return None
+    tensor = callee.child_by_field_name("argument")
+    return tensor if tensor is not None and tensor.type == "identifier" else None
+
+
+def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
+    asked = f", `{refusal.condition}`," if refusal.condition else ""
+    given = "inputs of other sizes" if elsewhere else "the task's own inputs"
+    end = "" if elsewhere else ": the call raises, and nothing is computed"
+    return RULE.finding(
+        refusal.place,
+        f"the program's own check on line {refusal.place.line}{asked} refuses what it is given for "
+        f"{given}{end}",
+        severity="note" if elsewhere else None,
+        confidence="proven",
+        evidence=(item,),
+        fixes=() if elsewhere else refusal.fixes,
+    )
+
+
+_CODE = """
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+
+def _raised(words: str) -> Context:
+    return Context(evidence=(Evidence(kind="python", code="raised", text=words),))
+
+
+RULE = Rule(
+    code="API006",
+    name="own-check-refuses-the-input",
+    severity="error",
+    summary="A check in the submission itself (TORCH_CHECK, assert, raise) refuses what its forward is "
+    "given or passes on, so the call raises.",
+    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a "
+    "transposed view isn't contiguous: make it so (`x = x.contiguous()`) rather than refuse it, and "
+    "let limits on sizes include the sizes that are asked for.",
+    bad=(
+        Example(_CODE, _raised("RuntimeError: x must be contiguous")),
+        Example(
+            _CODE.replace(', "x must be contiguous"', ""),
+            _raised("RuntimeError: Expected x.is_contiguous() to be true, but got false."),
+        ),
+    ),
+    good=(_CODE, Example(_CODE, _raised("RuntimeError: CUDA error: invalid argument"))),
+    detects=("evidence",),
+    guards="Only where the check's words are in what was raised. A check that refuses nothing but other "
+    "sizes than the task's is a note: it does what it is for.",
+    mend="Makes tensors contiguous where the function only checks that they are.",
+    check=check,
+)
