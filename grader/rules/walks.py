@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from grader.records import Place, Task, TensorSpec
 from grader.rules.rule import Context
 from grader.source import nodes_under
-from grader.source.flow import EVEN, LONG, ODD, TINY, USUAL, Event, Flow, Launch, Sizes, Walk, flow
+from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Launch, Sizes, Walk, flow
 from grader.source.flow.values import type_letter
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictiona
 
 
 def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
-    """Return the walks for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`, `tiny`."""
+    """Return the walks for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
     return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
 
 
@@ -97,7 +97,7 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
 
 
 THOROUGH = {"main", "odd"}
-BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG, "tiny": TINY}
+BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 
 def sizes_for(source: Source, function: Function, task: Task | None, name: str) -> Sizes:

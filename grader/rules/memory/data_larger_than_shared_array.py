@@ -41,21 +41,10 @@ def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tup
         for event in case.events("shared-oob"):
             region = event.region
             if region is not None and not region.dynamic:
-                follows = not case.sizes.complete and not _always(source, context, case, event)
-                severity: Severity = "warning" if follows or case.kernel in clean else "error"
-                finding = _finding(case, event, severity, follows=follows)
+                severity: Severity = "warning" if case.kernel in clean else "error"
+                finding = _finding(case, event, severity)
                 found.setdefault((case.kernel, region.name), (case.kernel, finding))
     return found
-
-
-def _always(source: Source, context: Context, case: Case, event: Event) -> bool:
-    """Whether an access past the end shows for a handful of elements as well."""
-    return any(
-        other.node.id == event.node.id
-        for tiny in cases(source, context, "tiny")
-        if tiny.kernel == case.kernel
-        for other in tiny.events("shared-oob")
-    )
 
 
 def _clean(source: Source, context: Context) -> frozenset[str]:
@@ -70,16 +59,16 @@ def _refuses(case: Case) -> bool:
     return checked(case.launch.host)
 
 
-def _finding(case: Case, event: Event, severity: Severity, *, follows: bool) -> Finding:
-    """Name the access; `follows` says that it shows at sizes that nobody gave, and not at others."""
+def _finding(case: Case, event: Event, severity: Severity) -> Finding:
     region = event.region
     name, cells = (region.name, region.cells or 0) if region is not None else ("", 0)
     line = case.line(event.node)
     verb = "writes" if event.data.get("access") == "write" else "reads"
-    if follows:
+    if case.sizes.name.startswith("long"):
         message = (
             f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index "
-            f"that follows a size of the data: from {cells + 1} on it goes past the end"
+            "that follows the size of "
+            f"the input: rows from {cells + 1} elements on go past its end"
         )
     else:
         message = (
@@ -151,8 +140,7 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Host code that compares the size with a number is believed: it refuses long rows or "
     "takes "
-    "another way. Where the data's size isn't known, and a handful of elements would fit, "
-    "it is a warning. What ran to its end on the simulator gets no more than a warning, about longer rows.",
+    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows.",
     mend="Reads global memory where the array only held a copy of it.",
     check=check,
 )

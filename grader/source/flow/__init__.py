@@ -1,6 +1,6 @@
 """A small dataflow over CUDA functions: what a block of threads does, told from the text alone."""
 
-from grader.source.flow.analysis import EVEN, LONG, ODD, TINY, USUAL, Flow, flow
+from grader.source.flow.analysis import EVEN, LONG, ODD, USUAL, Flow, flow
 from grader.source.flow.host import HostRun
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.sizes import Sizes
@@ -10,7 +10,6 @@ __all__ = [
     "EVEN",
     "LONG",
     "ODD",
-    "TINY",
     "USUAL",
     "Access",
     "Event",
