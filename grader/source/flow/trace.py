@@ -90,7 +90,7 @@ class Walk:
     block_index: tuple[int, int, int]
     thorough: bool = True
     """Whether shared memory was followed cell by cell (races, reads of nothing), and whose data a
-    value holds; else only addresses and their bounds were, which takes half of the time."""
+    value holds; else only addresses and their bounds were, which takes less time."""
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
