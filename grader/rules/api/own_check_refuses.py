@@ -82,7 +82,7 @@ def _contiguous(unit: Unit, call: Call) -> tuple[Fix, ...]:
     asked = _asked_contiguous(call)
     if asked is None:
         return ()
-    edits: list[Edit] = []
+    edits: list[Edit | None] = []
     for other in cuda_code(unit).calls:
         tensor = _asked_contiguous(other) if other.last == call.last else None
         if tensor is not None:
