@@ -41,7 +41,7 @@ class _Refusal:
 
     place: Place
     condition: str
-    """What it asks for, as written; empty where that isn't told."""
+    """What it asks for, as written."""
     fixes: tuple[Fix, ...] = ()
 
 
@@ -50,14 +50,21 @@ def _refusals(source: Source, raised: str) -> Iterator[_Refusal]:
     plain = " ".join(raised.split())
     for unit in units(source):
         for call in cuda_code(unit).calls:
-            if call.last.startswith(CHECKS) and call.arguments and _says(call, plain):
+            if _on_input(call) and _says(call, plain):
                 condition = one_line(call.arguments[0], 60)
                 yield _Refusal(unit.place(call.node), condition, _contiguous(unit, call))
-    for node in source.walk(ast.Raise, ast.Assert):
-        said = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
-        if any(isinstance(words, str) and _fits(words, plain) for words in said):
-            asked = ast.unparse(node.test)[:60] if isinstance(node, ast.Assert) else ""
-            yield _Refusal(source.place(node), asked)
+    for node in source.walk(ast.Assert):
+        words = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        if any(isinstance(said, str) and _fits(said, plain) for said in words):
+            yield _Refusal(source.place(node), ast.unparse(node.test)[:60])
+
+
+def _on_input(call: Call) -> bool:
+    """Whether a call is a check, and not of what a call of CUDA's gave back: that tells of an error."""
+    if not call.last.startswith(CHECKS) or not call.arguments:
+        return False
+    condition = text(call.arguments[0]).lower()
+    return not any(word in condition for word in ("success", "err", "status", "result"))
 
 
 def _says(call: Call, raised: str) -> bool:
@@ -105,12 +112,11 @@ def _asked_contiguous(call: Call) -> Node | None:
 
 
 def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
-    asked = f", `{refusal.condition}`," if refusal.condition else ""
     given = "inputs of other sizes" if elsewhere else "the task's own inputs"
     end = "" if elsewhere else ": the call raises, and nothing is computed"
     return RULE.finding(
         refusal.place,
-        f"the program's own check on line {refusal.place.line}{asked} refuses what it is given for "
+        f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for "
         f"{given}{end}",
         severity="note" if elsewhere else None,
         confidence="proven",
@@ -142,7 +148,7 @@ RULE = Rule(
     code="API006",
     name="own-check-refuses-the-input",
     severity="error",
-    summary="A check in the submission itself (TORCH_CHECK, assert, raise) refuses what its forward is "
+    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is "
     "given or passes on, so the call raises.",
     why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a "
     "transposed view isn't contiguous: make it so (`x = x.contiguous()`) rather than refuse it, and "
@@ -154,9 +160,20 @@ RULE = Rule(
             _raised("RuntimeError: Expected x.is_contiguous() to be true, but got false."),
         ),
     ),
-    good=(_CODE, Example(_CODE, _raised("RuntimeError: CUDA error: invalid argument"))),
+    good=(
+        _CODE,
+        Example(_CODE, _raised("RuntimeError: CUDA error: invalid argument")),
+        Example(
+            _CODE.replace(
+                "    return y;",
+                '    TORCH_CHECK(cudaGetLastError() == cudaSuccess, "the launch failed");\n    return y;',
+            ),
+            _raised("RuntimeError: the launch failed"),
+        ),
+    ),
     detects=("evidence",),
-    guards="Only where the check's words are in what was raised. A check that refuses nothing but other "
+    guards="Only where the check's words are in what was raised, and not where it checks what a call of "
+    "CUDA gave back. A check that refuses nothing but other "
     "sizes than the task's is a note: it does what it is for.",
     mend="Makes tensors contiguous where the function only checks that they are.",
     check=check,
