@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
-from grader.build.driver import host_pass, stock
+from grader.build.driver import absent, host_pass, stock
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import STOCK_WAY, run, say, trace
@@ -61,11 +62,14 @@ def link(config: Config, command: Command) -> int:
             arguments += [*config.libraries, *(f"-Wl,-rpath,{folder}" for folder in folders)]
     elif config.cudart:
         arguments = [config.cudart if a == "-lcudart" else a for a in arguments]
-    quick = _quick_link(config)
-    outcome = run([config.gxx, *arguments, *quick])
-    if not outcome.ok and quick:
-        trace(f"lld: {outcome.text[:1000]}")
-        outcome = run([config.gxx, *arguments, *_archives(config)])
+    with tempfile.TemporaryDirectory(prefix="kg") as folder:
+        if config.device == "sim":
+            arguments += absent.stand_ins(config, command.sources, Path(folder))
+        quick = _quick_link(config)
+        outcome = run([config.gxx, *arguments, *quick])
+        if not outcome.ok and quick:
+            trace(f"lld: {outcome.text[:1000]}")
+            outcome = run([config.gxx, *arguments, *_archives(config)])
     say(outcome.text)
     return outcome.code
 
