@@ -90,8 +90,8 @@ def decide_cpp(config: Config, command: Command, text: str, clang: str) -> Outco
 
 
 def plain_cpp(config: Config, command: Command) -> int:
-    """Run g++ with the call as it came."""
-    outcome = _compiled(config, command, [config.gxx], [])
+    """Run g++ with the call as it came, up to its first errors: an old -std has thousands in torch."""
+    outcome = _compiled(config, command, [config.gxx], ["-fmax-errors=20"])
     say(outcome.text)
     return outcome.code
 
