@@ -15,6 +15,7 @@ from grader.build.driver.tools import Outcome
 def test_gxx_is_not_asked_for_thousands_of_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # what the driver says is kept in a file there
     (tmp_path / "main.cpp").write_text("int f() { return 1; }\n")
     calls: list[list[str]] = []
 
