@@ -128,14 +128,18 @@ def _compares(node: Node) -> bool:
 
 
 def _finding(rounded: Rounded, wrong: tuple[Evidence, ...], context: Context) -> Finding:
-    lines = ", ".join(str(rounded.unit.place(loop).line) for loop in rounded.loops)
+    lines = [str(rounded.unit.place(loop).line) for loop in rounded.loops]
+    loops = (
+        f"loop in line {lines[0]} leaves"
+        if len(lines) == 1
+        else f"loops in lines {', '.join(lines)} leave"
+    )
     proof = _unwritten(wrong)
     likely = bool(wrong) or context.device == "none"
     return RULE.finding(
         rounded.unit.place(rounded.value),
         f"`{rounded.name}` rounds `{' '.join(text(rounded.value).split())}` down, and nothing handles what the "
-        f"loop{'s' if len(rounded.loops) > 1 else ''} in line {lines} leave over: the last elements of a size that "
-        "doesn't divide are skipped",
+        f"{loops} over: the last elements of a size that doesn't divide are skipped",
         severity="error" if wrong else "warning",
         confidence="proven" if proof else "likely" if likely else "possible",
         evidence=proof,
