@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 from grader import judge, pipeline
+from grader.config import Options
 from grader.records import Extraction, KernelBenchId, Sample, Submission
+from grader.store import Store
 
 CODE = "import torch\nclass ModelNew(torch.nn.Module): pass\n"
 PROBLEM = "class Model: pass\ndef get_inputs():\n    return []\n"
@@ -32,3 +35,19 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
     assert choice.task is not None
     assert choice.task.name == "mse-loss"
     assert "94_MSELoss could not be used: it is too large" in choice.reason
+
+
+def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatch):
+    def broken(*_):
+        raise IndexError("tuple index out of range")
+
+    # By name, since the package has a function of the module's name.
+    monkeypatch.setattr(sys.modules["grader.pipeline.review"], "find_repairs", broken)
+    options = Options(device="sim", cache=tmp_path)
+    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"
+    code += "    def forward(self, x):\n        return torch.relu(x)\n```\n"
+    sample = Sample(id="s", origin="s", format="transcript", text=code, task_hint="relu")
+    review = pipeline.review(workshop, sample)
+    assert review.verdict.status == "correct", review.verdict
+    assert "the search for a repair failed in the grader: IndexError" in " ".join(review.notes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from grader import judge, tasks
 from grader.diagnose import Program, deepen
@@ -29,6 +31,8 @@ from grader.records import (
     Verdict,
 )
 from grader.rules import explained
+
+T = TypeVar("T")
 
 
 def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
@@ -131,6 +135,7 @@ def _reviewed(
         evaluation = evaluate(workshop, program, choice.task, closely=closely)
         return weighed(workshop, choice.task, evaluation, examined(program, evaluation))
 
+    trouble: list[str] = []
     with clock.stage("evaluate"):
         evaluation = judged(submission)
     with clock.stage("diagnose"):
@@ -140,13 +145,17 @@ def _reviewed(
             evaluation = probed(workshop, choice.task, submission, evaluation)
             findings = examined(submission, evaluation)
         start = Program(submission, evaluation, findings)
-        states = deepen(start, judged, examined)
-    repairs: tuple[Repair, ...] = ()
-    note = ""
+        only: tuple[Program, ...] = (start,)
+        states = _beyond(
+            "the deeper diagnosis", trouble, only, lambda: deepen(start, judged, examined)
+        )
+    repaired: tuple[tuple[Repair, ...], str] = ((), "")
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
-            repairs, note = find_repairs(
-                workshop, choice.task, states, judged, partial(judged, closely=False), examined
+            attempted = partial(judged, closely=False)
+            parts = (workshop, choice.task, states, judged, attempted, examined)
+            repaired = _beyond(
+                "the search for a repair", trouble, repaired, lambda: find_repairs(*parts)
             )
     return assemble(
         workshop,
@@ -156,10 +165,18 @@ def _reviewed(
         evaluation,
         clock,
         states,
-        repairs,
-        note,
-        first.trouble,
+        *repaired,
+        (*first.trouble, *trouble),
     )
+
+
+def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) -> T:
+    """Do what goes beyond the verdict; where the grader fails in it, the verdict stands without it."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is ours
+        trouble.append(f"{what} failed in the grader: {type(error).__name__}: {error}"[:500])
+        return instead
 
 
 def choose_task(

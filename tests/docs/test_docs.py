@@ -52,6 +52,8 @@ def run(command: Command, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{command.line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    for review in folder.rglob("*.md"):
+        assert "failed in the grader" not in review.read_text("utf-8"), review
 
 
 def installed(folder: Path) -> Path:

@@ -103,3 +103,10 @@ def test_where_none_is_right_all_are_tried() -> None:
     assert not found.decides
     assert found.tried > FIRST
     assert {name for name, _ in table.asked} == {"own"}
+
+
+def test_a_program_without_a_wrong_workload_has_nothing_to_search_for() -> None:
+    table = Table(lambda workload, number: True)
+    table.suspects = lambda evaluation: ()  # type: ignore[method-assign]
+    found = guess(program(), cast("Screen", table))
+    assert (found.fixes, found.tried, table.asked) == ((), 0, [])

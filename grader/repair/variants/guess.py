@@ -79,7 +79,8 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
 
 
 def _batches(every: Sequence[Variant]) -> Iterator[Sequence[Variant]]:
-    yield every[:FIRST]
+    if every:
+        yield every[:FIRST]
     yield from (every[start : start + MOST] for start in range(FIRST, len(every), MOST))
 
 
