@@ -28,7 +28,14 @@ __global__ void affine_kernel(
     const int64_t stride = pieces * blockDim.x;
     int64_t i = piece * blockDim.x + threadIdx.x;
     if (inner % 4 == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0) {
-        #pragma unroll 4
+        for (; i + 3 * stride < inner / 4; i += 4 * stride) {
+            float4 v[4];  // on their way before the first is used
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) v[k] = __ldcs((const float4*)from + i + k * stride);
+            #pragma unroll
+            for (int k = 0; k < 4; ++k)
+                __stcs((float4*)to + i + k * stride, make_float4(fmaf(v[k].x, a, b), fmaf(v[k].y, a, b), fmaf(v[k].z, a, b), fmaf(v[k].w, a, b)));
+        }
         for (; i < inner / 4; i += stride) {
             const float4 v = __ldcs((const float4*)from + i);
             __stcs((float4*)to + i, make_float4(fmaf(v.x, a, b), fmaf(v.y, a, b), fmaf(v.z, a, b), fmaf(v.w, a, b)));
@@ -63,6 +70,14 @@ __device__ __forceinline__ Moments merge(Moments a, Moments b) {
     return {count, a.mean + delta * share, a.m2 + b.m2 + delta * delta * a.count * share};
 }
 
+// All lanes of a warp get the warp's result: with xor every lane takes part in every step.
+__device__ __forceinline__ Moments warp_merge(Moments s) {
+    for (int offset = 16; offset > 0; offset >>= 1)
+        s = merge(s, {__shfl_xor_sync(0xffffffffu, s.count, offset), __shfl_xor_sync(0xffffffffu, s.mean, offset),
+                      __shfl_xor_sync(0xffffffffu, s.m2, offset)});
+    return s;
+}
+
 // Statistics of one channel, shared by gridDim.y * gridDim.z blocks: each leaves its part in `partial`.
 __global__ void __launch_bounds__(512) moments_kernel(
         const float* __restrict__ x, Moments* __restrict__ partial, int64_t batch, int64_t channels, int64_t inner) {
@@ -70,14 +85,35 @@ __global__ void __launch_bounds__(512) moments_kernel(
     const int64_t channel = blockIdx.x;
     const float around = x[channel * inner];
     float sum = 0.0f, squares = 0.0f, count = 0.0f;
+    const auto add = [&](float v) {
+        const float d = v - around;
+        sum += d;
+        squares = fmaf(d, d, squares);
+    };
+    const bool wide = inner % 4 == 0 && (uintptr_t)x % 16 == 0;
+    const int64_t step = (int64_t)gridDim.z * blockDim.x;
+    const int64_t length = wide ? inner / 4 : inner;
     for (int64_t b = blockIdx.y; b < batch; b += gridDim.y) {
         const float* __restrict__ from = x + (b * channels + channel) * inner;
-        #pragma unroll 8
-        for (int64_t i = (int64_t)blockIdx.z * blockDim.x + threadIdx.x; i < inner; i += (int64_t)gridDim.z * blockDim.x) {
-            const float d = from[i] - around;
-            sum += d;
-            squares = fmaf(d, d, squares);
-            count += 1.0f;
+        int64_t i = (int64_t)blockIdx.z * blockDim.x + threadIdx.x;
+        if (i < length) count += (wide ? 4.0f : 1.0f) * ((length - i + step - 1) / step);
+        if (wide) {
+            for (; i < length; i += 4 * step) {
+                float4 v[4];  // on their way before the first is used
+                #pragma unroll
+                for (int k = 0; k < 4; ++k)
+                    v[k] = i + k * step < length ? ((const float4*)from)[i + k * step] : make_float4(around, around, around, around);
+                #pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    add(v[k].x);
+                    add(v[k].y);
+                    add(v[k].z);
+                    add(v[k].w);
+                }
+            }
+        } else {
+            #pragma unroll 8
+            for (; i < length; i += step) add(from[i]);
         }
     }
     Moments s = {count, 0.0f, 0.0f};
@@ -87,9 +123,7 @@ __global__ void __launch_bounds__(512) moments_kernel(
     }
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x >> 5;
-    for (int offset = 16; offset > 0; offset >>= 1)
-        s = merge(s, {__shfl_xor_sync(0xffffffffu, s.count, offset), __shfl_xor_sync(0xffffffffu, s.mean, offset),
-                      __shfl_xor_sync(0xffffffffu, s.m2, offset)});
+    s = warp_merge(s);
     if (lane == 0) warps[warp] = s;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -98,15 +132,16 @@ __global__ void __launch_bounds__(512) moments_kernel(
     }
 }
 
-// One thread a channel joins the parts, moves the running statistics on, and makes scale and shift.
-__global__ void finish_kernel(
+// One warp a channel joins the parts, moves the running statistics on, and makes scale and shift.
+__global__ void __launch_bounds__(32) finish_kernel(
         const Moments* __restrict__ partial, int parts, const float* __restrict__ weight, const float* __restrict__ bias,
         float* __restrict__ running_mean, float* __restrict__ running_variance, float* __restrict__ scale,
-        float* __restrict__ shift, int64_t channels, float eps, float momentum) {
-    const int64_t c = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= channels) return;
+        float* __restrict__ shift, float eps, float momentum) {
+    const int64_t c = blockIdx.x;
     Moments s = {0.0f, 0.0f, 0.0f};
-    for (int part = 0; part < parts; ++part) s = merge(s, partial[c * parts + part]);
+    for (int part = threadIdx.x; part < parts; part += 32) s = merge(s, partial[c * parts + part]);
+    s = warp_merge(s);
+    if (threadIdx.x > 0) return;
     const float factor = (weight ? weight[c] : 1.0f) * rsqrtf(s.m2 / s.count + eps);
     scale[c] = factor;
     shift[c] = (bias ? bias[c] : 0.0f) - s.mean * factor;
@@ -137,9 +172,9 @@ torch::Tensor batch_norm_inference(torch::Tensor x, std::optional<torch::Tensor>
         auto partial = torch::empty({channels * parts * 3}, x.options());
         moments_kernel<<<dim3((unsigned)channels, (unsigned)along, (unsigned)across), 512, 0, stream>>>(
             x.data_ptr<float>(), (Moments*)partial.data_ptr<float>(), batch, channels, inner);
-        finish_kernel<<<channel_blocks, 128, 0, stream>>>(
+        finish_kernel<<<(unsigned)channels, 32, 0, stream>>>(
             (const Moments*)partial.data_ptr<float>(), parts, w, b, mean.data_ptr<float>(), variance.data_ptr<float>(),
-            scale.data_ptr<float>(), shift.data_ptr<float>(), channels, (float)eps, (float)momentum);
+            scale.data_ptr<float>(), shift.data_ptr<float>(), (float)eps, (float)momentum);
     } else {
         fold_kernel<<<channel_blocks, 128, 0, stream>>>(
             mean.data_ptr<float>(), variance.data_ptr<float>(), w, b, scale.data_ptr<float>(), shift.data_ptr<float>(), channels, (float)eps);

@@ -38,15 +38,12 @@ __global__ void __launch_bounds__(1024) row_kernel(
     const int warp = threadIdx.x >> 5;
     const int warps = blockDim.x >> 5;
     // 16 bytes at once where every row begins at a 16-byte boundary.
-    const bool wide = n % kEach == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
-    float carry = kStart;
-    int turn = 0;
-    for (int first = 0; first < n; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
+    const bool wide = n % kEach == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0 && (uintptr_t)mask % kEach == 0;
+    // The thread's values of the piece that begins at `first`: kEach neighbours, in the order of the scan.
+    const auto fetch = [&](int first, float (&own)[kEach], bool (&keep)[kEach]) {
         const int begin = first + kEach * threadIdx.x;
-        const int64_t low = base + (reverse ? n - kEach - begin : begin);  // of the thread's values in memory
-        float own[kEach];
         if (wide && begin < n) {
-            const float4 v = __ldcs((const float4*)(x + low));
+            const float4 v = __ldcs((const float4*)(x + base + (reverse ? n - kEach - begin : begin)));
             own[0] = reverse ? v.w : v.x;
             own[1] = reverse ? v.z : v.y;
             own[2] = reverse ? v.y : v.z;
@@ -56,9 +53,30 @@ __global__ void __launch_bounds__(1024) row_kernel(
             for (int k = 0; k < kEach; ++k)
                 own[k] = begin + k < n ? x[base + (reverse ? n - 1 - begin - k : begin + k)] : kStart;
         }
+        if (mask && wide && begin < n) {
+            const uchar4 m = __ldcs((const uchar4*)(mask + base + (reverse ? n - kEach - begin : begin)));
+            keep[0] = reverse ? m.w : m.x;
+            keep[1] = reverse ? m.z : m.y;
+            keep[2] = reverse ? m.y : m.z;
+            keep[3] = reverse ? m.x : m.w;
+            return;
+        }
         #pragma unroll
         for (int k = 0; k < kEach; ++k)
-            if (mask && begin + k < n && !mask[base + (reverse ? n - 1 - begin - k : begin + k)]) own[k] = kStart;
+            keep[k] = !mask || begin + k >= n || mask[base + (reverse ? n - 1 - begin - k : begin + k)];
+    };
+    float carry = kStart;
+    float ahead[kEach];
+    bool keep[kEach];
+    fetch(0, ahead, keep);
+    int turn = 0;
+    for (int first = 0; first < n; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
+        const int begin = first + kEach * threadIdx.x;
+        const int64_t low = base + (reverse ? n - kEach - begin : begin);  // of the thread's values in memory
+        float own[kEach];
+        #pragma unroll
+        for (int k = 0; k < kEach; ++k) own[k] = keep[k] ? ahead[k] : kStart;
+        fetch(first + kEach * blockDim.x, ahead, keep);  // the next piece is on its way while this one is scanned
         float sum[kEach];
         sum[0] = own[0];
         #pragma unroll
@@ -119,7 +137,7 @@ torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, in
     const auto stream = at::cuda::getCurrentCUDAStream();
     if (inner == 1) {
         int threads = 32;
-        while (threads < 512 && threads * kEach < n) threads *= 2;
+        while (threads < 256 && threads * kEach < n) threads *= 2;
         row_kernel<<<(unsigned)columns, threads, 0, stream>>>(x.data_ptr<float>(), keep, y.data_ptr<float>(), n, reverse, exclusive);
     } else {
         column_kernel<<<(unsigned)((columns + 127) / 128), 128, 0, stream>>>(

@@ -1,7 +1,8 @@
 """L2 normalisation of rows: reference-fixed kernel.
 
-Every value is read once from memory: threads that are neighbours read values that are neighbours,
-each folds its share into a few registers, and the shares meet by warp shuffles and shared memory.
+The result of a row changes each of its values, so the row has to stay near: it is read once into registers
+and shared memory, reduced there, changed and written. A row that is too large for one multiprocessor is
+shared by several, which tell each other their parts of the result.
 """
 
 import torch
@@ -12,10 +13,11 @@ CUDA = r"""
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAException.h>
-#include <cfloat>
+#include <cuda_pipeline.h>
+#include <algorithm>
 #include <cmath>
 
-// What one thread knows of the values that it has seen.
+// What is known of the values seen so far.
 struct Stat {
     float sum;
 };
@@ -26,17 +28,9 @@ __device__ __forceinline__ Stat empty_stat() {
     return s;
 }
 
-__device__ __forceinline__ void add(Stat& s, float v) {
-    s.sum += v * v;
-}
-
 __device__ __forceinline__ Stat merge(Stat a, Stat b) {
     a.sum += b.sum;
     return a;
-}
-
-__device__ __forceinline__ float value_of(Stat s, int n, float v) {
-    return v / (sqrtf(s.sum));
 }
 
 // All lanes of a warp get the warp's result: with xor every lane takes part in every step.
@@ -49,131 +43,314 @@ __device__ __forceinline__ Stat warp_merge(Stat s) {
     return s;
 }
 
-// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024.
-__device__ __forceinline__ Stat block_merge(Stat s) {
-    __shared__ Stat partial[32];
+// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024. Calls with `turn` 0
+// and 1 in turns need no barrier between them: each writes what was read before the last barrier.
+__device__ __forceinline__ Stat block_merge(Stat s, int turn) {
+    __shared__ Stat partial[2][32];
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x >> 5;
     s = warp_merge(s);
-    if (lane == 0) partial[warp] = s;
+    if (blockDim.x == 32) return s;
+    if (lane == 0) partial[turn][warp] = s;
     __syncthreads();
-    s = lane < (int)(blockDim.x >> 5) ? partial[lane] : empty_stat();
-    return warp_merge(s);
+    return warp_merge(lane < (int)(blockDim.x >> 5) ? partial[turn][lane] : empty_stat());
 }
 
-// Rows that lie together in memory: one block a row. Neighbouring threads read neighbouring values.
-// The first `kept` values stay in shared memory; the rest is read again, last part first, out of L2.
-__global__ void __launch_bounds__(1024) row_kernel(
-        const float* __restrict__ x, float* __restrict__ y, int n, int kept) {
-    const int64_t row = blockIdx.x;
-    const float* __restrict__ from = x + row * n;
-    Stat s = empty_stat();
-    extern __shared__ float cache[];
-    float* __restrict__ to = y + row * n;
-    int i = threadIdx.x;
-    // Eight loads are on their way before the first of them is used.
-    for (; i + 7 * blockDim.x < kept; i += 8 * blockDim.x) {
-        float v[8];
+__device__ __forceinline__ void add(Stat& s, float v) {
+    s.sum += v * v;
+}
+
+__device__ __forceinline__ float value_of(Stat s, float v) {
+    return v * (1.0f / (sqrtf(s.sum)));
+}
+
+// Several vectors of four neighbouring values.
+template <int kCount>
+__device__ __forceinline__ void add(Stat& s, const float4 (&v)[kCount]) {
+    #pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+        add(s, v[k].x);
+        add(s, v[k].y);
+        add(s, v[k].z);
+        add(s, v[k].w);
+    }
+}
+
+__device__ __forceinline__ float4 value_of(Stat s, float4 v) {
+    return make_float4(value_of(s, v.x), value_of(s, v.y),
+                       value_of(s, v.z), value_of(s, v.w));
+}
+
+// A row whose parts are with several blocks: each leaves its result in `partial`, waits until all have, and merges all
+// in the same order. The launch is cooperative: all blocks are on the GPU at once, so that nobody waits for a block
+// that can't begin.
+__device__ __forceinline__ Stat row_merge(Stat s, Stat* partial, int* arrived, int part, int parts) {
+    if (threadIdx.x == 0) {
+        partial[part] = s;
+        __threadfence();  // the result before the count
+        atomicAdd(arrived, 1);
+        while (*(volatile int*)arrived < parts) {}
+        __threadfence();  // the count before the others' results
+    }
+    __syncthreads();
+    Stat all = empty_stat();
+    for (int other = threadIdx.x & 31; other < parts; other += 32) {
+        Stat one;
+        one.sum = __ldcg(&partial[other].sum);
+        all = merge(all, one);
+    }
+    return warp_merge(all);
+}
+
+constexpr int kThreads = 512;  // of a block, at most
+constexpr int kBlocks = 2;     // of that size that share a multiprocessor
+constexpr int kHeld = 4;       // vectors of four values that a thread keeps in registers
+constexpr float kBlank = 0.0f;  // a value that changes nothing
+
+// `count` rows of n values, each in `parts` parts of `stretch` values; the last one may be shorter. Of a part `kept`
+// vectors of 16 bytes fit into shared memory.
+struct Rows {
+    int64_t count, n, stretch;
+    int parts, kept;
+};
+
+// A part begins with up to seven values before the first 32-byte boundary, then come vectors, then up to three values.
+struct Part {
+    int64_t row, begin;  // its row, and its first value in the tensor
+    int part, count, head, vectors;
+};
+
+__device__ __forceinline__ Part part_of(const float* x, const Rows& rows, int64_t piece) {
+    Part p;
+    p.row = rows.parts == 1 ? piece : piece / rows.parts;
+    p.part = (int)(piece - p.row * rows.parts);
+    p.begin = p.row * rows.n + p.part * rows.stretch;
+    p.count = (int)min(rows.stretch, rows.n - p.part * rows.stretch);
+    p.head = min(p.count, (int)(-((uintptr_t)(x + p.begin) / 4) & 7));
+    p.vectors = (p.count - p.head) / 4;
+    return p;
+}
+
+// Sends a part's vectors `first` to `last` on their way into shared memory: all are in flight at once and take no
+// registers. Each thread copies what it will read itself.
+__device__ __forceinline__ void fetch(float4* cache, const float* __restrict__ x, const Part& p, int first, int last) {
+    const float4* from = (const float4*)(x + p.begin + p.head);
+    for (int i = first + (int)threadIdx.x; i < min(p.vectors, last); i += blockDim.x)
+        __pipeline_memcpy_async(cache + i - first, from + i, sizeof(float4));
+    __pipeline_commit();
+}
+
+// Rows that lie together in memory. A block takes one part of one row: most rows are one part, rows beyond what a
+// multiprocessor can hold are shared by several blocks. The part stays on the chip between its two uses, kHeld
+// vectors a thread in registers and `kept` vectors a block in shared memory, so that memory is read once and written
+// once. Only of a row that is larger than all multiprocessors together a remainder is read again.
+__global__ void __launch_bounds__(kThreads, kBlocks) row_kernel(
+        const float* __restrict__ x, float* __restrict__ y, Stat* partial, int* arrived, Rows rows) {
+    extern __shared__ float4 cache[];
+    const int tid = threadIdx.x, step = blockDim.x;
+    const int first = kHeld * step;      // the vectors before are in registers,
+    const int last = first + rows.kept;  // those from here on are read again
+    const float4 blank = make_float4(kBlank, kBlank, kBlank, kBlank);
+    int turn = 0;
+    int64_t piece = blockIdx.x;
+    Part p = part_of(x, rows, piece);
+    fetch(cache, x, p, first, last);
+    while (true) {
+        const float4* __restrict__ from = (const float4*)(x + p.begin + p.head);
+        float4* __restrict__ to = (float4*)(y + p.begin + p.head);
+        const bool ragged = tid < p.count - 4 * p.vectors;
+        const int64_t edge = p.begin + (tid < p.head ? tid : 4 * p.vectors + tid);
+        const float loose = ragged ? x[edge] : kBlank;
+        float4 held[kHeld];
         #pragma unroll
-        for (int k = 0; k < 8; ++k) v[k] = __ldcs(from + i + k * blockDim.x);
-        #pragma unroll
-        for (int k = 0; k < 8; ++k) {
-            cache[i + k * blockDim.x] = v[k];
-            add(s, v[k]);
+        for (int k = 0; k < kHeld; ++k) held[k] = tid + k * step < p.vectors ? __ldcs(from + tid + k * step) : blank;
+
+        Stat s = empty_stat();
+        int j = last + tid;
+        for (; j < p.vectors; j += 4 * step) {
+            float4 v[4];
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) v[k] = j + k * step < p.vectors ? from[j + k * step] : blank;
+            add(s, v);
         }
-    }
-    for (; i < kept; i += blockDim.x) {
-        const float v = from[i];
-        cache[i] = v;
-        add(s, v);
-    }
-    for (i = kept + threadIdx.x; i + 7 * blockDim.x < n; i += 8 * blockDim.x) {
-        float v[8];
+        add(s, held);
+        add(s, loose);
+        const int stay = min(p.vectors, last);
+        __pipeline_wait_prior(0);  // what this thread has copied is there: nobody else reads it
+        for (int i = first + tid; i < stay; i += 2 * step) {
+            const float4 v[2] = {cache[i - first], i + step < stay ? cache[i + step - first] : blank};
+            add(s, v);
+        }
+        s = block_merge(s, turn);
+        if (rows.parts > 1) s = row_merge(s, partial + p.row * rows.parts, arrived + p.row, p.part, rows.parts);
+
+        // The remainder goes backwards: its end is still in L2. Shared memory comes before the registers: once it is
+        // free the next part is on its way there.
+        #pragma unroll 2
+        for (j -= step; j >= last; j -= step)
+            if (j < p.vectors) __stcs(to + j, value_of(s, from[j]));
+        #pragma unroll 2
+        for (int i = first + tid; i < stay; i += step) __stcs(to + i, value_of(s, cache[i - first]));
+        const int vectors = p.vectors;
+        piece += gridDim.x;
+        const bool more = piece < rows.count * rows.parts;
+        if (more) {
+            p = part_of(x, rows, piece);
+            fetch(cache, x, p, first, last);
+        }
         #pragma unroll
-        for (int k = 0; k < 8; ++k) v[k] = from[i + k * blockDim.x];
-        #pragma unroll
-        for (int k = 0; k < 8; ++k) add(s, v[k]);
+        for (int k = 0; k < kHeld; ++k)
+            if (tid + k * step < vectors) __stcs(to + tid + k * step, value_of(s, held[k]));
+        if (ragged) y[edge] = value_of(s, loose);
+        if (!more) return;
+        turn ^= 1;
     }
-    for (; i < n; i += blockDim.x) add(s, from[i]);
-    s = block_merge(s);
-    // Each thread reads back only what it wrote itself, so no further barrier is needed.
-    #pragma unroll 4
-    for (i = kept + threadIdx.x; i < n; i += blockDim.x) __stcs(to + i, value_of(s, n, from[i]));
-    #pragma unroll 4
-    for (i = threadIdx.x; i < kept; i += blockDim.x) __stcs(to + i, value_of(s, n, cache[i]));
 }
 
-// Values that lie `inner` apart: x is [outer, n, inner]. A block takes blockDim.x neighbouring columns, so that
-// every load is coalesced and a row's ends are seldom read twice; its blockDim.y layers share the n values.
-__global__ void __launch_bounds__(1024) column_kernel(
+__device__ __forceinline__ void load(const float* p, float (&v)[1]) { v[0] = __ldcs(p); }
+__device__ __forceinline__ void load(const float* p, float (&v)[4]) {
+    const float4 four = __ldcs((const float4*)p);
+    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
+}
+__device__ __forceinline__ void store(float* p, const float (&v)[1]) { __stcs(p, v[0]); }
+__device__ __forceinline__ void store(float* p, const float (&v)[4]) { __stcs((float4*)p, make_float4(v[0], v[1], v[2], v[3])); }
+
+constexpr int kLayer = 8;  // values of a column that a thread keeps in registers
+
+// Values that lie `inner` apart: x is [outer, n, inner]. A block takes 32 * kWide neighbouring columns, so that every
+// load is coalesced; its blockDim.y layers share the n values, of which each thread keeps kLayer times kWide.
+template <int kWide>
+__global__ void __launch_bounds__(512) column_kernel(
         const float* __restrict__ x, float* __restrict__ y, int n, int64_t inner) {
-    __shared__ Stat partial[1024];
-    const int64_t tiles = (inner + blockDim.x - 1) / blockDim.x;
-    const int64_t outer = blockIdx.x / tiles;
-    const int64_t column = blockIdx.x % tiles * blockDim.x + threadIdx.x;
-    const bool inside = column < inner;
-    const float* __restrict__ from = x + outer * n * inner + column;
-    Stat s = empty_stat();
+    __shared__ Stat partial[16][32 * kWide];
+    const int64_t tiles = (inner + 32 * kWide - 1) / (32 * kWide);
+    const int64_t column = (blockIdx.x % tiles * 32 + threadIdx.x) * kWide;
+    const int64_t base = blockIdx.x / tiles * n * inner + column;
+    const int layer = threadIdx.y, layers = blockDim.y;
+    const bool inside = column < inner;  // of kWide columns all are, or none
+    float held[kLayer][kWide];
+    Stat s[kWide];
+    #pragma unroll
+    for (int w = 0; w < kWide; ++w) s[w] = empty_stat();
     if (inside) {
-        int i = threadIdx.y;
-        for (; i + 7 * (int)blockDim.y < n; i += 8 * blockDim.y) {
-            float v[8];
+        #pragma unroll
+        for (int k = 0; k < kLayer; ++k)
+            if (layer + k * layers < n) load(x + base + (layer + k * layers) * inner, held[k]);
+        #pragma unroll 4
+        for (int i = layer + kLayer * layers; i < n; i += layers) {
+            float v[kWide];
+            load(x + base + i * inner, v);
             #pragma unroll
-            for (int k = 0; k < 8; ++k) v[k] = from[(i + k * (int)blockDim.y) * inner];
-            #pragma unroll
-            for (int k = 0; k < 8; ++k) add(s, v[k]);
+            for (int w = 0; w < kWide; ++w) add(s[w], v[w]);
         }
-        for (; i < n; i += blockDim.y) add(s, from[i * inner]);
+        #pragma unroll
+        for (int k = 0; k < kLayer; ++k)
+            #pragma unroll
+            for (int w = 0; w < kWide; ++w)
+                if (layer + k * layers < n) add(s[w], held[k][w]);
     }
-    partial[threadIdx.y * blockDim.x + threadIdx.x] = s;
+    #pragma unroll
+    for (int w = 0; w < kWide; ++w) partial[layer][threadIdx.x * kWide + w] = s[w];
     __syncthreads();
-    s = partial[threadIdx.x];
-    for (int part = 1; part < (int)blockDim.y; ++part) s = merge(s, partial[part * blockDim.x + threadIdx.x]);
     if (!inside) return;
-    float* __restrict__ to = y + outer * n * inner + column;
-    #pragma unroll 8
-    for (int i = threadIdx.y; i < n; i += blockDim.y) __stcs(to + i * inner, value_of(s, n, from[i * inner]));
+    #pragma unroll
+    for (int w = 0; w < kWide; ++w) {
+        s[w] = partial[0][threadIdx.x * kWide + w];
+        for (int other = 1; other < layers; ++other) s[w] = merge(s[w], partial[other][threadIdx.x * kWide + w]);
+    }
+    #pragma unroll 2
+    for (int i = layer + kLayer * layers; i < n; i += layers) {
+        float v[kWide];
+        load(x + base + i * inner, v);
+        #pragma unroll
+        for (int w = 0; w < kWide; ++w) v[w] = value_of(s[w], v[w]);
+        store(y + base + i * inner, v);
+    }
+    #pragma unroll
+    for (int k = 0; k < kLayer; ++k)
+        if (layer + k * layers < n) {
+            #pragma unroll
+            for (int w = 0; w < kWide; ++w) held[k][w] = value_of(s[w], held[k][w]);
+            store(y + base + (layer + k * layers) * inner, held[k]);
+        }
 }
 
-// A power of two from 32 to 1024 that gives each thread about `each` of n values.
-static int threads_for(int64_t n, int each) {
-    int threads = 32;
-    while (threads < 1024 && (int64_t)threads * each < n) threads *= 2;
-    return threads;
+// How rows are shared out among blocks.
+struct Plan {
+    Rows rows;
+    int threads;
+    size_t shared;
+    unsigned grid;
+};
+
+template <typename Kernel>
+static Plan plan_rows(Kernel kernel, int64_t n, int64_t count, int device) {
+    int multiprocessors = 0, most_shared = 0, all_shared = 0, resident = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    cudaDeviceGetAttribute(&all_shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    Plan plan = {{count, n, n, 1, 0}, 32, 0, 1};
+    while (plan.threads < kThreads && 4 * kHeld * plan.threads < n) plan.threads *= 2;
+    const int64_t in_registers = 4 * kHeld * plan.threads;
+    if (n <= in_registers) {
+        plan.grid = (unsigned)count;
+        return plan;
+    }
+    // 3 KB are left for the system and for the kernel's own arrays.
+    const int64_t blocks = (int64_t)multiprocessors * kBlocks;
+    const int64_t room = (std::min(most_shared, all_shared / kBlocks) - 3072) / (int)sizeof(float4);
+    const int64_t fits = in_registers + 4 * room;
+    // As many parts as make a row fit; more where rows are few, so that all multiprocessors have work.
+    const int64_t wanted = std::max((n + fits - 1) / fits, std::min(blocks / count, n / in_registers));
+    const int64_t parts = std::min(blocks, wanted);
+    if (parts > 1) plan.rows.stretch = ((n + parts - 1) / parts + 31) / 32 * 32;  // parts of a row lie alike
+    plan.rows.parts = (int)((n + plan.rows.stretch - 1) / plan.rows.stretch);
+    plan.rows.kept = (int)std::max((int64_t)0, std::min(room, (plan.rows.stretch - in_registers + 3) / 4));
+    plan.shared = plan.rows.kept * sizeof(float4);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan.shared);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan.threads, plan.shared);
+    plan.grid = (unsigned)std::min(count * plan.rows.parts, (int64_t)multiprocessors * std::max(resident, 1));
+    return plan;
 }
 
 torch::Tensor l2_norm_cuda(torch::Tensor x, int64_t dim) {
     TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "l2_norm_cuda takes a float32 CUDA tensor");
     x = x.contiguous();
-    const int64_t rank = x.dim();
-    if (dim < 0) dim += rank;
-    int64_t outer = 1, inner = 1;
-    std::vector<int64_t> shape;
-    for (int64_t d = 0; d < rank; ++d) {
-        if (d < dim) outer *= x.size(d);
-        if (d > dim) inner *= x.size(d);
-        if (d != dim) shape.push_back(x.size(d));
-    }
-    const int n = (int)x.size(dim);
     auto y = torch::empty_like(x);
-    if (y.numel() == 0) return y;
+    if (x.numel() == 0) return y;
+    // Row by row x and y must lie alike to the 16-byte boundaries; a view into the middle of a tensor may not.
+    if (((uintptr_t)x.data_ptr<float>() - (uintptr_t)y.data_ptr<float>()) % 16) x = x.clone();
+    if (dim < 0) dim += x.dim();
+    int64_t inner = 1;
+    for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+    const int64_t n = x.size(dim);
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
     const auto stream = at::cuda::getCurrentCUDAStream();
-    if (inner == 1) {
-        // Two blocks to a multiprocessor where their rows fit, else one with all the memory that there is; rows far
-        // larger than that are read twice, by as many threads as possible.
-        int limit = 0;
-        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, x.get_device());
-        const int most = n <= 28 * 1024 ? n : (limit - 2048) / (int)sizeof(float);
-        const int kept = n < most ? n : n / 2 < most ? most : 0;
-        const size_t shared = kept * sizeof(float);
-        if (shared > 40 * 1024) cudaFuncSetAttribute(row_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-        row_kernel<<<(unsigned)outer, threads_for(n, 8), shared, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, kept);
+    if (inner > 1) {
+        const bool wide = inner % 4 == 0 && (uintptr_t)from % 16 == 0;
+        const int columns = wide ? 128 : 32;
+        int layers = 1;
+        while (layers < 16 && layers * kLayer < n) layers *= 2;
+        const int64_t blocks = x.numel() / (n * inner) * ((inner + columns - 1) / columns);
+        const auto kernel = wide ? column_kernel<4> : column_kernel<1>;
+        kernel<<<(unsigned)blocks, dim3(32, layers), 0, stream>>>(from, to, (int)n, inner);
+        C10_CUDA_KERNEL_LAUNCH_CHECK();
+        return y;
+    }
+    Plan plan = plan_rows(row_kernel, n, x.numel() / n, (int)x.get_device());
+    Stat* partial = nullptr;
+    int* arrived = nullptr;
+    if (plan.rows.parts == 1) {
+        row_kernel<<<plan.grid, plan.threads, plan.shared, stream>>>(from, to, partial, arrived, plan.rows);
     } else {
-        const int width = inner >= 128 ? 128 : inner >= 64 ? 64 : 32;
-        const int most = 1024 / width;
-        const dim3 threads(width, n < most ? n : most);
-        const int64_t blocks = outer * ((inner + width - 1) / width);
-        column_kernel<<<(unsigned)blocks, threads, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, inner);
+        const int64_t shares = plan.rows.count * plan.rows.parts;
+        auto results = torch::empty({shares * (int64_t)sizeof(Stat)}, x.options().dtype(torch::kUInt8));
+        auto counts = torch::zeros({plan.rows.count}, x.options().dtype(torch::kInt32));
+        partial = (Stat*)results.data_ptr<uint8_t>();
+        arrived = counts.data_ptr<int>();
+        void* arguments[] = {&from, &to, &partial, &arrived, &plan.rows};
+        cudaLaunchCooperativeKernel((const void*)row_kernel, dim3(plan.grid), dim3(plan.threads), arguments, plan.shared, stream);
     }
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;

@@ -1,7 +1,8 @@
 """Layer norm over the last dims: reference-fixed kernel.
 
 Mean and variance come from one pass, as moments that can be merged without cancellation; the values stay
-in shared memory for the second step, so that memory is read once and written once.
+in registers and shared memory for the second step, so that memory is read once and written once. A group
+that is too large for one multiprocessor is shared by several.
 """
 
 import torch
@@ -12,129 +13,288 @@ CUDA = r"""
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAException.h>
+#include <cuda_pipeline.h>
+#include <algorithm>
 #include <cmath>
 
-// Mean and sum of squared differences of `count` values: merging two of these loses nothing to
-// cancellation, unlike sum(x * x) - mean * mean (Chan, Golub and LeVeque, 1979).
-struct Moments {
-    float count, mean, m2;
+// Count, mean and sum of squared differences: merging two of these loses nothing to cancellation, unlike
+// sum(x * x) - mean * mean (Chan, Golub and LeVeque, 1979).
+// What is known of the values seen so far.
+struct Stat {
+    float count;
+    float mean;
+    float m2;
 };
 
-__device__ __forceinline__ Moments merge(Moments a, Moments b) {
-    const float count = a.count + b.count;
-    if (count == 0.0f) return a;
-    const float delta = b.mean - a.mean;
-    const float share = b.count / count;
-    return {count, a.mean + delta * share, a.m2 + b.m2 + delta * delta * a.count * share};
-}
-
-// All lanes of a warp get the warp's result: with xor every lane takes part in every step.
-__device__ __forceinline__ Moments warp_merge(Moments s) {
-    for (int offset = 16; offset > 0; offset >>= 1) {
-        const Moments other = {__shfl_xor_sync(0xffffffffu, s.count, offset),
-                               __shfl_xor_sync(0xffffffffu, s.mean, offset),
-                               __shfl_xor_sync(0xffffffffu, s.m2, offset)};
-        s = merge(s, other);
-    }
+__device__ __forceinline__ Stat empty_stat() {
+    Stat s;
+    s.count = 0.0f;
+    s.mean = 0.0f;
+    s.m2 = 0.0f;
     return s;
 }
 
-// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024.
-__device__ __forceinline__ Moments block_merge(Moments s) {
-    __shared__ Moments partial[32];
+__device__ __forceinline__ Stat merge(Stat a, Stat b) {
+    const float count = a.count + b.count;
+    if (count > 0.0f) {
+        const float delta = b.mean - a.mean, share = b.count / count;
+        a.mean += delta * share;
+        a.m2 += b.m2 + delta * delta * a.count * share;
+        a.count = count;
+    }
+    return a;
+}
+
+// All lanes of a warp get the warp's result: with xor every lane takes part in every step.
+__device__ __forceinline__ Stat warp_merge(Stat s) {
+    float count = s.count, sum = s.count * s.mean;
+    for (int offset = 16; offset > 0; offset >>= 1) {
+        count += __shfl_xor_sync(0xffffffffu, count, offset);
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    }
+    const float mean = count > 0.0f ? sum / count : 0.0f;
+    s.m2 += s.count * (s.mean - mean) * (s.mean - mean);
+    for (int offset = 16; offset > 0; offset >>= 1) s.m2 += __shfl_xor_sync(0xffffffffu, s.m2, offset);
+    s.count = count;
+    s.mean = mean;
+    return s;
+}
+
+// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024. Calls with `turn` 0
+// and 1 in turns need no barrier between them: each writes what was read before the last barrier.
+__device__ __forceinline__ Stat block_merge(Stat s, int turn) {
+    __shared__ Stat partial[2][32];
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x >> 5;
     s = warp_merge(s);
-    if (lane == 0) partial[warp] = s;
+    if (blockDim.x == 32) return s;
+    if (lane == 0) partial[turn][warp] = s;
     __syncthreads();
-    s = lane < (int)(blockDim.x >> 5) ? partial[lane] : Moments{0.0f, 0.0f, 0.0f};
-    return warp_merge(s);
+    return warp_merge(lane < (int)(blockDim.x >> 5) ? partial[turn][lane] : empty_stat());
 }
 
-// One block for each group of n values that are normalised together and lie together in memory.
-// The first `kept` values stay in shared memory; the rest is read again, out of L2.
-// Value i of group g belongs to parameter (g * n + i) / inner % channels; n is a multiple of inner.
-__global__ void __launch_bounds__(1024) normalise_kernel(
-        const float* __restrict__ x, float* __restrict__ y, const float* __restrict__ weight,
-        const float* __restrict__ bias, int n, int kept, int64_t inner, int64_t channels, float eps) {
-    extern __shared__ float cache[];
-    const int64_t base = (int64_t)blockIdx.x * n;
-    const unsigned first = (unsigned)(base / inner % channels);
-    Moments s = {0.0f, 0.0f, 0.0f};
-    // Sums of a thread's own few values, taken around the group's first value.
-    const float around = x[base];
-    float sum = 0.0f, squares = 0.0f;
-    #pragma unroll 8
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        const float v = x[base + i];
-        if (i < kept) cache[i] = v;
+// A row whose parts are with several blocks: each leaves its result in `partial`, waits until all have, and merges all
+// in the same order. The launch is cooperative: all blocks are on the GPU at once, so that nobody waits for a block
+// that can't begin.
+__device__ __forceinline__ Stat row_merge(Stat s, Stat* partial, int* arrived, int part, int parts) {
+    if (threadIdx.x == 0) {
+        partial[part] = s;
+        __threadfence();  // the result before the count
+        atomicAdd(arrived, 1);
+        while (*(volatile int*)arrived < parts) {}
+        __threadfence();  // the count before the others' results
+    }
+    __syncthreads();
+    Stat all = empty_stat();
+    for (int other = threadIdx.x & 31; other < parts; other += 32) {
+        Stat one;
+        one.count = __ldcg(&partial[other].count);
+        one.mean = __ldcg(&partial[other].mean);
+        one.m2 = __ldcg(&partial[other].m2);
+        all = merge(all, one);
+    }
+    return warp_merge(all);
+}
+
+// A thread's own few values, as sums around the group's first value.
+struct Sums {
+    float around, sum, squares;
+    __device__ __forceinline__ void add(float v) {
         const float d = v - around;
         sum += d;
-        squares += d * d;
-        s.count += 1.0f;
-    }
-    if (s.count > 0.0f) {
-        const float mean = sum / s.count;
-        s.mean = around + mean;
-        s.m2 = fmaxf(squares - sum * mean, 0.0f);
-    }
-    s = block_merge(s);
-    const float mean = s.mean;
-    const float scale = rsqrtf(s.m2 / n + eps);
-    #pragma unroll 4
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        const float v = i < kept ? cache[i] : x[base + i];
-        const unsigned channel = first + (unsigned)i / (unsigned)inner;
-        const float w = weight ? weight[channel] : 1.0f;
-        const float b = bias ? bias[channel] : 0.0f;
-        __stcs(y + base + i, (v - mean) * scale * w + b);
-    }
-}
-
-// Groups too large for shared memory: many blocks gather a group's moments, each over its stretch of it ...
-__global__ void __launch_bounds__(512) moments_kernel(const float* __restrict__ x, Moments* __restrict__ partial, int n) {
-    const int64_t base = (int64_t)blockIdx.y * n;
-    const float around = x[base];
-    float sum = 0.0f, squares = 0.0f, count = 0.0f;
-    const int stretch = (n + gridDim.x - 1) / gridDim.x;
-    const int end = min(n, (int)(blockIdx.x + 1) * stretch);
-    #pragma unroll 8
-    for (int i = blockIdx.x * stretch + threadIdx.x; i < end; i += blockDim.x) {
-        const float d = x[base + i] - around;
-        sum += d;
         squares = fmaf(d, d, squares);
-        count += 1.0f;
     }
-    Moments s = {count, 0.0f, 0.0f};
-    if (count > 0.0f) {
-        s.mean = around + sum / count;
-        s.m2 = fmaxf(squares - sum * (sum / count), 0.0f);
+    __device__ __forceinline__ void add(float4 v) {
+        add(v.x);
+        add(v.y);
+        add(v.z);
+        add(v.w);
     }
-    s = block_merge(s);
-    if (threadIdx.x == 0) partial[(int64_t)blockIdx.y * gridDim.x + blockIdx.x] = s;
-}
+};
 
-// ... and as many normalise it, each after it has merged the few parts for itself.
-__global__ void __launch_bounds__(512) apply_kernel(
-        const float* __restrict__ x, float* __restrict__ y, const float* __restrict__ weight,
-        const float* __restrict__ bias, const Moments* __restrict__ partial, int n, int64_t inner, int64_t channels, float eps) {
-    const int64_t base = (int64_t)blockIdx.y * n;
-    const unsigned first = (unsigned)(base / inner % channels);
-    Moments s = {0.0f, 0.0f, 0.0f};
-    for (int part = threadIdx.x; part < (int)gridDim.x; part += blockDim.x)
-        s = merge(s, partial[(int64_t)blockIdx.y * gridDim.x + part]);
-    s = block_merge(s);
-    const float mean = s.mean;
-    const float scale = rsqrtf(s.m2 / n + eps);
-    const int stretch = (n + gridDim.x - 1) / gridDim.x;
-    const int end = min(n, (int)(blockIdx.x + 1) * stretch);
-    #pragma unroll 4
-    for (int i = blockIdx.x * stretch + threadIdx.x; i < end; i += blockDim.x) {
-        const unsigned channel = first + (unsigned)i / (unsigned)inner;
+// What normalises a group: (v - mean) * scale, then the weight and the bias of the value's parameter. Value i of group
+// g belongs to parameter (g * n + i) / inner % channels.
+struct Affine {
+    float mean, scale;
+    const float* __restrict__ weight;
+    const float* __restrict__ bias;
+    unsigned first, inner;
+
+    __device__ __forceinline__ float one(float v, float w, float b) const { return (v - mean) * (scale * w) + b; }
+    __device__ __forceinline__ float value(float v, unsigned i) const {
+        const unsigned channel = first + (inner == 1 ? i : i / inner);
+        return one(v, weight ? weight[channel] : 1.0f, bias ? bias[channel] : 0.0f);
+    }
+    __device__ __forceinline__ float4 value(float4 v, unsigned i) const {
+        if (!weight && !bias) return make_float4(one(v.x, 1.0f, 0.0f), one(v.y, 1.0f, 0.0f), one(v.z, 1.0f, 0.0f), one(v.w, 1.0f, 0.0f));
+        if (inner == 1 && (first + i) % 4 == 0 && weight && bias) {
+            const float4 w = *(const float4*)(weight + first + i), b = *(const float4*)(bias + first + i);
+            return make_float4(one(v.x, w.x, b.x), one(v.y, w.y, b.y), one(v.z, w.z, b.z), one(v.w, w.w, b.w));
+        }
+        if (inner % 4 || i % 4) return make_float4(value(v.x, i), value(v.y, i + 1), value(v.z, i + 2), value(v.w, i + 3));
+        const unsigned channel = first + i / inner;  // of all four
         const float w = weight ? weight[channel] : 1.0f;
         const float b = bias ? bias[channel] : 0.0f;
-        __stcs(y + base + i, (x[base + i] - mean) * scale * w + b);
+        return make_float4(one(v.x, w, b), one(v.y, w, b), one(v.z, w, b), one(v.w, w, b));
     }
+};
+
+constexpr int kThreads = 512;  // of a block, at most
+constexpr int kBlocks = 2;     // of that size that share a multiprocessor
+constexpr int kHeld = 4;       // vectors of four values that a thread keeps in registers
+
+// `count` rows of n values, each in `parts` parts of `stretch` values; the last one may be shorter. Of a part `kept`
+// vectors of 16 bytes fit into shared memory.
+struct Rows {
+    int64_t count, n, stretch;
+    int parts, kept;
+};
+
+// A part begins with up to seven values before the first 32-byte boundary, then come vectors, then up to three values.
+struct Part {
+    int64_t row, begin;  // its row, and its first value in the tensor
+    int part, count, head, vectors;
+};
+
+__device__ __forceinline__ Part part_of(const float* x, const Rows& rows, int64_t piece) {
+    Part p;
+    p.row = rows.parts == 1 ? piece : piece / rows.parts;
+    p.part = (int)(piece - p.row * rows.parts);
+    p.begin = p.row * rows.n + p.part * rows.stretch;
+    p.count = (int)min(rows.stretch, rows.n - p.part * rows.stretch);
+    p.head = min(p.count, (int)(-((uintptr_t)(x + p.begin) / 4) & 7));
+    p.vectors = (p.count - p.head) / 4;
+    return p;
+}
+
+// Sends a part's vectors `first` to `last` on their way into shared memory: all are in flight at once and take no
+// registers. Each thread copies what it will read itself.
+__device__ __forceinline__ void fetch(float4* cache, const float* __restrict__ x, const Part& p, int first, int last) {
+    const float4* from = (const float4*)(x + p.begin + p.head);
+    for (int i = first + (int)threadIdx.x; i < min(p.vectors, last); i += blockDim.x)
+        __pipeline_memcpy_async(cache + i - first, from + i, sizeof(float4));
+    __pipeline_commit();
+}
+
+// Rows are the groups of values that are normalised together; they lie together in memory. A block takes one part of
+// a group, and groups beyond what a multiprocessor can hold are shared by several blocks. The part stays on the chip
+// between its two uses, kHeld vectors a thread in registers and `kept` vectors a block in shared memory, so that memory
+// is read once and written once. Only of a group that is larger than all multiprocessors together a remainder is read
+// again.
+__global__ void __launch_bounds__(kThreads, kBlocks) normalise_kernel(
+        const float* __restrict__ x, float* __restrict__ y, const float* __restrict__ weight, const float* __restrict__ bias,
+        Stat* partial, int* arrived, Rows rows, int64_t inner, int64_t channels, float eps) {
+    extern __shared__ float4 cache[];
+    const int tid = threadIdx.x, step = blockDim.x;
+    const int first = kHeld * step;      // the vectors before are in registers,
+    const int last = first + rows.kept;  // those from here on are read again
+    int turn = 0;
+    int64_t piece = blockIdx.x;
+    Part p = part_of(x, rows, piece);
+    fetch(cache, x, p, first, last);
+    while (true) {
+        const float4* __restrict__ from = (const float4*)(x + p.begin + p.head);
+        float4* __restrict__ to = (float4*)(y + p.begin + p.head);
+        const bool ragged = tid < p.count - 4 * p.vectors;
+        const int64_t edge = p.begin + (tid < p.head ? tid : 4 * p.vectors + tid);
+        Sums sums = {x[p.row * rows.n], 0.0f, 0.0f};
+        const float loose = ragged ? x[edge] : sums.around;
+        const float4 blank = make_float4(sums.around, sums.around, sums.around, sums.around);  // adds zeros
+        float4 held[kHeld];
+        #pragma unroll
+        for (int k = 0; k < kHeld; ++k) held[k] = tid + k * step < p.vectors ? __ldcs(from + tid + k * step) : blank;
+
+        int j = last + tid;
+        for (; j < p.vectors; j += 4 * step) {
+            float4 v[4];
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) v[k] = j + k * step < p.vectors ? from[j + k * step] : blank;
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) sums.add(v[k]);
+        }
+        #pragma unroll
+        for (int k = 0; k < kHeld; ++k) sums.add(held[k]);
+        sums.add(loose);
+        const int stay = min(p.vectors, last);
+        __pipeline_wait_prior(0);  // what this thread has copied is there: nobody else reads it
+        #pragma unroll 4
+        for (int i = first + tid; i < stay; i += step) sums.add(cache[i - first]);
+
+        Stat s = empty_stat();
+        const int own = tid < min(first, p.vectors) ? (min(first, p.vectors) - tid + step - 1) / step : 0;
+        const int copied = first + tid < stay ? (stay - first - tid + step - 1) / step : 0;
+        const int again = last + tid < p.vectors ? (p.vectors - last - tid + step - 1) / step : 0;
+        s.count = 4.0f * (own + copied + again) + (ragged ? 1.0f : 0.0f);
+        if (s.count > 0.0f) {
+            const float mean = sums.sum / s.count;
+            s.mean = sums.around + mean;
+            s.m2 = fmaxf(sums.squares - sums.sum * mean, 0.0f);
+        }
+        s = block_merge(s, turn);
+        if (rows.parts > 1) s = row_merge(s, partial + p.row * rows.parts, arrived + p.row, p.part, rows.parts);
+
+        // The remainder goes backwards: its end is still in L2. Shared memory comes before the registers: once it is
+        // free the next part is on its way there.
+        const int64_t start = p.row * rows.n;
+        const Affine affine = {s.mean, rsqrtf(s.m2 / rows.n + eps), weight, bias, (unsigned)(start / inner % channels), (unsigned)inner};
+        const unsigned at = (unsigned)(p.begin + p.head - start);
+        #pragma unroll 2
+        for (j -= step; j >= last; j -= step)
+            if (j < p.vectors) __stcs(to + j, affine.value(from[j], at + 4 * j));
+        #pragma unroll 2
+        for (int i = first + tid; i < stay; i += step) __stcs(to + i, affine.value(cache[i - first], at + 4 * i));
+        const int vectors = p.vectors;
+        piece += gridDim.x;
+        const bool more = piece < rows.count * rows.parts;
+        if (more) {
+            p = part_of(x, rows, piece);
+            fetch(cache, x, p, first, last);
+        }
+        #pragma unroll
+        for (int k = 0; k < kHeld; ++k)
+            if (tid + k * step < vectors) __stcs(to + tid + k * step, affine.value(held[k], at + 4 * (tid + k * step)));
+        if (ragged) y[edge] = affine.value(loose, (unsigned)(edge - start));
+        if (!more) return;
+        turn ^= 1;
+    }
+}
+
+// How rows are shared out among blocks.
+struct Plan {
+    Rows rows;
+    int threads;
+    size_t shared;
+    unsigned grid;
+};
+
+template <typename Kernel>
+static Plan plan_rows(Kernel kernel, int64_t n, int64_t count, int device) {
+    int multiprocessors = 0, most_shared = 0, all_shared = 0, resident = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    cudaDeviceGetAttribute(&all_shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    Plan plan = {{count, n, n, 1, 0}, 32, 0, 1};
+    while (plan.threads < kThreads && 4 * kHeld * plan.threads < n) plan.threads *= 2;
+    const int64_t in_registers = 4 * kHeld * plan.threads;
+    if (n <= in_registers) {
+        plan.grid = (unsigned)count;
+        return plan;
+    }
+    // 3 KB are left for the system and for the kernel's own arrays.
+    const int64_t blocks = (int64_t)multiprocessors * kBlocks;
+    const int64_t room = (std::min(most_shared, all_shared / kBlocks) - 3072) / (int)sizeof(float4);
+    const int64_t fits = in_registers + 4 * room;
+    // As many parts as make a row fit; more where rows are few, so that all multiprocessors have work.
+    const int64_t wanted = std::max((n + fits - 1) / fits, std::min(blocks / count, n / in_registers));
+    const int64_t parts = std::min(blocks, wanted);
+    if (parts > 1) plan.rows.stretch = ((n + parts - 1) / parts + 31) / 32 * 32;  // parts of a row lie alike
+    plan.rows.parts = (int)((n + plan.rows.stretch - 1) / plan.rows.stretch);
+    plan.rows.kept = (int)std::max((int64_t)0, std::min(room, (plan.rows.stretch - in_registers + 3) / 4));
+    plan.shared = plan.rows.kept * sizeof(float4);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan.shared);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan.threads, plan.shared);
+    plan.grid = (unsigned)std::min(count * plan.rows.parts, (int64_t)multiprocessors * std::max(resident, 1));
+    return plan;
 }
 
 // `groups` stretches of memory are normalised each by itself; parameter c covers `inner` values.
@@ -144,32 +304,33 @@ torch::Tensor layer_norm_cuda(torch::Tensor x, std::optional<torch::Tensor> weig
     x = x.contiguous();
     auto y = torch::empty_like(x);
     if (x.numel() == 0) return y;
+    // Group by group x and y must lie alike to the 16-byte boundaries; a view into the middle of a tensor may not.
+    if (((uintptr_t)x.data_ptr<float>() - (uintptr_t)y.data_ptr<float>()) % 16) x = x.clone();
     torch::Tensor w, b;
     if (weight.has_value()) w = weight->contiguous();
     if (bias.has_value()) b = bias->contiguous();
-    const int64_t channels = w.defined() ? w.numel() : 1;
-    const int n = (int)(x.numel() / groups);
-    const auto stream = at::cuda::getCurrentCUDAStream();
+    int64_t channels = w.defined() ? w.numel() : 1;
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
     const float* wp = w.defined() ? w.data_ptr<float>() : nullptr;
     const float* bp = b.defined() ? b.data_ptr<float>() : nullptr;
-    if (n > 28 * 1024 && groups < 65536) {
-        const int parts = n / 16384 < 256 ? n / 16384 : 256;
-        auto partial = torch::empty({groups * parts * 3}, x.options());
-        const dim3 grid((unsigned)parts, (unsigned)groups);
-        moments_kernel<<<grid, 512, 0, stream>>>(x.data_ptr<float>(), (Moments*)partial.data_ptr<float>(), n);
-        apply_kernel<<<grid, 512, 0, stream>>>(
-            x.data_ptr<float>(), y.data_ptr<float>(), wp, bp, (const Moments*)partial.data_ptr<float>(), n, inner, channels, (float)eps);
-        C10_CUDA_KERNEL_LAUNCH_CHECK();
-        return y;
+    float epsilon = (float)eps;
+    const auto stream = at::cuda::getCurrentCUDAStream();
+    Plan plan = plan_rows(normalise_kernel, x.numel() / groups, groups, (int)x.get_device());
+    Stat* partial = nullptr;
+    int* arrived = nullptr;
+    if (plan.rows.parts == 1) {
+        normalise_kernel<<<plan.grid, plan.threads, plan.shared, stream>>>(
+            from, to, wp, bp, partial, arrived, plan.rows, inner, channels, epsilon);
+    } else {
+        const int64_t shares = plan.rows.count * plan.rows.parts;
+        auto results = torch::empty({shares * (int64_t)sizeof(Stat)}, x.options().dtype(torch::kUInt8));
+        auto counts = torch::zeros({plan.rows.count}, x.options().dtype(torch::kInt32));
+        partial = (Stat*)results.data_ptr<uint8_t>();
+        arrived = counts.data_ptr<int>();
+        void* arguments[] = {&from, &to, &wp, &bp, &partial, &arrived, &plan.rows, &inner, &channels, &epsilon};
+        cudaLaunchCooperativeKernel((const void*)normalise_kernel, dim3(plan.grid), dim3(plan.threads), arguments, plan.shared, stream);
     }
-    const int kept = n < 28 * 1024 ? n : 28 * 1024;
-    const size_t shared = kept * sizeof(float);
-    if (shared > 40 * 1024)
-        cudaFuncSetAttribute(normalise_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    int threads = 32;
-    while (threads < 1024 && threads * 8 < n) threads *= 2;
-    normalise_kernel<<<(unsigned)groups, threads, shared, stream>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), wp, bp, n, kept, inner, channels, (float)eps);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
 }

@@ -12,10 +12,10 @@ CUDA = r"""
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAException.h>
-#include <cfloat>
+#include <algorithm>
 #include <cmath>
 
-// What one thread knows of the values that it has seen.
+// What is known of the values seen so far.
 struct Stat {
     float sum;
 };
@@ -26,17 +26,9 @@ __device__ __forceinline__ Stat empty_stat() {
     return s;
 }
 
-__device__ __forceinline__ void add(Stat& s, float v) {
-    s.sum += v;
-}
-
 __device__ __forceinline__ Stat merge(Stat a, Stat b) {
     a.sum += b.sum;
     return a;
-}
-
-__device__ __forceinline__ float value_of(Stat s, int n) {
-    return s.sum / n;
 }
 
 // All lanes of a warp get the warp's result: with xor every lane takes part in every step.
@@ -49,28 +41,78 @@ __device__ __forceinline__ Stat warp_merge(Stat s) {
     return s;
 }
 
-// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024.
-__device__ __forceinline__ Stat block_merge(Stat s) {
-    __shared__ Stat partial[32];
+// All threads of the block get the block's result. blockDim.x is a multiple of 32, at most 1024. Calls with `turn` 0
+// and 1 in turns need no barrier between them: each writes what was read before the last barrier.
+__device__ __forceinline__ Stat block_merge(Stat s, int turn) {
+    __shared__ Stat partial[2][32];
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x >> 5;
     s = warp_merge(s);
-    if (lane == 0) partial[warp] = s;
+    if (blockDim.x == 32) return s;
+    if (lane == 0) partial[turn][warp] = s;
     __syncthreads();
-    s = lane < (int)(blockDim.x >> 5) ? partial[lane] : empty_stat();
-    return warp_merge(s);
+    return warp_merge(lane < (int)(blockDim.x >> 5) ? partial[turn][lane] : empty_stat());
 }
 
-// Rows that lie together in memory: one block a row. Neighbouring threads read neighbouring values.
-__global__ void __launch_bounds__(1024) row_kernel(
-        const float* __restrict__ x, float* __restrict__ y, int n) {
-    const int64_t row = blockIdx.x;
-    const float* __restrict__ from = x + row * n;
+__device__ __forceinline__ void add(Stat& s, float v) {
+    s.sum += v;
+}
+
+__device__ __forceinline__ float value_of(Stat s, int64_t n) {
+    return s.sum / n;
+}
+
+// Rows that lie together in memory. A block takes one of the `parts` of a row; where a row is one part its result is
+// final. Neighbouring threads read neighbouring vectors of 16 bytes, four of them before the first is used.
+__global__ void __launch_bounds__(512) row_kernel(
+        const float* __restrict__ x, float* __restrict__ y, Stat* __restrict__ partial, int64_t n, int64_t stretch, int parts) {
+    const int64_t row = blockIdx.x / parts;
+    const int64_t begin = blockIdx.x % parts * stretch;
+    const float* __restrict__ from = x + row * n + begin;
+    const int count = (int)min(stretch, n - begin);
+    // Up to three values before the first 16-byte boundary and after the last one: one for each of a few threads.
+    const int head = min(count, (int)(-((uintptr_t)from / 4) & 3));
+    const int vectors = (count - head) / 4;
+    const float4* __restrict__ wide = (const float4*)(from + head);
+    const int tid = threadIdx.x, step = blockDim.x;
     Stat s = empty_stat();
-    #pragma unroll 8
-    for (int i = threadIdx.x; i < n; i += blockDim.x) add(s, from[i]);
-    s = block_merge(s);
-    if (threadIdx.x == 0) y[row] = value_of(s, n);
+    int j = tid;
+    for (; j + 3 * step < vectors; j += 4 * step) {
+        float4 v[4];
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) v[k] = __ldcs(wide + j + k * step);
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            add(s, v[k].x);
+            add(s, v[k].y);
+            add(s, v[k].z);
+            add(s, v[k].w);
+        }
+    }
+    for (; j < vectors; j += step) {
+        const float4 v = __ldcs(wide + j);
+        add(s, v.x);
+        add(s, v.y);
+        add(s, v.z);
+        add(s, v.w);
+    }
+    if (tid < count - 4 * vectors) {
+        const int edge = tid < head ? tid : 4 * vectors + tid;
+        add(s, from[edge]);
+    }
+    s = block_merge(s, 0);
+    if (tid > 0) return;
+    if (parts == 1) y[row] = value_of(s, n);
+    else partial[blockIdx.x] = s;
+}
+
+// One warp a row joins the row's parts, in the same order in every run.
+__global__ void __launch_bounds__(32) join_kernel(
+        const Stat* __restrict__ partial, float* __restrict__ y, int64_t n, int parts) {
+    Stat s = empty_stat();
+    for (int part = threadIdx.x; part < parts; part += 32) s = merge(s, partial[(int64_t)blockIdx.x * parts + part]);
+    s = warp_merge(s);
+    if (threadIdx.x == 0) y[blockIdx.x] = value_of(s, n);
 }
 
 // Values that lie `inner` apart: x is [outer, n, inner]. A block takes blockDim.x neighbouring columns, so that
@@ -103,13 +145,6 @@ __global__ void __launch_bounds__(1024) column_kernel(
     if (threadIdx.y == 0) y[outer * inner + column] = value_of(s, n);
 }
 
-// A power of two from 32 to 1024 that gives each thread about `each` of n values.
-static int threads_for(int64_t n, int each) {
-    int threads = 32;
-    while (threads < 1024 && (int64_t)threads * each < n) threads *= 2;
-    return threads;
-}
-
 torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
     TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "mean_dim_cuda takes a float32 CUDA tensor");
     x = x.contiguous();
@@ -123,18 +158,34 @@ torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
         if (d != dim) shape.push_back(x.size(d));
         else if (keepdim) shape.push_back(1);
     }
-    const int n = (int)x.size(dim);
+    const int64_t n = x.size(dim);
     auto y = torch::empty(shape, x.options());
     if (y.numel() == 0) return y;
     const auto stream = at::cuda::getCurrentCUDAStream();
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
+    int multiprocessors = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, x.get_device());
     if (inner == 1) {
-        row_kernel<<<(unsigned)outer, threads_for(n, 8), 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+        // Few long rows are split, so that every multiprocessor has several blocks; a part fits an int.
+        const int64_t wanted = std::min(n / 8192, 8 * multiprocessors / outer);
+        const int parts = (int)std::max({(int64_t)1, wanted, n >> 30});
+        const int64_t stretch = parts == 1 ? n : (n / parts + 4) / 4 * 4;
+        int threads = 32;
+        while (threads < 512 && (int64_t)threads * 16 < stretch) threads *= 2;
+        torch::Tensor kept;
+        if (parts > 1) kept = torch::empty({outer * parts * (int64_t)sizeof(Stat)}, x.options().dtype(torch::kUInt8));
+        Stat* partial = parts > 1 ? (Stat*)kept.data_ptr<uint8_t>() : nullptr;
+        row_kernel<<<(unsigned)(outer * parts), threads, 0, stream>>>(from, to, partial, n, stretch, parts);
+        if (parts > 1) join_kernel<<<(unsigned)outer, 32, 0, stream>>>(partial, to, n, parts);
     } else {
-        const int width = inner >= 128 ? 128 : inner >= 64 ? 64 : 32;
+        // Wide tiles read a row's ends seldom twice; narrow ones where there would be too few blocks.
+        int width = inner >= 128 ? 128 : inner >= 64 ? 64 : 32;
+        while (width > 32 && outer * ((inner + width - 1) / width) < multiprocessors) width /= 2;
         const int most = 1024 / width;
-        const dim3 threads(width, n < most ? n : most);
+        const dim3 threads(width, n < most ? (unsigned)n : most);
         const int64_t blocks = outer * ((inner + width - 1) / width);
-        column_kernel<<<(unsigned)blocks, threads, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, inner);
+        column_kernel<<<(unsigned)blocks, threads, 0, stream>>>(from, to, (int)n, inner);
     }
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
