@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.devices.profiler_log import METRICS, read
 from grader.devices.timing import arguments
-from grader.devices.timing_player import Player, PlayerGoneError
+from grader.devices.timing_player import UNSEEN, Player, PlayerGoneError
 from grader.records import Build, KernelProfile, Workload
 from grader.sandbox import Form, GuestJob, Limits
 
@@ -68,7 +68,7 @@ def profile(
     why = "it printed no table"
     try:
         player.prepare(arguments(workload), 1)
-        player.play(1, 1, {"most": 1, "block": 64, "parts": [0.0, 1.0]})
+        player.play(1, 1, UNSEEN)
     except PlayerGoneError as error:
         why = str(error)
     reply = player.close()

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from grader.devices.timing import arguments
-from grader.devices.timing_player import Player
+from grader.devices.timing_player import UNSEEN, Player
 from grader.devices.timing_series import Series
 from grader.records import TensorSpec, Workload
 from grader.sandbox import GuestJob
@@ -31,7 +31,6 @@ class Model(torch.nn.Module):
     def forward(self, x, y):
         return x @ y
 """
-_NOTHING = {"most": 1, "block": 64, "parts": [0.0, 1.0]}
 
 Enter = Callable[[GuestJob], AbstractContextManager[Player]]
 """How a guest for a job is had."""
@@ -61,7 +60,7 @@ def _seconds(
         player.prepare(arguments(workload), calls)
         overhead = min(player.overhead() for _ in range(5))
         for turn in range(8):
-            batch = player.play(calls, int(random.integers(1 << 40)), {**_NOTHING})
+            batch = player.play(calls, int(random.integers(1 << 40)), UNSEEN)
             if turn > 1:
                 series.add(batch, calls, overhead)
     # At best: whatever disturbed a batch made it slower.

@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds that one order may take."""
+UNSEEN: Mapping[str, JsonValue] = {"most": 1, "block": 64, "parts": [0.0, 1.0]}
+"""What is wanted of results that nobody compares: as little as can be asked for."""
 CYCLES = 2e9
 """Clock cycles that a GPU of today has in a second, about."""
 
@@ -166,7 +168,7 @@ class Player:
         assert isinstance(answer, Account)
         return answer
 
-    def play(self, calls: int, seed: int, wanted: dict[str, JsonValue]) -> Batch:
+    def play(self, calls: int, seed: int, wanted: Mapping[str, JsonValue]) -> Batch:
         """Play one batch: new inputs, the calls, and then the elements that are wanted.
 
         Raises:
@@ -175,7 +177,7 @@ class Player:
         """
         filling = Frame("fill", {"seed": seed})
         going = Frame("go", {"calls": calls})
-        taking = Frame("take", {}, json.dumps(wanted).encode())
+        taking = Frame("take", {}, json.dumps(dict(wanted)).encode())
 
         def batch(channel: HostChannel, end: float) -> Batch:
             preparing, _ = _do(channel, end, filling)

@@ -65,8 +65,7 @@ class Stand:
                 compiled = self._compiled(eager) if wanted else None
         except PlayerGoneError as error:
             return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
-        timings = (*timed.timings, *([compiled] if compiled else []))
-        return replace(timed, timings=timings)
+        return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
 
     def _against(self, job: GuestJob, eager: Player, *, measure: bool) -> Timed:
         match = self._match()
