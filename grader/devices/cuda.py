@@ -115,6 +115,11 @@ class CudaDevice(GuestDevice):
             self.gpus, self._locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
         )
 
+    def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
+        """Run a job beside others' on the GPU, once."""
+        with gpu_share.shared(self.gpus, self._locks) as gpu:
+            return self._converse(gpu, job, limits)
+
     @property
     def _locks(self) -> Path:
         return cache_folder() / "gpus"

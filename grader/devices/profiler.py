@@ -18,7 +18,7 @@ from grader.sandbox import Form, GuestJob, Limits
 MOST_LAUNCHES = 40
 """Launches of one call that are profiled; each is run once for every pass of counters."""
 _NAME = re.compile(r"(?:void\s+)?([A-Za-z_][\w:]*)")
-_REFUSED = re.compile(r"==(?:ERROR|WARNING)==\s*(.+)")
+_REFUSED = re.compile(r"==ERROR==\s*(.+)|==WARNING==\s*(No kernels.+)")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ def profile(
     if found := read(log):
         return Profiled(found)
     refused = _REFUSED.search(log)
-    return Profiled(note=f"not profiled: ncu: {refused.group(1) if refused else why}"[:300])
+    return Profiled(
+        note=f"not profiled: ncu: {(refused[1] or refused[2]) if refused else why}"[:300]
+    )
 
 
 def installation(ncu: Path) -> tuple[Path, ...]:

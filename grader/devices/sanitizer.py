@@ -32,6 +32,8 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 """Which tools can tell why, by the verdict's status."""
 SECONDS = 60.0
 """Wall time of a program under one tool."""
+HUNG_SECONDS = 15.0
+"""The same for one that never ends: a wait that can't be met is seen when it begins, or not at all."""
 NO_CACHING = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 
 
@@ -67,7 +69,8 @@ def sanitize(
     if sanitizer is None:
         return Sanitized(notes=("compute-sanitizer is not installed: its checks were not run",))
     source = parse(submission.code)
-    under = partial(_under, device, sanitizer, submission, build, workload, references)
+    seconds = HUNG_SECONDS if evaluation.verdict.status == "hung" else SECONDS
+    under = partial(_under, device, sanitizer, seconds, submission, build, workload, references)
     with ThreadPoolExecutor(len(tools)) as pool:
         replies = list(pool.map(under, tools))
     found = (e for reply in replies for e in to_evidence(read(reply.log), source, workload.name))
@@ -86,6 +89,7 @@ def _workload(task: Task, evaluation: Evaluation) -> Workload | None:
 def _under(
     device: GuestDevice,
     sanitizer: Path,
+    seconds: float,
     submission: Submission,
     build: Build,
     workload: Workload,
@@ -94,11 +98,11 @@ def _under(
 ) -> GuestReply:
     group = Group(workload.init, workload.weights, (workload,))
     job = device.job(submission, build, group, (workload,), references)
-    calls = tuple(replace(call, deadline=SECONDS) for call in job.workloads)
+    calls = tuple(replace(call, deadline=seconds) for call in job.workloads)
     under = (str(sanitizer), "--tool", tool, "--print-limit", "200", "--show-backtrace", "no")
-    return device.converse(
+    return device.observe(
         replace(job, workloads=calls, under=under, env={**job.env, **NO_CACHING}),
-        device.limits(SECONDS + device.limits(SECONDS).start),
+        device.limits(seconds + device.limits(seconds).start),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import time
@@ -95,6 +96,13 @@ class HostChannel:
         """Wait until everything that was queued has left."""
         while self._outgoing and not self._ended:
             self._turn(deadline)
+
+    def linger(self, seconds: float) -> None:
+        """Take what is still written to the log, until nobody is left to write, or the time is up."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(ProtocolError, GuestLateError, GuestGreedyError):
+            while self._guest.log in self._selector.get_map():
+                self._turn(deadline)
 
     def receive(self, deadline: float, *kinds: str) -> Frame:
         """Return the next frame, which must be of one of these kinds.

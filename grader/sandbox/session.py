@@ -28,6 +28,8 @@ from grader.sandbox.trial import holds_warm
 
 DYING = 2.0
 """Seconds that a guest has to end by itself once its channel is closed."""
+REPORTING = 30.0
+"""Seconds that a tool around a guest has to print what it saw, once the guest is done."""
 
 
 Then = Callable[[HostChannel, float], None]
@@ -162,6 +164,8 @@ class Conversation:
             replace(result, changed_later=result.name in changed) for result in self._results
         ]
         self.channel.receive(self._end, "done")
+        if self._job.under:
+            self.channel.linger(REPORTING)
         return self.reply("done")
 
     def _after_stages(self, *kinds: str, deadline: float | None = None) -> Frame:

@@ -232,6 +232,12 @@ def test_the_log_is_kept_head_and_tail(run: Any) -> None:
     assert reply.log.rstrip().endswith("last words")
 
 
+def test_a_tool_around_a_guest_may_speak_after_it() -> None:
+    around = ("/bin/sh", "-c", '"$@"; sleep 1; echo the tool has seen it', "sh")
+    reply = converse(job(LINEAR, init=(5,), under=around), strongest(), Limits())
+    assert (reply.status, reply.log.splitlines()[-1:]) == ("done", ["the tool has seen it"])
+
+
 def test_operators_are_counted(run: Any) -> None:
     reply = run("return torch.relu(x) + 1", options={"log_operators": True})
     assert reply.results[0].report["operators"] == {"aten.relu.default": 1, "aten.add.Tensor": 1}
