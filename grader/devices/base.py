@@ -28,6 +28,10 @@ class Sanitized:
     evidence: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __add__(self, other: Sanitized) -> Sanitized:
+        """Return what both found."""
+        return Sanitized(self.evidence + other.evidence, self.notes + other.notes)
+
 
 @dataclass(frozen=True)
 class RunResult:

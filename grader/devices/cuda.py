@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from grader import build as building
 from grader.build.prepare import cache_folder, prepare
 from grader.config import Options
@@ -21,14 +19,13 @@ from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
-from grader.devices.profiler import profile
-from grader.devices.sanitizer import sanitize
+from grader.devices.sanitizer import TOOLS, sanitize, telling
+from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
-from grader.devices.timing_stand import Stand
+from grader.devices.timing_session import timed
+from grader.devices.witness import consult
 from grader.errors import GraderError
-from grader.judge import Group, References
-from grader.judge.inputs import draw_state
-from grader.judge.tolerance import element_count
+from grader.judge import References
 from grader.records import (
     Build,
     Evaluation,
@@ -43,11 +40,10 @@ from grader.records import (
     digest,
 )
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
+from grader.simulator.gpus import gpu
 from grader.source import Source
 from grader.store import Store
 
-PROFILING = 240.0
-"""Seconds that a program may live under the profiler."""
 HANG = 20.0
 """Seconds after which one call of forward counts as hung where the GPU is busy all the while."""
 _LOST = re.compile(
@@ -112,16 +108,17 @@ class CudaDevice(GuestDevice):
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
         return gpu_share.shared_then_alone(
-            self.gpus, self._locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
+            self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
         )
 
     def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU, once."""
-        with gpu_share.shared(self.gpus, self._locks) as gpu:
+        with gpu_share.shared(self.gpus, self.locks) as gpu:
             return self._converse(gpu, job, limits)
 
     @property
-    def _locks(self) -> Path:
+    def locks(self) -> Path:
+        """Folder of the locks that all graders of this user share."""
         return cache_folder() / "gpus"
 
     def _converse(self, gpu: GpuFacts, job: GuestJob, limits: Limits) -> GuestReply:
@@ -172,12 +169,23 @@ class CudaDevice(GuestDevice):
         references: References,
         evaluation: Evaluation,
     ) -> Sanitized:
-        """Look with compute-sanitizer at why a program went wrong; at any or none where asked."""
+        """Look at why a program went wrong; at any or none where asked.
+
+        With compute-sanitizer on the GPU, and on the simulator.
+        """
         wish = self.options.sanitize
         if wish is False:
             return Sanitized()
         always = wish is True
-        return sanitize(self, submission, build, task, references, evaluation, always=always)
+        seen = sanitize(self, submission, build, task, references, evaluation, always=always)
+        workload = telling(task, evaluation)
+        if workload is None or not (always or evaluation.verdict.status in TOOLS):
+            return seen
+        return seen + consult(self._simulator, submission, task, references, workload)
+
+    @property
+    def _simulator(self) -> Simulator:
+        return Simulator(self.options, self.form, self.store, self.prepared, gpu(self.options.gpu))
 
     def time(
         self, submission: Submission, build: Build, task: Task, references: References
@@ -190,56 +198,7 @@ class CudaDevice(GuestDevice):
             GraderError: the GPU can't be used any more.
 
         """
-        workload = _to_time(task)
-        try:
-            state = self._state(task, workload, references)
-        except GraderError as error:
-            return Timed(note=f"not timed: {error}"[:500])
-
-        def on(gpu: GpuFacts) -> Timed:
-            stand = Stand(self, gpu, task, workload, references, state)
-            job = self._timed_job(submission, build, stand)
-            timed = stand.time(job, measure=self.options.timing)
-            if self.options.profile and not (timed.note or timed.run or timed.dishonest):
-                timed = self._profiled(timed, job, stand.workload, build)
-            if timed.note or timed.run:
-                prove_healthy(gpu, self.form, self.limits(HEALTH))
-            return timed
-
-        if not self.options.timing:
-            return gpu_share.shared_then_alone(self.gpus, self._locks, on, lambda t: bool(t.note))
-        with gpu_share.alone(self.gpus, self._locks) as gpu:
-            return on(gpu)
-
-    def _profiled(self, timed: Timed, job: GuestJob, workload: Workload, build: Build) -> Timed:
-        seen = profile(job, self.form, self.limits(PROFILING), workload, build)
-        return replace(timed, profile=seen.kernels, note=seen.note)
-
-    def _timed_job(self, submission: Submission, build: Build, stand: Stand) -> GuestJob:
-        group = Group(stand.workload.init, stand.workload.weights, (stand.workload,))
-        job = self.job(submission, build, group, (), stand.references)
-        visible = {**job.env, "CUDA_VISIBLE_DEVICES": stand.gpu.uuid}
-        return replace(job, state=stand.state, env=visible)
-
-    def _state(
-        self, task: Task, workload: Workload, references: References
-    ) -> Mapping[str, np.ndarray]:
-        """Return the weights of the workload that is timed, as both sides get them."""
-        job = GuestJob(
-            role="reference",
-            code=task.reference,
-            entry="Model",
-            device="cpu",
-            init=workload.init,
-            seed=references.guest_seed,
-            want_state=True,
-        )
-        limits = self.limits(self.options.run_seconds)
-        reply = converse(job, self.form, replace(limits, output=limits.memory))
-        if reply.status != "done":
-            raise GraderError(f"the reference could not be constructed: {reply.reason}")
-        drawn = workload.weights == "drawn"
-        return draw_state(reply.state, references.seed) if drawn else reply.state
+        return timed(self, submission, build, task, references)
 
     def record(
         self,
@@ -269,12 +228,6 @@ class CudaDevice(GuestDevice):
     def lost(self, result: GuestResult) -> bool:
         """Whether an error took the CUDA context: every later call of the process fails."""
         return result.status == "raised" and bool(_LOST.search(result.reason))
-
-
-def _to_time(task: Task) -> Workload:
-    """Return the workload that time is measured on: full-size, else the largest of the nominal."""
-    nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
-    return task.full or max(nominal, key=element_count)
 
 
 def _hung(reply: GuestReply) -> GuestReply:

@@ -62,7 +62,7 @@ def sanitize(
 
     """
     tools = ALL if always else TOOLS.get(evaluation.verdict.status, ())
-    workload = _workload(task, evaluation)
+    workload = telling(task, evaluation)
     if not tools or workload is None or not build.key:
         return Sanitized()
     sanitizer = program()
@@ -78,7 +78,7 @@ def sanitize(
     return Sanitized(tuple(found), tuple(notes))
 
 
-def _workload(task: Task, evaluation: Evaluation) -> Workload | None:
+def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that went wrong, or the smallest of all."""
     bad = {run.workload for run in evaluation.runs if run.status != "ran"}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}

@@ -1,0 +1,103 @@
+"""One program's turn on the clock: alone on a GPU, beside eager torch, and then under the profiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.devices import gpu_share
+from grader.devices.gpu import GpuFacts
+from grader.devices.gpu_health import HEALTH, prove_healthy
+from grader.devices.profiler import profile
+from grader.devices.timing import Timed
+from grader.devices.timing_stand import Stand
+from grader.errors import GraderError
+from grader.judge import Group, References
+from grader.judge.inputs import draw_state
+from grader.judge.tolerance import element_count
+from grader.records import Build, Submission, Task, Workload
+from grader.sandbox import GuestJob, converse
+
+if TYPE_CHECKING:
+    from grader.devices.cuda import CudaDevice
+
+PROFILING = 240.0
+"""Seconds that a program may live under the profiler."""
+
+
+def timed(
+    device: CudaDevice, submission: Submission, build: Build, task: Task, references: References
+) -> Timed:
+    """Time a correct program; without the option `timing` only its result at full size is looked at.
+
+    Raises:
+        GraderError: the GPU can't be used any more.
+
+    """
+    session = _Session(device, submission, build, task, references, workload_to_time(task))
+    try:
+        state = session.state()
+    except GraderError as error:
+        return Timed(note=f"not timed: {error}"[:500])
+    if device.options.timing:
+        with gpu_share.alone(device.gpus, device.locks) as gpu:
+            return session.on(gpu, state)
+    return gpu_share.shared_then_alone(
+        device.gpus, device.locks, lambda gpu: session.on(gpu, state), lambda t: bool(t.note)
+    )
+
+
+def workload_to_time(task: Task) -> Workload:
+    """Return the workload that time is measured on: full-size, else the largest of the nominal."""
+    nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
+    return task.full or max(nominal, key=element_count)
+
+
+@dataclass(frozen=True)
+class _Session:
+    device: CudaDevice
+    submission: Submission
+    build: Build
+    task: Task
+    references: References
+    workload: Workload
+
+    def on(self, gpu: GpuFacts, state: Mapping[str, np.ndarray]) -> Timed:
+        """Time it on this GPU, and leave that healthy behind."""
+        device, options = self.device, self.device.options
+        stand = Stand(device, gpu, self.task, self.workload, self.references, state)
+        job = self._job(gpu, state)
+        seen = stand.time(job, measure=options.timing)
+        if options.profile and not (seen.note or seen.run or seen.dishonest):
+            counted = profile(job, device.form, device.limits(PROFILING), self.workload, self.build)
+            seen = replace(seen, profile=counted.kernels, note=counted.note)
+        if seen.note or seen.run:
+            prove_healthy(gpu, device.form, device.limits(HEALTH))
+        return seen
+
+    def _job(self, gpu: GpuFacts, state: Mapping[str, np.ndarray]) -> GuestJob:
+        group = Group(self.workload.init, self.workload.weights, (self.workload,))
+        job = self.device.job(self.submission, self.build, group, (), self.references)
+        return replace(job, state=state, env={**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid})
+
+    def state(self) -> Mapping[str, np.ndarray]:
+        """Return the weights of the workload that is timed, as both sides get them."""
+        device, seed = self.device, self.references.guest_seed
+        job = GuestJob(
+            role="reference",
+            code=self.task.reference,
+            entry="Model",
+            device="cpu",
+            init=self.workload.init,
+            seed=seed,
+            want_state=True,
+        )
+        limits = device.limits(device.options.run_seconds)
+        reply = converse(job, device.form, replace(limits, output=limits.memory))
+        if reply.status != "done":
+            raise GraderError(f"the reference could not be constructed: {reply.reason}")
+        drawn = self.workload.weights == "drawn"
+        return draw_state(reply.state, self.references.seed) if drawn else reply.state
