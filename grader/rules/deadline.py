@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,21 +31,22 @@ _watcher: list[threading.Thread] = []
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
     """Raise TooSlowError in this thread once it has used so much CPU time inside the block.
 
-    What runs in C is not interrupted. Blocks of one thread don't nest.
+    Gives a function that says whether that time has come: it is raised once, and what catches it may
+    go on. What runs in C is not interrupted. Blocks of one thread don't nest.
     """
     thread = threading.get_ident()
     with _lock:
-        _watched[thread] = _Watched(
+        mine = _watched[thread] = _Watched(
             time.pthread_getcpuclockid(thread), time.thread_time() + seconds
         )
         if not _watcher or not _watcher[0].is_alive():
             _watcher[:] = [threading.Thread(target=_watch, name="deadlines", daemon=True)]
             _watcher[0].start()
     try:
-        yield
+        yield lambda: mine.told
     finally:
         with _lock:
             if _watched.pop(thread).told:

@@ -12,7 +12,20 @@ from weakref import WeakKeyDictionary
 from grader.records import Place, Task, TensorSpec
 from grader.rules.rule import Context
 from grader.source import nodes_under
-from grader.source.flow import EVEN, LONG, ODD, USUAL, Event, Flow, Launch, Sizes, Walk, flow
+from grader.source.flow import (
+    EVEN,
+    LONG,
+    ODD,
+    USUAL,
+    Event,
+    Flow,
+    Launch,
+    Sizes,
+    Tensor,
+    Walk,
+    flow,
+)
+from grader.source.flow.trace import Care
 from grader.source.flow.values import type_letter
 
 if TYPE_CHECKING:
@@ -30,14 +43,20 @@ class Case:
     flow: Flow
     sizes: Sizes
     launch: Launch
-    thorough: bool
-    """Whether its walk follows shared memory; of sizes that are only looked at for their addresses
-    it doesn't."""
+    care: Care
+    """What its walk looks at: of sizes that are only asked for addresses, no data."""
 
     @property
     def walk(self) -> Walk:
         """The walk of its first block, made when it is first asked for."""
-        return self.flow.walk(self.launch, thorough=self.thorough)
+        return self.flow.walk(self.launch, self.care)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The tensors whose memory the kernel is given."""
+        given = (argument.pointer for argument in self.launch.arguments)
+        found = (pointer.region.tensor for pointer in given if pointer is not None)
+        return tuple(tensor for tensor in found if tensor is not None)
 
     @property
     def kernel(self) -> str:
@@ -53,10 +72,14 @@ class Case:
         return 0 if node is None else self.unit.place(node).line
 
     def events(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of these kinds."""
+        """Yield the events of these kinds, without a walk where it can have none of them."""
+        if ALONE.isdisjoint(kinds) and not self.flow.cooperates(self.kernel):
+            return iter(())
         return (event for event in self.walk.events if event.kind in kinds)
 
 
+ALONE = frozenset({"double-math", "int-overflow"})
+"""Events of threads that don't work together."""
 _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictionary()
 
 
@@ -88,7 +111,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                     continue
                 sizes = sizes_for(source, function, task, "even")
             for launch in analysis.launched(sizes):
-                yield Case(unit, analysis, sizes, launch, name in THOROUGH)
+                yield Case(unit, analysis, sizes, launch, CARE[name])
 
 
 def _refused(analysis: Flow, sizes: Sizes) -> bool:
@@ -96,7 +119,7 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
-THOROUGH = {"main", "odd"}
+CARE = {"main": Care.DATA, "odd": Care.DATA, "long": Care.BOUNDS, "full": Care.ADDRESSES}
 BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 

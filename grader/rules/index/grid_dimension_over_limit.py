@@ -86,9 +86,8 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
 
 def _axes(case: Case, size: int | None) -> set[int]:
     """Return the axes of the tensors that a kernel gets on which they have this size."""
-    tensors = [region.tensor for region in case.walk.regions if region.tensor is not None]
-    sizes = [tensor.sizes for tensor in tensors if tensor.sizes]
-    return {axis for shape in sizes for axis, n in enumerate(shape) if n == size}
+    shapes = [tensor.sizes for tensor in case.tensors if tensor.sizes]
+    return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 
 RULE = Rule(

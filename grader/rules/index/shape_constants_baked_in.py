@@ -36,17 +36,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _rest(case: Case) -> tuple[Access, int, int] | None:
     """Return the last store to a result, and where it ends, when that is before the result does."""
     grid = case.launch.grid
-    if case.walk.stopped or (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
+    if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1) or case.walk.stopped:
         return None
     stores = [a for a in case.walk.accesses if a.kind != "load"]
     if not stores or any(a.loops or a.kind == "atomic" for a in stores):
         return None
-    last = case.flow.last_block(case.walk) or case.walk
     runs = case.flow.host(case.sizes)
     returned = {id(tensor) for run in runs for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
     linear = np.arange(case.walk.threads)
-    for access in (*case.walk.accesses, *last.accesses):
+    for access in _of_both(case):
         tensor = access.region.tensor
         if access.kind == "load" or tensor is None or id(tensor) not in returned:
             continue
@@ -75,6 +74,12 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
             return access, top + 1, numel
     return None
+
+
+def _of_both(case: Case) -> Iterator[Access]:
+    """Yield the accesses of the first block, then those of the last."""
+    yield from case.walk.accesses
+    yield from (case.flow.last_block(case.walk) or case.walk).accesses
 
 
 def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:

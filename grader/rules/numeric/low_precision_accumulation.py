@@ -80,16 +80,12 @@ def _accumulators(
 def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
     """Report, as a note, one thread that adds a whole long row into one float."""
     for case in cases(source, context, "full"):
-        sizes = [
-            s
-            for r in case.walk.regions
-            if r.tensor is not None and r.tensor.sizes
-            for s in r.tensor.sizes
-        ]
-        longest = max(sizes, default=0)
+        longest = max((s for tensor in case.tensors for s in tensor.sizes or ()), default=0)
+        if longest < LONG or not case.flow.loops(case.kernel):
+            continue
         for access in case.walk.accesses:
             step = _unit_step(case.walk.accesses, access)
-            if step and longest >= LONG and access.kind == "load":
+            if step and access.kind == "load":
                 yield RULE.finding(
                     case.place(access.node),
                     f"one thread adds up to {longest} terms into one running float: typically "

@@ -11,6 +11,7 @@ from grader.rules.memory.hosts import origin, resolve
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Tensor
+from grader.source.flow.trace import Care
 from grader.source.flow.tree import Number
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def _tiny(case: Case) -> str:
     turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
     spread = sum(1 for n in case.launch.grid if n is None or n > 1) == 3
     few = case.walk.threads <= 64 and turns <= 1 if case.sizes.real else spread
-    if not loads or case.walk.barriers < 2 or not few:
+    if not loads or not few or (case.sizes.real and _blocks(case) < MANY):
         return ""
-    if case.sizes.real and _blocks(case) < MANY:
+    barriers = case.flow.walk(case.launch, Care.BOUNDS).barriers
+    if barriers < 2:
         return ""
     count = (
         f"{_blocks(case)} blocks"
@@ -54,7 +56,7 @@ def _tiny(case: Case) -> str:
     )
     return (
         f"the launch makes {count} of at most {case.walk.threads} threads, each with "
-        f"{case.walk.barriers} barriers for "
+        f"{barriers} barriers for "
         "about one element a thread: starting and waiting cost more than the work"
     )
 

@@ -12,7 +12,6 @@ from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Access, Walk
-from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.tree import Call, walk
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _suspicious(case: Case) -> bool:
 
 def _dependence(case: Case) -> tuple[Access, Access] | None:
     """Return a read of block 0 and the access of another block that writes there, if any."""
-    launch = assume_block(case.launch)
+    launch = case.launch
     other_index = (
         (1, 0, 0)
         if (launch.grid[0] or 2) > 1
@@ -71,7 +70,7 @@ def _dependence(case: Case) -> tuple[Access, Access] | None:
         if (launch.grid[1] or 1) > 1
         else (0, 0, 1)
     )
-    other = walk_block(case.flow.program, case.walk.kernel, launch, other_index, thorough=False)
+    other = case.flow.block(case.walk, other_index)
     writes = _touched(other, "store", "atomic")
     mine = _first_writes(case.walk)
     for access in case.walk.accesses:

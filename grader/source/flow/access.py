@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow import memory
-from grader.source.flow.loops import Loops
+from grader.source.flow.asides import Asides
 from grader.source.flow.memory import Region
+from grader.source.flow.trace import Care
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.values import (
     SIZES,
+    Bits,
     Pointer,
     Value,
     binary,
@@ -27,7 +29,7 @@ from grader.source.flow.values import (
 )
 
 
-class Accesses(Loops):
+class Accesses(Asides):
     """Addresses, loads and stores."""
 
     def address(self, expr: Subscript) -> Pointer | None:
@@ -127,8 +129,9 @@ class Accesses(Loops):
         offset = Value(pointer.offset, "l", pointer.varies)
         self.access("load", region, node, offset, scale=pointer.scale)
         uniform = offset.uniform
-        parts = self.own if self.walk.thorough and not uniform else None
-        like = None if uniform else likeness(offset)
+        followed = self.walk.care is Care.DATA and not uniform
+        parts = self.own if followed else None
+        like = likeness(offset) if followed else None
         return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True, like=like)
 
     @staticmethod
@@ -149,8 +152,9 @@ class Accesses(Loops):
         region = pointer.region
         if region.shadow is None or pointer.offset is None or isinstance(pointer.offset, float):
             return None
-        offsets = spread(pointer.offset, self.threads)[self.mask]
-        threads = self.ids[self.mask]
+        offsets, threads = spread(pointer.offset, self.threads), self.ids
+        if not every(self.mask):
+            offsets, threads = offsets[self.mask], threads[self.mask]
         self._note_banks(offsets, threads, region, node)
         inside = (offsets >= 0) & (offsets < region.shadow.cells)
         if not every(inside):
@@ -170,7 +174,7 @@ class Accesses(Loops):
 
     def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
         """Note an access in which the first warp asks one bank for several words, once a place."""
-        if not self.walk.thorough or ("banks", node.id) in self.seen or not len(threads):
+        if self.walk.care is not Care.DATA or ("banks", node.id) in self.seen or not len(threads):
             return
         if region.space != "shared" or SIZES.get(region.type, 4) != 4:
             return
@@ -190,8 +194,8 @@ class Accesses(Loops):
             if pointer.offset is None
             else not isinstance(pointer.offset, np.ndarray)
         )
-        found = self._cells(pointer, node, "read")
-        if not self.walk.thorough:
+        found = self._cells(pointer, node, "read") if self.walk.care > Care.ADDRESSES else None
+        if self.walk.care is not Care.DATA:
             return Value(None, letter, not uniform, loaded=True)
         if found is None or not len(found[0]) or pointer.scale > 1:
             shadow = region.shadow
@@ -209,14 +213,20 @@ class Accesses(Loops):
             rows = memory.read(
                 shadow, cells, threads, self.clock, number, self.reporter(node, region)
             )
-        parts = None
-        if rows is not None:
+        if rows is None:
+            return Value(None, letter, not uniform, loaded=True)
+        crossed = 0 if self._are_own(rows, threads) else self.order
+        region.crossed = region.crossed or crossed > 0
+        parts = rows
+        if len(threads) < self.threads:
             parts = np.zeros((self.threads, self.words), np.uint64)
             parts[threads] = rows
-        mine = parts is not None and every(parts[threads] == self.own[threads])
-        region.crossed = region.crossed or (parts is not None and not mine)
-        crossed = self.order if parts is not None and not mine else 0
         return self.settled(Value(None, letter, not uniform, parts, crossed, loaded=True))
+
+    def _are_own(self, rows: Bits, threads: Any) -> bool:
+        """Whether each of these threads has its own data, and no other."""
+        first = threads[0]
+        return bool((rows[0] == self.own[first]).all()) and every(rows == self.own[threads])
 
     def settled(self, value: Value) -> Value:
         """Forget whose data is in a value that holds everybody's in every active thread.
@@ -225,9 +235,12 @@ class Accesses(Loops):
         """
         parts = value.parts
         if parts is not None and some(self.mask):
-            rows = np.broadcast_to(parts, self.own.shape)[self.mask]
-            if every(rows == self.full):
-                value.parts, value.reduced = None, 0
+            first = int(self.mask.argmax()) if len(parts) == self.threads else 0
+            # one row tells for most
+            if every(parts[first] == self.full):
+                rows = np.broadcast_to(parts, self.own.shape)[self.mask]
+                if every(rows == self.full):
+                    value.parts, value.reduced = None, 0
         return value
 
     def _read_anywhere(self, region: Region, node: Node) -> None:
@@ -279,8 +292,8 @@ class Accesses(Loops):
         shadow = region.shadow
         if shadow is None:
             return
-        found = self._cells(pointer, node, "write")
-        if not self.walk.thorough:
+        found = self._cells(pointer, node, "write") if self.walk.care > Care.ADDRESSES else None
+        if self.walk.care is not Care.DATA:
             return
         if found is None:
             if atomic:
@@ -305,7 +318,7 @@ class Accesses(Loops):
             return
         before = shadow.initialised
         parts = value.parts
-        if parts is not None:
+        if parts is not None and (len(parts) != self.threads or len(threads) != self.threads):
             parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
         number, report = self.number_of(node), self.reporter(node, region)
         if atomic:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from grader.source.flow.cooperation import cooperates, has_loop
 from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.trace import Launch, Walk
+from grader.source.flow.trace import Care, Launch, Walk
 from grader.source.flow.tree import Program
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Flow:
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     _walks: dict[int, tuple[Launch, Walk]] = field(default_factory=dict)
     _blocks: dict[tuple[int, tuple[int, int, int]], tuple[Walk, Walk]] = field(default_factory=dict)
+    _cooperating: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -96,17 +98,33 @@ class Flow:
             )
         return self._launched[sizes.name]
 
-    def walk(self, launch: Launch, *, thorough: bool = True) -> Walk:
-        """Return the walk of the first block of one of `launched`, at least as thorough as asked."""
+    def walk(self, launch: Launch, care: Care = Care.DATA) -> Walk:
+        """Return the walk of the first block of one of `launched`, with at least the care that is asked.
+
+        Where threads don't cooperate, data isn't followed: there is nothing more to see.
+        """
         known = self._walks.get(id(launch))
-        if known is None or (thorough and not known[1].thorough):
+        care = care if self.cooperates(launch.kernel) else min(care, Care.BOUNDS)
+        if known is None or care > known[1].care:
             kernel = self.program.named(launch.kernel)
             if kernel is None:
                 raise KeyError(launch.kernel)
             # with the launch, which must live as long as its id counts
-            known = launch, walk_block(self.program, kernel, launch, thorough=thorough)
+            known = launch, walk_block(self.program, kernel, launch, care=care)
             self._walks[id(launch)] = known
         return known[1]
+
+    def cooperates(self, name: str) -> bool:
+        """Whether the threads of a kernel work together."""
+        if name not in self._cooperating:
+            kernel = self.program.named(name)
+            self._cooperating[name] = kernel is not None and cooperates(self.program, kernel)
+        return self._cooperating[name]
+
+    def loops(self, name: str) -> bool:
+        """Whether there is a loop in a kernel or in what it calls."""
+        kernel = self.program.named(name)
+        return kernel is not None and has_loop(self.program, kernel)
 
     def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""
@@ -116,7 +134,7 @@ class Flow:
         """Return the walk of another block of a launch, of which only the addresses count."""
         key = (id(walk.launch), index)
         if key not in self._blocks:
-            other = walk_block(self.program, walk.kernel, walk.launch, index, thorough=False)
+            other = walk_block(self.program, walk.kernel, walk.launch, index, care=Care.ADDRESSES)
             self._blocks[key] = (walk, other)  # the first keeps the launch, and so its id, alive
         return self._blocks[key][1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from grader.source.flow.memory import Region
 from grader.source.flow.operators import Operators
 from grader.source.flow.state import Box, Frame
@@ -51,48 +53,34 @@ class Machine(Operators):
 
     def eval(self, expr: Expr) -> Value:
         """Evaluate an expression in the active threads."""
-        match expr:
-            case Number():
-                return Value(expr.value, expr.type, False)
-            case Name():
-                self.node_here = expr.node
-                return self.name(expr.id)
-            case Binary():
-                return self._binary(expr)
-            case Subscript():
-                return self.load(self.address(expr), expr.node)
-            case Member():
-                return self.member(expr)
-            case Assign():
-                return self._assign(expr)
-            case Call():
-                return self.call(expr)
-            case Unary():
-                return self._unary(expr)
-            case Update():
-                return self._update(expr)
-            case Cast():
-                return self._cast(expr)
-            case Select():
-                return self._select(expr)
-        return self._rare(expr)
+        how = _HOW.get(type(expr))
+        return Value() if how is None else getattr(self, how)(expr)  # type: ignore[no-any-return]
 
-    def _rare(self, expr: Expr) -> Value:
-        match expr:
-            case SizeOf():
-                return Value(self.size_of(expr.type), "l", False)
-            case Items():
-                parts = [self.eval(item) for item in expr.items]
-                return (parts[-1] if expr.comma else unknown(*parts)) if parts else Value()
-            case Lambda():
-                return Value(None, varies=False, thing=expr)
-            case Text():
-                return Value(None, varies=False, thing=expr.value)
-            case LaunchCall():
-                return self.launch(expr)
-            case Unclear():
-                return self._unclear(expr)
-        return Value()
+    @staticmethod
+    def _literal(expr: Number) -> Value:
+        return Value(expr.value, expr.type, False)
+
+    def _name(self, expr: Name) -> Value:
+        self.node_here = expr.node
+        return self.name(expr.id)
+
+    def _subscript(self, expr: Subscript) -> Value:
+        return self.load(self.address(expr), expr.node)
+
+    def _size_of(self, expr: SizeOf) -> Value:
+        return Value(self.size_of(expr.type), "l", False)
+
+    def _items(self, expr: Items) -> Value:
+        parts = [self.eval(item) for item in expr.items]
+        return (parts[-1] if expr.comma else unknown(*parts)) if parts else Value()
+
+    @staticmethod
+    def _lambda(expr: Lambda) -> Value:
+        return Value(None, varies=False, thing=expr)
+
+    @staticmethod
+    def _text(expr: Text) -> Value:
+        return Value(None, varies=False, thing=expr.value)
 
     def _unclear(self, expr: Unclear) -> Value:
         parts = [self.eval(part) for part in expr.parts]
@@ -247,3 +235,25 @@ class Machine(Operators):
         scope = {p.name: Box(a) for p, a in zip(item.parameters, args, strict=False)}
         frame = Frame(None, self.mask, [*outer.scopes, scope], dict(outer.types))
         return self.enter(frame, item.body, call)
+
+
+_HOW: Mapping[type[Expr], str] = {
+    Number: "_literal",
+    Name: "_name",
+    Binary: "_binary",
+    Subscript: "_subscript",
+    Member: "member",
+    Assign: "_assign",
+    Call: "call",
+    Unary: "_unary",
+    Update: "_update",
+    Cast: "_cast",
+    Select: "_select",
+    SizeOf: "_size_of",
+    Items: "_items",
+    Lambda: "_lambda",
+    Text: "_text",
+    LaunchCall: "launch",
+    Unclear: "_unclear",
+}
+"""The method for each kind of expression, by name: the host's machine has its own for some."""

@@ -9,7 +9,7 @@ import numpy as np
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region
 from grader.source.flow.state import Box, Frame
-from grader.source.flow.trace import Launch, StopWalkError, Walk
+from grader.source.flow.trace import Care, Launch, StopWalkError, Walk
 from grader.source.flow.tree import Function, Program
 from grader.source.flow.values import SIZES, Pointer, Value, type_letter
 
@@ -22,13 +22,13 @@ def walk_block(
     launch: Launch,
     block: tuple[int, int, int] = (0, 0, 0),
     *,
-    thorough: bool = True,
+    care: Care = Care.DATA,
 ) -> Walk:
     """Walk one block of a launch through its kernel; never raises.
 
     `launch.block` must be known and have at most 1024 threads; else the walk is stopped at once.
     """
-    result = Walk(kernel, launch, block, thorough)
+    result = Walk(kernel, launch, block, care)
     threads = launch.threads
     if threads is None or not 0 < threads <= MOST_THREADS:
         result.stopped = "the number of threads isn't known"
@@ -36,7 +36,7 @@ def walk_block(
     machine = Machine(program, result, threads)
     machine.block_shape = tuple(n or 1 for n in launch.block)  # type: ignore[assignment]
     machine.grid_shape, machine.block_index = launch.grid, block
-    result.own = machine.own
+
     machine.frames.append(_frame(machine, kernel, launch))
     try:
         with np.errstate(all="ignore"):

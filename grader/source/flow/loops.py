@@ -24,7 +24,7 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-from grader.source.flow.values import Bits, Value, join, spread, unknown
+from grader.source.flow.values import Bits, Value, every, join, spread, unknown
 
 FEW_TURNS = 3
 PURE = (
@@ -163,6 +163,10 @@ class Loops(Statements):
         bound = self.eval(test.right)
         if box is None or step is None or step <= 0 or not box.value.known or not bound.known:
             return None
+        if isinstance(bound.number, int) and isinstance(box.value.number, int) and every(self.mask):
+            last = bound.number + (1 if test.op == "<=" else 0)
+            if last - box.value.number <= step:  # as it is with most: nothing is left to skip
+                return None
         limit = np.asarray(bound.number) + (1 if test.op == "<=" else 0)
         remaining = -((box.value.number - limit) // step)
         return box, step, np.where(self.mask, spread(remaining, self.threads), 0)

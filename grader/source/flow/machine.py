@@ -7,6 +7,7 @@ it needs no toolchain, takes about a millisecond, and is silent about what it do
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,38 +50,37 @@ class Statements(State):
         """Forget what a loop's body assigns; defined by `loops`."""
         raise NotImplementedError
 
+    def pass_by(self, stmt: Stmt) -> bool:
+        """Leave out a statement on which no address depends; defined by `asides`."""
+        raise NotImplementedError
+
     def run(self, stmt: Stmt) -> None:
         """Execute one statement in the active threads."""
+        if self.hurried and self.pass_by(stmt):
+            return
         self.walk.steps += 1
         if self.walk.steps > STEP_LIMIT:
             self.walk.stop_node = stmt.node
             raise StopWalkError("too long")
-        match stmt:
-            case Evaluate():
-                self.eval(stmt.expr)
-            case Declare():
-                self.declare(stmt)
-            case Block():
-                self.run_block(stmt)
-            case If():
-                self.run_if(stmt)
-            case Loop():
-                self.run_loop(stmt)
-            case Return():
-                self.run_return(stmt)
-            case Jump():
-                self.run_jump(stmt)
-            case Opaque():
-                self.walk.stop_node = stmt.node
-                raise StopWalkError(stmt.reason)
+        getattr(self, _HOW[type(stmt)])(stmt)
+
+    def _evaluate(self, stmt: Evaluate) -> None:
+        self.eval(stmt.expr)
+
+    def _opaque(self, stmt: Opaque) -> None:
+        self.walk.stop_node = stmt.node
+        raise StopWalkError(stmt.reason)
 
     def run_block(self, stmt: Block) -> None:
         """Run statements in order in a scope of their own."""
         scopes = self.frames[-1].scopes
         scopes.append({})
+        seen = None
         for part in stmt.body:
-            if not some(self.mask):
-                break
+            if self.mask is not seen:
+                seen = self.mask
+                if not some(seen):
+                    break
             self.run(part)
         scopes.pop()
 
@@ -232,3 +232,16 @@ def forget(value: Value) -> Value:
 def memory_pointer_forgotten(pointer: Any) -> Any:
     """Return the pointer with an unknown offset into the same region."""
     return type(pointer)(pointer.region, None, True, pointer.scale, pointer.depth, pointer.type)
+
+
+_HOW: Mapping[type[Stmt], str] = {
+    Evaluate: "_evaluate",
+    Declare: "declare",
+    Block: "run_block",
+    If: "run_if",
+    Loop: "run_loop",
+    Return: "run_return",
+    Jump: "run_jump",
+    Opaque: "_opaque",
+}
+"""The method for each kind of statement, by name: the host's machine has its own for some."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from grader.source.flow.memory import Clock, Region
-from grader.source.flow.trace import Access, Event, Walk
+from grader.source.flow.trace import Access, Care, Event, Walk
 from grader.source.flow.tree import (
     Function,
     Node,
     Program,
 )
-from grader.source.flow.values import Mask, Value, blend, every, merge, spread
+from grader.source.flow.values import Bits, Mask, Value, blend, every, merge, spread
 
 
 class Box:
@@ -78,6 +79,7 @@ class State:
         self.program = program
         self.walk = walk
         self.threads = threads
+        self.hurried = walk.care is Care.ADDRESSES
         self.words = (threads + 63) // 64
         self.ids = np.arange(threads, dtype=np.int64)
         self.mask: Mask = np.ones(threads, np.bool_)
@@ -99,9 +101,19 @@ class State:
         self.seen: set[tuple[Any, ...]] = set()
         self.initialised = 0
         self.return_node: Node = None
-        self.own = np.zeros((threads, self.words), np.uint64)
-        self.own[self.ids, self.ids >> 6] = np.uint64(1) << (self.ids & 63).astype(np.uint64)
-        self.full = np.bitwise_or.reduce(self.own, axis=0)
+
+    @cached_property
+    def own(self) -> Bits:
+        """A row a thread, with that thread's bit only."""
+        rows = np.zeros((self.threads, self.words), np.uint64)
+        rows[self.ids, self.ids >> 6] = np.uint64(1) << (self.ids & 63).astype(np.uint64)
+        return rows
+
+    @cached_property
+    def full(self) -> Bits:
+        """The row with every thread's bit."""
+        row: Bits = np.bitwise_or.reduce(self.own, axis=0)
+        return row
 
     # --- what was seen -----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,18 @@ import numpy.typing as npt
 
 from grader.source.flow.memory import Region
 from grader.source.flow.tree import Function, LaunchCall, Node
-from grader.source.flow.values import Bits, Mask, Value
+from grader.source.flow.values import Mask, Value
+
+
+class Care(IntEnum):
+    """How much a walk looks at; less takes less time."""
+
+    ADDRESSES = 0
+    """Addresses in global memory only: what touches none and leaves only data behind is passed by."""
+    BOUNDS = 1
+    """Those in shared memory as well, against its arrays' sizes."""
+    DATA = 2
+    """Shared memory cell by cell (races, reads of nothing), and whose data a value holds."""
 
 
 class StopWalkError(Exception):
@@ -88,9 +100,7 @@ class Walk:
     kernel: Function
     launch: Launch
     block_index: tuple[int, int, int]
-    thorough: bool = True
-    """Whether shared memory was followed cell by cell (races, reads of nothing), and whose data a
-    value holds; else only addresses and their bounds were, which takes less time."""
+    care: Care = Care.DATA
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -103,7 +113,6 @@ class Walk:
     stop_node: Node = None
     steps: int = 0
     barriers: int = 0
-    own: Bits | None = None
 
     @property
     def threads(self) -> int:

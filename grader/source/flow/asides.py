@@ -1,0 +1,121 @@
+"""Passes by what touches no global memory: in a walk that asks for addresses alone, nothing else counts.
+
+Such are the loops of a reduction in shared memory and the exchanges of a warp. They leave only data
+behind, which is not known anyway.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from grader.source.flow.loops import Loops, assigned_in
+from grader.source.flow.state import Box
+from grader.source.flow.tree import (
+    Call,
+    Evaluate,
+    Expr,
+    If,
+    Jump,
+    Lambda,
+    LaunchCall,
+    Loop,
+    Name,
+    Opaque,
+    Program,
+    Return,
+    Stmt,
+    walk,
+)
+from grader.source.flow.values import type_letter, unknown
+
+DATA = frozenset("fd")
+"""Letters of the types that are not followed."""
+DEPTH = 6
+"""Functions in functions."""
+
+
+@lru_cache(maxsize=1024)
+def names_in(program: Program, stmt: Stmt) -> frozenset[str] | None:
+    """Return the names that a statement uses; None where it may do more than compute with them."""
+    names: set[str] = set()
+    inside = isinstance(stmt, Loop)
+    return frozenset(names) if _collect(program, stmt, names, inside, 0) else None
+
+
+def _collect(
+    program: Program, item: Expr | Stmt, names: set[str], inside: bool, depth: int
+) -> bool:
+    """Add the names that are used; say whether all of it is understood."""
+    if depth > DEPTH:
+        return False
+    outside = {c.name for c in program.constants if c.dims or c.pointer}
+    for part in walk(item):
+        if isinstance(part, Opaque | Lambda | LaunchCall):
+            return False
+        if isinstance(part, Return) and not depth:
+            return False
+        if isinstance(part, Jump) and not inside and not depth:
+            return False
+        name = part.name if isinstance(part, Call) else part.id if isinstance(part, Name) else ""
+        if not name:
+            continue
+        if name in outside or not _behind(program, part, name, names, depth):
+            return False
+        names.add(name)
+    return True
+
+
+def _behind(program: Program, part: Expr | Stmt, name: str, names: set[str], depth: int) -> bool:
+    """Look into the function or macro of that name."""
+    macro = program.macros.get(name)
+    if macro is not None:
+        return macro.expr is not None and _collect(program, macro.expr, names, True, depth + 1)
+    if isinstance(part, Call):
+        if part.base is not None:
+            return False
+        function = program.named(name)
+        if function is not None:
+            return _collect(program, function.body, set(), True, depth + 1)
+    return True
+
+
+class Asides(Loops):
+    """Leaving out what no address depends on."""
+
+    def pass_by(self, stmt: Stmt) -> bool:
+        """Leave a statement out where nothing that counts depends on it; say whether it was."""
+        if not isinstance(stmt, Loop | If | Evaluate):
+            return False
+        names = names_in(self.program, stmt)
+        if names is None:
+            return False
+        boxes = {name: box for name in names if (box := self.find(name)) is not None}
+        if any(_leads_out(box) for box in boxes.values()):
+            return False
+        changed = [boxes[name] for name in assigned_in(stmt) if name in boxes]
+        if not all(_holds_data(box) for box in changed):
+            return False
+        for box in changed:
+            self._spoil(box)
+        return True
+
+    def _spoil(self, box: Box) -> None:
+        pointer = box.value.pointer
+        if pointer is not None:
+            self._forget_array(pointer.region, None)
+            return
+        box.value = unknown(box.value)
+        box.value.varies = box.value.loaded = True
+
+
+def _leads_out(box: Box) -> bool:
+    """Whether a variable leads to global memory, or to something that isn't followed."""
+    pointer = box.value.pointer
+    return box.value.thing is not None or (pointer is not None and pointer.region.space == "global")
+
+
+def _holds_data(box: Box) -> bool:
+    pointer = box.value.pointer
+    if pointer is None:
+        return box.type in DATA
+    return pointer.region.space == "shared" or type_letter(pointer.region.type) in DATA
