@@ -54,7 +54,7 @@ class Machine(Operators):
     def eval(self, expr: Expr) -> Value:
         """Evaluate an expression in the active threads."""
         how = _HOW.get(type(expr))
-        return Value() if how is None else getattr(self, how)(expr)  # type: ignore[no-any-return]
+        return Value() if how is None else getattr(self, how)(expr)
 
     @staticmethod
     def _literal(expr: Number) -> Value:
