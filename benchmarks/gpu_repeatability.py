@@ -100,7 +100,7 @@ def main(times: int, jobs: int, keep: Path | None, parts: list[str], device: str
 
 
 def _kept(run: Graded) -> dict[str, object]:
-    figures = ("status", "speedup", "speedup_interval")
+    figures = ("status", "speedup", "speedup_interval", "seconds")
     rows = {name: [row[field] for field in figures] for name, row in run.rows.items()}
     return {"machine": run.environment, "seconds": run.seconds, "programs": rows}
 

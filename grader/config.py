@@ -55,7 +55,8 @@ class Options(Record):
     repair: bool = True
     """Look for a mend and make the reference-fixed kernel."""
     sanitize: bool | None = None
-    """On a GPU, run every program under compute-sanitizer too, or none; when not given, what went wrong."""
+    """On a GPU, look at every program with compute-sanitizer and the simulator too, or at none; when not
+    given, at what went wrong."""
     repair_tries: int = 12
     """Candidate mends that are tried for one sample at most."""
     build_seconds: float = 300.0
