@@ -51,3 +51,6 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     review = pipeline.review(workshop, sample)
     assert review.verdict.status == "correct", review.verdict
     assert "the search for a repair failed in the grader: IndexError" in " ".join(review.notes)
+    monkeypatch.undo()
+    again = pipeline.review(workshop, sample)
+    assert "failed in the grader" not in " ".join(again.notes), "kept from the first time"

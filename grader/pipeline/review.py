@@ -33,6 +33,7 @@ from grader.records import (
 from grader.rules import explained
 
 T = TypeVar("T")
+_OURS = "failed in the grader"
 
 
 def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
@@ -43,9 +44,15 @@ def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: Non
         known = Review.model_validate_json(stored)
         return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
     result = _review(workshop, sample, stage)
-    if result.verdict.status != "grader_error":
+    if _whole(result):
         workshop.store.write("review", key, result.model_dump_json().encode())
     return result
+
+
+def _whole(result: Review) -> bool:
+    """Whether nothing of ours failed in it; else it is made again the next time."""
+    ours = any(_OURS in note for note in result.notes)
+    return result.verdict.status != "grader_error" and not ours
 
 
 def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
@@ -175,7 +182,7 @@ def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) ->
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is ours
-        trouble.append(f"{what} failed in the grader: {type(error).__name__}: {error}"[:500])
+        trouble.append(f"{what} {_OURS}: {type(error).__name__}: {error}"[:500])
         return instead
 
 
