@@ -18,6 +18,7 @@ KEPT = (
     "track_running_stats", "dim", "negative_slope", "alpha", "beta", "threshold", "min_val", "max_val", "lambd",
     "approximate", "inplace", "p", "keepdim", "start_dim", "end_dim", "output_size", "reduction", "margin", "delta",
     "in_features", "out_features", "return_indices", "scale_factor", "label_smoothing", "swap", "log_target",
+    "elementwise_affine", "num_parameters",
 )  # fmt: skip
 """Attributes of torch's modules that say what they compute."""
 TEXT = 200
@@ -54,13 +55,30 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
             model = (
                 names["Model"](*init) if isinstance(init, list | tuple) else names["Model"](**init)
             )
-            graph = Whole().trace(model)
+            graph = _graph(model)
             shaped = fx.GraphModule(model, graph)
             inputs = names["get_inputs"]()
             _shapes(shaped, inputs)
     except Exception as error:  # noqa: BLE001 - whatever the text does is an outcome
         return {"error": f"{type(error).__name__}: {str(error)[:TEXT]}"}
     return {"nodes": [_node(node, model) for node in shaped.graph.nodes]}
+
+
+def _graph(model: nn.Module) -> fx.Graph:
+    """Return the operations of a model; a number that forward makes a tensor of is one of them."""
+    tracer, plain = Whole(), torch.tensor
+
+    def told(data: Any, **more: Any) -> Any:
+        if not isinstance(data, bool | int | float):
+            return plain(data, **more)
+        named = {key: value for key, value in more.items() if key == "dtype"}
+        return tracer.create_proxy("call_function", plain, (data,), named)
+
+    torch.tensor = told
+    try:
+        return tracer.trace(model)
+    finally:
+        torch.tensor = plain
 
 
 def _shapes(shaped: fx.GraphModule, inputs: Any) -> None:
@@ -106,6 +124,8 @@ def _value(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_value(item) for item in value]
+    if value is Ellipsis:
+        return {"ellipsis": True}
     if isinstance(value, slice):
         return {"slice": [_value(value.start), _value(value.stop), _value(value.step)]}
     return {"text": str(value)[:TEXT]}

@@ -87,7 +87,7 @@ def test_an_argument_keeps_the_name_that_the_reference_gives_it() -> None:
         text, read_graph({"nodes": [given, node("b", "call_function", "relu", ref("a")), last]}), "t", "ops"
     )  # fmt: skip
     assert "def forward(self, A):" in made.code
-    assert "elementwise_1(A)" in made.code
+    assert "fused_relu_forward(A)" in made.code
 
 
 def test_a_number_among_the_arguments_is_an_operand_too() -> None:
@@ -96,7 +96,7 @@ def test_a_number_among_the_arguments_is_an_operand_too() -> None:
     last = node("output", "output", "output", ref("b"))
     text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, A, s):\n        return A\n"
     made = compose(text, read_graph({"nodes": [*given, product, last]}), "t", "ops")
-    assert "elementwise_1(A, A.new_full((), s))" in made.code
+    assert "fused_mul_forward(A, A.new_full((), s))" in made.code
 
 
 def test_elementwise_neighbours_share_a_kernel_unless_a_value_is_needed_twice() -> None:
@@ -143,7 +143,108 @@ def test_a_linear_function_with_a_bias_is_a_product_and_a_sum() -> None:
     w = node("w", "get_attr", "w", shape=(5, 8))
     b = node("b", "get_attr", "b", shape=(5,))
     made = node("a", "call_function", "linear", ref("x"), ref("w"), ref("b"), shape=(4, 5))
-    assert "elementwise_1(a_s1, self.b)" in written(w, b, made)
+    assert "fused_add_forward(matmul_s1, self.b)" in written(w, b, made)
+
+
+@pytest.mark.parametrize(
+    ("made", "lines"),
+    [
+        (node("a", "call_function", "var", ref("x"), 1, shape=(4,)),
+         ("mean_forward(x, 1, True)", "x.size(1) - 1", "new_full((), ")),
+        (node("a", "call_function", "normalize", ref("x")), ("sum_forward(", "< 1e-12f ?")),
+        (node("a", "call_module", "act", ref("x"), module="PReLU", attributes={"num_parameters": 8}),
+         ("fused_prelu_relu_forward(x, self.act.weight)",)),
+        (node("a", "call_module", "n", ref("x"), module="RMSNorm", attributes={"normalized_shape": [8], "eps": None}),
+         ("self.n.weight", f"{2.0**-23!r}f")),
+        (node("a", "call_function", "glu", ref("x"), shape=(4, 4)), ("x.chunk(2, -1)",)),
+        (node("a", "call_function", "addmm", ref("x"), ref("x"), ref("x")), ("matmul_forward(x, x)",)),
+        (node("a", "call_function", "einsum", "bik,bjk->bij", ref("x"), ref("x"), shape=(4, 4)),
+         ("x.transpose(-2, -1)", "matmul_forward(x, ")),
+        (node("a", "call_function", "masked_fill", ref("x"), ref("x"), float("-inf")), ("? (-INFINITY) : v0",)),
+        (node("a", "call_function", "group_norm", ref("x"), 4), ("normalise_forward(x, None, None, x.size(0) * 4,",)),
+        (node("a", "call_function", "getitem", ref("x"), [{"ellipsis": True}, {"slice": [None, 4, None]}]),
+         ("x[..., :4]",)),
+    ],
+)  # fmt: skip
+def test_an_operation_is_written_out_as_simpler_ones(
+    made: dict[str, Any], lines: tuple[str, ...]
+) -> None:
+    code = written(made, node("z", "call_function", "relu", ref("a"), shape=made["shape"]))
+    for line in lines:
+        assert line in code
+
+
+def test_the_smaller_of_two_tensors_is_elementwise_and_a_made_number_goes_into_the_formula() -> (
+    None
+):
+    number = node("t", "call_function", "tensor", 0.5, shape=())
+    code = written(number, node("a", "call_function", "min", ref("x"), ref("t")))
+    assert "fused_minimum_forward(x)" in code
+    assert "0.5f" in code
+
+
+def test_the_values_of_a_maximum_along_a_dim_are_a_reduction() -> None:
+    found = node("m", "call_function", "max", ref("x"), shape=None, kwargs={"dim": 1})
+    code = written(found, node("a", "call_function", "getattr", ref("m"), "values", shape=(4,)))
+    assert "a = ops.max_forward(x, 1, False)" in code
+
+
+def test_a_comparison_lives_inside_a_kernel_only() -> None:
+    truth = node("g", "call_function", "gt", ref("x"), 0.0, dtype="bool") | {"dtype": "bool"}
+    picked = node("a", "call_function", "where", ref("g"), ref("x"), 0.0)
+    assert "(v0 > 0.0f ? 1.0f : 0.0f)" in written(truth, picked)
+    with pytest.raises(UncoveredError, match="truth values"):
+        written(truth)
+
+
+def test_the_same_chain_of_operations_is_one_kernel_however_often_it_stands() -> None:
+    nodes = [node("a", "call_function", "relu", ref("x"))]
+    nodes.append(node("b", "call_function", "softmax", ref("a"), kwargs={"dim": 1}))
+    nodes.append(node("c", "call_function", "relu", ref("b")))
+    code = written(*nodes)
+    assert code.count("float apply(") == 1
+    assert code.count("ops.fused_relu_forward(") == 2
+
+
+def test_a_layer_without_a_bias_is_a_product_alone() -> None:
+    layer = node(
+        "a", "call_module", "fc", ref("x"), shape=(4, 5), module="Linear",
+        attributes={"out_features": 5}, tensors=["weight"],
+    )  # fmt: skip
+    code = written(layer)
+    assert "matmul_forward(x, " in code
+    assert "bias" not in code
+
+
+def test_a_huber_loss_keeps_its_threshold() -> None:
+    loss = node("a", "call_function", "huber_loss", ref("x"), ref("x"), shape=(), kwargs={"delta": 0.25})  # fmt: skip
+    assert "> 0.25f ? 0.25f" in written(loss)
+
+
+MADE_IN_FORWARD = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.least = torch.nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x):
+        return torch.min(x, torch.tensor(0.5, device=x.device)) + self.least
+
+
+def get_inputs():
+    return [torch.rand(4, 8)]
+"""
+
+
+def test_a_tensor_that_forward_makes_of_a_number_keeps_its_value() -> None:
+    told = judge.trace(MADE_IN_FORWARD, sandbox.strongest(), sandbox.Limits())
+    made = compose(MADE_IN_FORWARD, read_graph(told), "Least", "ops")
+    assert made.families == ("elementwise",)
+    assert "0.5f" in made.code
+    assert "fused_minimum_add_forward(x, self.least)" in made.code
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     module: str = ""
     """The class of the module that is called."""
+    tensors: tuple[str, ...] = ("weight", "bias")
+    """The module's own parameters."""
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
 
@@ -118,6 +120,7 @@ def _node(item: dict[str, Any]) -> Node:
         path=path,
         attributes={str(key): _value(value) for key, value in item.get("attributes", {}).items()},
         module=str(item.get("module") or ""),
+        tensors=tuple(str(name) for name in item.get("tensors", ("weight", "bias"))),
         shape=tuple(int(size) for size in shape) if isinstance(shape, list) else None,
         dtype=item.get("dtype"),
     )
@@ -148,7 +151,11 @@ ALIASES = {
     "adaptive_avg_pool3d": "adaptive_avg_pool", "log_softmax": "log_softmax", "pow": "pow", "rpow": "pow",
     "mse_loss": "mse_loss", "msel_oss": "mse_loss", "gel_u": "gelu", "mseloss": "mse_loss", "negative": "neg",
     "hinge_embedding_loss": "hinge_embedding_loss", "crossentropyloss": "cross_entropy", "max_pool1d_with_indices": "",
-    "cross_entropy_loss": "cross_entropy", "huber_loss": "huber_loss", "smooth_l1loss": "smooth_l1_loss",
+    "cross_entropy_loss": "cross_entropy", "log_sigmoid": "logsigmoid", "nllloss": "nll_loss",
+    "adaptive_max_pool1d": "adaptive_max_pool", "adaptive_max_pool2d": "adaptive_max_pool",
+    "adaptive_max_pool3d": "adaptive_max_pool", "bceloss": "binary_cross_entropy", "rmsnorm": "rms_norm",
+    "bcewith_logits_loss": "binary_cross_entropy_with_logits", "pre_lu": "prelu", "greater": "gt", "less": "lt",
+    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "baddbmm": "addmm", "huber_loss": "huber_loss", "smooth_l1loss": "smooth_l1_loss",
     "cosine_similarity": "cosine_similarity", "triplet_margin_loss": "triplet_margin_loss", "kldiv_loss": "kl_div",
     "sigmoid": "sigmoid", "dropout2d": "dropout", "dropout3d": "dropout", "dropout1d": "dropout", "boolean_dispatch": "",
 }  # fmt: skip
@@ -158,6 +165,8 @@ def _value(value: Any) -> Any:
     if isinstance(value, dict):
         if "node" in value:
             return Ref(str(value["node"]))
+        if "ellipsis" in value:
+            return ...
         if "slice" in value:
             return slice(*(_value(part) for part in value["slice"]))
         raise UncoveredError(

@@ -1,37 +1,16 @@
-"""Operations that are made of simpler ones: losses, norms, linear layers."""
+"""Operations that are made of simpler ones: norms, pooling to one element, statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.losses import LOSSES
+from grader.repair.compose.lowered import Lowered, Rule, shape_of
+from grader.repair.compose.pointwise import COMPARED
+from grader.repair.compose.products import PRODUCTS
 
 IDENTITY = {"identity", "contiguous", "clone", "detach"}
-
-
-@dataclass
-class Lowered:
-    """The nodes so far, and how to add more that compute what one stood for."""
-
-    nodes: list[Node] = field(default_factory=list)
-    numbers: Iterator[int] = field(default_factory=count)
-
-    def add(
-        self, op: str, *args: Any, like: Node, shape: tuple[int, ...] | None, **more: Any
-    ) -> Ref:
-        """Add a node and return its value."""
-        name = f"{like.name}_s{next(self.numbers)}"
-        self.nodes.append(Node(name, op, args, more, shape=shape, dtype="float32"))
-        return Ref(name)
-
-    def last(self, op: str, *args: Any, node: Node, **more: Any) -> None:
-        """Add the node that gives the original's value, under its name."""
-        self.nodes.append(
-            replace(node, op=op, args=args, kwargs=more, path="", module="", attributes={})
-        )
 
 
 def lower(graph: Graph) -> Graph:
@@ -46,105 +25,30 @@ def lower(graph: Graph) -> Graph:
     return Graph(tuple(to.nodes))
 
 
-def _shape(graph: Graph, to: Lowered, value: Any) -> tuple[int, ...]:
-    nodes = (*to.nodes, *graph.nodes)
-    found = next((n.shape for n in nodes if isinstance(value, Ref) and n.name == value.name), None)
-    if found is None:
-        raise UncoveredError("a shape isn't known")
-    return found
-
-
-def _linear(node: Node, graph: Graph, to: Lowered) -> None:
-    x = node.argument(0, "input")
-    shape = _shape(graph, to, x)
-    if node.path:
-        weight = Node(
-            f"{node.name}_weight",
-            "get_attr",
-            path=f"{node.path}.weight",
-            shape=(int(node.attributes["out_features"]), shape[-1]),
-            dtype="float32",
-        )
-        to.nodes.append(weight)
-        w, bias = Ref(weight.name), f"{node.path}.bias" if node.attributes.get("bias", True) else ""
-    else:
-        w, bias = node.argument(1, "weight"), ""
-    given = None if node.path else node.argument(2, "bias")
-    out = _shape(graph, to, w)[0]
-    turned = to.add("t", w, like=node, shape=(shape[-1], out))
-    if not bias and given is None:
-        to.last("matmul", x, turned, node=node)
-        return
-    product = to.add("matmul", x, turned, like=node, shape=(*shape[:-1], out))
-    if bias:
-        name = f"{node.name}_bias"
-        to.nodes.append(Node(name, "get_attr", path=bias, shape=(out,), dtype="float32"))
-        given = Ref(name)
-    to.last("add", product, given, node=node)
-
-
-def _reduced(node: Node, to: Lowered, value: Ref) -> None:
-    """Close a loss with its reduction."""
-    how = node.argument(2, "reduction", "mean")
-    if how not in {"mean", "sum"}:
-        raise UncoveredError(f"a loss with reduction {how!r}")
-    to.last(how, value, node=node)
-
-
-def _loss(
-    build: Callable[[Lowered, Node, Any, Any, tuple[int, ...]], Ref],
-) -> Callable[[Node, Graph, Lowered], None]:
-    def rule(node: Node, graph: Graph, to: Lowered) -> None:
-        a, b = node.argument(0, "input"), node.argument(1, "target")
-        _reduced(node, to, build(to, node, a, b, _shape(graph, to, a)))
-
-    return rule
-
-
-def _mse(to: Lowered, node: Node, a: Any, b: Any, shape: tuple[int, ...]) -> Ref:
-    d = to.add("sub", a, b, like=node, shape=shape)
-    return to.add("mul", d, d, like=node, shape=shape)
-
-
-def _l1(to: Lowered, node: Node, a: Any, b: Any, shape: tuple[int, ...]) -> Ref:
-    return to.add("abs", to.add("sub", a, b, like=node, shape=shape), like=node, shape=shape)
-
-
-def _huber(to: Lowered, node: Node, a: Any, b: Any, shape: tuple[int, ...]) -> Ref:
-    """0.5 m (2 d - m) with m = min(d, 1): what both branches of the loss are."""
-    if node.argument(3, "beta", 1.0) != 1.0 or node.attributes.get("delta", 1.0) != 1.0:
-        raise UncoveredError("a Huber loss with another threshold than 1")
-    d = _l1(to, node, a, b, shape)
-    m = to.add("clamp", d, None, 1.0, like=node, shape=shape)
-    twice = to.add("mul", d, 2.0, like=node, shape=shape)
-    inner = to.add("sub", twice, m, like=node, shape=shape)
-    return to.add(
-        "mul", to.add("mul", m, inner, like=node, shape=shape), 0.5, like=node, shape=shape
-    )
-
-
 def _vector_norm(node: Node, graph: Graph, to: Lowered) -> None:
     x, p = node.argument(0, "input"), node.argument(1, "p", node.kwargs.get("ord", "fro"))
     dim, keep = node.argument(2, "dim"), bool(node.argument(3, "keepdim", False))
-    shape = _shape(graph, to, x)
+    shape = shape_of(graph, to, x)
     if p in {2, "fro", None}:
-        squares = to.add("mul", x, x, like=node, shape=shape)
-        to.last("sqrt", to.add("sum", squares, dim, keep, like=node, shape=node.shape), node=node)
+        squares = to.add("mul", x, x, shape=shape)
+        to.last("sqrt", to.add("sum", squares, dim, keep, shape=node.shape), node=node)
     elif p == 1:
-        to.last("sum", to.add("abs", x, like=node, shape=shape), dim, keep, node=node)
+        to.last("sum", to.add("abs", x, shape=shape), dim, keep, node=node)
     else:
         raise UncoveredError(f"a norm with p = {p}")
 
 
 def _adaptive(node: Node, graph: Graph, to: Lowered) -> None:
+    """Take pooling to one element as a reduction."""
     size = node.argument(1, "output_size")
     size = node.attributes.get("output_size", size) if node.path else size
     sizes = size if isinstance(size, list | tuple) else [size]
     if any(item != 1 for item in sizes):
         raise UncoveredError("adaptive pooling to more than one element")
     x = node.argument(0, "input")
-    rank = len(_shape(graph, to, x))
-    to.last("mean", x, list(range(2, rank)), True, node=node)
+    rank = len(shape_of(graph, to, x))
+    op = "mean" if node.op == "adaptive_avg_pool" else "amax"
+    to.last(op, x, list(range(2, rank)), True, node=node)
 
 
 def _dropout(node: Node, graph: Graph, to: Lowered) -> None:
@@ -157,135 +61,157 @@ def _dropout(node: Node, graph: Graph, to: Lowered) -> None:
     to.last("contiguous", node.argument(0, "input"), node=node)
 
 
-def _cross_entropy(node: Node, graph: Graph, to: Lowered) -> None:
+def _extremum(node: Node, graph: Graph, to: Lowered) -> None:
+    """Take the larger or smaller of two tensors as what it is: elementwise."""
     del graph
-    if node.attributes.get("label_smoothing") or node.kwargs.get("label_smoothing"):
-        raise UncoveredError("cross entropy with label smoothing")
-    to.last("row_loss", node.argument(0, "input"), node.argument(1, "target"), node=node)
-
-
-def _kl(node: Node, graph: Graph, to: Lowered) -> None:
-    a, b = node.argument(0, "input"), node.argument(1, "target")
-    shape = _shape(graph, to, a)
-    if node.kwargs.get("log_target") or node.attributes.get("log_target"):
-        raise UncoveredError("KL divergence of a target in logarithms")
-    safe = to.add("clamp_min", b, 1e-38, like=node, shape=shape)
-    logs = to.add("sub", to.add("log", safe, like=node, shape=shape), a, like=node, shape=shape)
-    terms = to.add("mul", b, logs, like=node, shape=shape)
-    how = node.kwargs.get("reduction", node.attributes.get("reduction", "mean"))
-    if how == "batchmean":  # whatever the batch: the mean over it of what the rest sums to
-        rest = list(range(1, len(shape)))
-        each = to.add("sum", terms, rest, False, like=node, shape=shape[:1]) if rest else terms
-        to.last("mean", each, node=node)
+    other = node.argument(1, "other")
+    if isinstance(other, Ref):
+        op = "minimum" if node.op == "min" else "maximum"
+        to.last(op, node.argument(0, "input"), other, node=node)
     else:
-        _reduced(node, to, terms)
-
-
-def _cosine(node: Node, graph: Graph, to: Lowered) -> None:
-    a, b = node.argument(0, "x1"), node.argument(1, "x2")
-    dim = node.attributes.get("dim", node.argument(2, "dim", 1))
-    shape = _shape(graph, to, a)
-
-    def total(u: Any, v: Any) -> Ref:
-        product = to.add("mul", u, v, like=node, shape=shape)
-        return to.add("sum", product, dim, False, like=node, shape=node.shape)
-
-    def length(u: Any) -> Ref:
-        root = to.add("sqrt", total(u, u), like=node, shape=node.shape)
-        return to.add("clamp_min", root, 1e-8, like=node, shape=node.shape)
-
-    to.last(
-        "truediv",
-        total(a, b),
-        to.add("mul", length(a), length(b), like=node, shape=node.shape),
-        node=node,
-    )
-
-
-def _triplet(node: Node, graph: Graph, to: Lowered) -> None:
-    a, p, q = (node.argument(k, name) for k, name in enumerate(("anchor", "positive", "negative")))
-    if node.attributes.get("swap") or node.attributes.get("p", 2) != 2:
-        raise UncoveredError("a triplet loss with swap, or another norm")
-    shape = _shape(graph, to, a)
-
-    def distance(other: Any) -> Ref:
-        d = to.add(
-            "add", to.add("sub", a, other, like=node, shape=shape), 1e-6, like=node, shape=shape
-        )
-        squares = to.add("mul", d, d, like=node, shape=shape)
-        summed = to.add("sum", squares, len(shape) - 1, False, like=node, shape=shape[:-1])
-        return to.add("sqrt", summed, like=node, shape=shape[:-1])
-
-    gap = to.add("sub", distance(p), distance(q), like=node, shape=shape[:-1])
-    margin = float(node.attributes.get("margin", 1.0))
-    raised = to.add("add", gap, margin, like=node, shape=shape[:-1])
-    to.last("mean", to.add("relu", raised, like=node, shape=shape[:-1]), node=node)
-
-
-def _matmul(node: Node, graph: Graph, to: Lowered) -> None:
-    """Take a product with a diagonal matrix as a scaling of rows."""
-    a = node.argument(0, "input")
-    made = next((n for n in graph.nodes if isinstance(a, Ref) and n.name == a.name), None)
-    if made is None or made.op != "diag" or len(_shape(graph, to, made.args[0])) != 1:
-        to.nodes.append(node)
-        return
-    column = to.add(
-        "unsqueeze", made.args[0], 1, like=node, shape=(*_shape(graph, to, made.args[0]), 1)
-    )
-    to.last("mul", column, node.argument(1, "other"), node=node)
-
-
-def _diag(node: Node, graph: Graph, to: Lowered) -> None:
-    """Drop a diagonal matrix that only products use."""
-    if any(
-        user.op != "matmul" or user.args[0] != Ref(node.name) for user in graph.users(node.name)
-    ):
         to.nodes.append(node)
 
 
-def _triangle(node: Node, graph: Graph, to: Lowered) -> None:
-    """Take the triangle of a product as a product that leaves the rest out."""
-    product = next((n for n in to.nodes if n.name == getattr(node.args[0], "name", "")), None)
-    if (
-        product is None
-        or product.op != "matmul"
-        or len(graph.users(product.name)) != 1
-        or node.argument(1, "diagonal", 0)
-    ):
-        raise UncoveredError(f"{node.op} of something else than a product")
-    to.nodes.remove(product)
-    to.last("matmul", *product.args, node=node, triangle=-1 if node.op == "tril" else 1)
+def _variance(node: Node, graph: Graph, to: Lowered) -> None:
+    """Variance and standard deviation, in two passes: the mean, then the squares of what is left."""
+    x, dim = node.argument(0, "input"), node.argument(1, "dim")
+    correction = node.kwargs.get("correction", int(node.argument(2, "unbiased", True)))
+    shape = shape_of(graph, to, x)
+    if node.shape is None or isinstance(dim, bool) or correction not in {0, 1}:
+        raise UncoveredError(f"{node.op} with such arguments")
+    given = dim if isinstance(dim, list | tuple) else [dim]
+    dims = list(range(len(shape))) if dim is None else [each % len(shape) for each in given]
+    keep = bool(node.argument(3, "keepdim", False))
+    kept = tuple(1 if d in dims else size for d, size in enumerate(shape))
+    away = to.add("sub", x, to.add("mean", x, dims, True, shape=kept), shape=shape)
+    squares = to.add("mul", away, away, shape=shape)
+    value = to.add("mean", squares, dims, keep, shape=node.shape)
+    if correction:
+        value = to.add("mul", value, _unbiased(x, dims, to), shape=node.shape)
+    to.last("sqrt" if node.op == "std" else "contiguous", value, node=node)
 
 
-def _einsum(node: Node, graph: Graph, to: Lowered) -> None:
-    """Take the sums of products that are matrix products as such."""
+def _unbiased(x: Any, dims: list[int], to: Lowered) -> Ref:
+    """Return n / (n - 1), with n read from the sizes at run time."""
+    count = to.add("size", x, dims[0], shape=None)
+    for d in dims[1:]:
+        more = to.add("size", x, d, shape=None)
+        count = to.add("mul", count, more, shape=None)
+    rest = to.add("sub", count, 1, shape=None)
+    return to.add("truediv", count, rest, shape=None)
+
+
+def _normalize(node: Node, graph: Graph, to: Lowered) -> None:
+    """Divide by a norm that is no smaller than a least one."""
+    x, p, dim = node.argument(0, "input"), node.argument(1, "p", 2.0), node.argument(2, "dim", 1)
+    shape = shape_of(graph, to, x)
+    if p not in {1, 2} or not isinstance(dim, int):
+        raise UncoveredError(f"a norm with p = {p}")
+    kept = tuple(1 if d == dim % len(shape) else size for d, size in enumerate(shape))
+    terms = to.add("abs", x, shape=shape)
+    terms = terms if p == 1 else to.add("mul", x, x, shape=shape)
+    total = to.add("sum", terms, dim, True, shape=kept)
+    length = total if p == 1 else to.add("sqrt", total, shape=kept)
+    least = to.add("clamp_min", length, node.argument(3, "eps", 1e-12), shape=kept)
+    to.last("truediv", x, least, node=node)
+
+
+def _rms_norm(node: Node, graph: Graph, to: Lowered) -> None:
+    x, sizes = node.argument(0, "input"), node.argument(1, "normalized_shape")
+    shape = shape_of(graph, to, x)
+    own = node.attributes.get("elementwise_affine", True) if node.path else False
+    weight = None if node.path else node.argument(2, "weight")
+    if own:
+        at = shape[len(shape) - len(sizes) :]
+        weight = to.parameter(f"{node.path}.weight", shape=at)
+    dims = list(range(len(shape) - len(sizes), len(shape)))
+    kept = tuple(1 if d in dims else size for d, size in enumerate(shape))
+    squares = to.add("mul", x, x, shape=shape)
+    mean = to.add("mean", squares, dims, True, shape=kept)
+    eps = node.argument(3, "eps")
+    raised = to.add("add", mean, 2.0**-23 if eps is None else eps, shape=kept)
+    scale = to.add("rsqrt", raised, shape=kept)
+    if weight is None:
+        to.last("mul", x, scale, node=node)
+    else:
+        to.last("mul", to.add("mul", x, scale, shape=shape), weight, node=node)
+
+
+def _prelu(node: Node, graph: Graph, to: Lowered) -> None:
+    """Find the slopes: one for each channel, or one for all."""
+    if not node.path:
+        raise UncoveredError("prelu as a function")
+    x, count = node.argument(0, "input"), int(node.attributes.get("num_parameters", 1))
+    slope = to.parameter(f"{node.path}.weight", shape=(count,))
+    after = len(shape_of(graph, to, x)) - 2
+    if count > 1 and after > 0:
+        sizes = [count, *[1] * after]
+        slope = to.add("view", slope, sizes, shape=tuple(sizes))
+    to.last("prelu", x, slope, node=node)
+
+
+def _glu(node: Node, graph: Graph, to: Lowered) -> None:
+    """Multiply one half with the sigmoid of the other."""
     del graph
-    words = str(node.args[0]).replace(" ", "")
-    left, _, right = words.partition(",")
-    second, _, out = right.partition("->")
-    plain = len(second) == 2 and left[-1:] == second[:1] and out == left[:-1] + second[1:]
-    if not plain or len(set(left + second)) != len(left) + 1 or len(node.args) != 3:
-        raise UncoveredError(f"einsum {words[:40]}")
-    to.last("matmul", node.args[1], node.args[2], node=node)
+    dim = node.attributes.get("dim", node.argument(1, "dim", -1))
+    halves = to.add("chunk", node.argument(0, "input"), 2, dim, shape=None)
+    a, b = (to.add("getitem", halves, k, shape=node.shape) for k in range(2))
+    to.last("mul", a, to.add("sigmoid", b, shape=node.shape), node=node)
 
 
-RULES: dict[str, Callable[[Node, Graph, Lowered], None]] = {
-    "matmul": _matmul,
-    "diag": _diag,
-    "triu": _triangle,
-    "tril": _triangle,
-    "einsum": _einsum,
-    "linear": _linear,
-    "mse_loss": _loss(_mse),
-    "l1_loss": _loss(_l1),
-    "smooth_l1_loss": _loss(_huber),
-    "huber_loss": _loss(_huber),
+def _softmin(node: Node, graph: Graph, to: Lowered) -> None:
+    x = node.argument(0, "input")
+    dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
+    to.last("softmax", to.add("neg", x, shape=shape_of(graph, to, x)), dim, node=node)
+
+
+def _lerp(node: Node, graph: Graph, to: Lowered) -> None:
+    del graph
+    a, b, share = (node.argument(k, name) for k, name in enumerate(("input", "end", "weight")))
+    between = to.add("sub", b, a, shape=node.shape)
+    to.last("add", a, to.add("mul", between, share, shape=node.shape), node=node)
+
+
+def _add_of_two(op: str) -> Rule:
+    def rule(node: Node, graph: Graph, to: Lowered) -> None:
+        del graph
+        x, a, b = (node.argument(k, name) for k, name in enumerate(("input", "tensor1", "tensor2")))
+        both = to.add(op, a, b, shape=node.shape)
+        scaled = to.add("mul", both, node.kwargs.get("value", 1), shape=node.shape)
+        to.last("add", x, scaled, node=node)
+
+    return rule
+
+
+def _as_number(node: Node, graph: Graph, to: Lowered) -> None:
+    """Take a truth value as a number as what it is kept as: 1 or 0."""
+    x = node.argument(0, "input")
+    given = next((n for n in graph.nodes if isinstance(x, Ref) and n.name == x.name), None)
+    if given is not None and given.op in COMPARED and node.args[1:] in {(), (None,)}:
+        to.last("mul", x, 1.0, node=node)
+    else:
+        to.nodes.append(node)
+
+
+RULES: dict[str, Rule] = {
+    **LOSSES,
+    **PRODUCTS,
     "norm": _vector_norm,
     "vector_norm": _vector_norm,
     "adaptive_avg_pool": _adaptive,
+    "adaptive_max_pool": _adaptive,
+    "addcdiv": _add_of_two("truediv"),
+    "addcmul": _add_of_two("mul"),
+    "float": _as_number,
+    "glu": _glu,
+    "lerp": _lerp,
+    "max": _extremum,
+    "min": _extremum,
+    "normalize": _normalize,
+    "prelu": _prelu,
+    "rms_norm": _rms_norm,
+    "softmin": _softmin,
+    "std": _variance,
+    "var": _variance,
     "dropout": _dropout,
-    "cross_entropy": _cross_entropy,
-    "kl_div": _kl,
-    "cosine_similarity": _cosine,
-    "triplet_margin_loss": _triplet,
 }

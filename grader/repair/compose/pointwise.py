@@ -76,7 +76,14 @@ def _plain(template: str, *numbers: Callable[[Node], str]) -> Formula:
     return formula
 
 
+COMPARED = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+"""Comparisons: inside a fused kernel a truth value is 1 or 0."""
+
 FORMULAS: dict[str, tuple[int, Formula]] = {
+    **{name: (2, _plain(f"({{0}} {sign} {{1}} ? 1.0f : 0.0f)")) for name, sign in COMPARED.items()},
+    "where": (3, _plain("({0} != 0.0f ? {1} : {2})")),
+    "masked_fill": (3, _plain("({1} != 0.0f ? {2} : {0})")),
+    "prelu": (2, _plain("({0} > 0.0f ? {0} : {1} * {0})")),
     "add": (2, _sum("+")),
     "sub": (2, _sum("-")),
     "rsub": (2, lambda _n, o: f"{o[1]} - {o[0]}"),
@@ -136,7 +143,8 @@ FORMULAS: dict[str, tuple[int, Formula]] = {
 
 def is_pointwise(node: Node) -> bool:
     """Whether a node is one of these on float tensors."""
-    return node.op in FORMULAS and node.dtype in {"float32", None} and node.shape is not None
+    kinds = {"bool"} if node.op in COMPARED else {"float32", None}
+    return node.op in FORMULAS and node.dtype in kinds and node.shape is not None
 
 
 @dataclass
@@ -148,19 +156,31 @@ class Fused:
     """Whether a producer's formula goes into this kernel."""
     operands: list[Ref] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    steps: dict[str, str] = field(default_factory=dict)
+    """What the kernel calls the value of each node, the same for the same chain of operations."""
+    done: list[str] = field(default_factory=list)
+    """The operations, in order."""
 
     def add(self, node: Node) -> str:
         """Write a node's formula as a line of the kernel; return the name of its value."""
         count, formula = FORMULAS[node.op]
         given = [
             *node.args,
-            *[v for k, v in node.kwargs.items() if k in {"other", "input", "exponent"}],
+            *[
+                v
+                for k, v in node.kwargs.items()
+                if k in {"other", "input", "exponent", "mask", "value"}
+            ],
         ]
         if len(given) < count:
             raise UncoveredError(f"{node.op}: an operand is missing")
         operands = [self._operand(value) for value in given[:count]]
-        self.lines.append(f"const float {node.name}_ = {formula(node, operands)};")
-        return f"{node.name}_"
+        self.done.append(node.op)
+        times = self.done.count(node.op)
+        name = f"after_{node.op}{f'_{times}' if times > 1 else ''}"
+        self.lines.append(f"const float {name} = {formula(node, operands)};")
+        self.steps[node.name] = name
+        return name
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, bool | int | float):
@@ -168,13 +188,10 @@ class Fused:
         if not isinstance(value, Ref):
             raise UncoveredError("an operand is neither tensor nor number")
         producer = self.graph.node(value.name)
+        if producer.op == "tensor":
+            return self._operand(producer.args[0])
         if is_pointwise(producer) and self.inline(producer):
-            name = f"{producer.name}_"
-            return (
-                name
-                if any(f"float {name} =" in line for line in self.lines)
-                else self.add(producer)
-            )
+            return self.steps.get(producer.name) or self.add(producer)
         if value not in self.operands:
             self.operands.append(value)
         return f"v{self.operands.index(value)}"

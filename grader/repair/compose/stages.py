@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import Node, UncoveredError
+from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.families.family import Operation
 from grader.repair.families.normalisations import MOMENTS
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
 from grader.repair.families.windows import tiled
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A kernel family's template with its values; equal ones are written once."""
-
-    family: str
-    """What the coverage table calls it."""
-    template: str
-    values: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class Call:
-    """One step of `forward`: `KERNEL` in the text stands for the stage's function."""
-
-    stage: Stage
-    text: str
-
-
-@dataclass
-class Writer:
-    """What a stage needs to write its call: the names of values in Python."""
-
-    graph: Graph
-    names: dict[str, str] = field(default_factory=dict)
-
-    def value(self, value: Any) -> str:
-        """Return an argument as Python text."""
-        if isinstance(value, Ref):
-            return self.names[value.name]
-        if isinstance(value, list | tuple):
-            return "[" + ", ".join(self.value(item) for item in value) + "]"
-        if isinstance(value, slice):
-            return f"slice({self.value(value.start)}, {self.value(value.stop)}, {self.value(value.step)})"
-        return repr(value)
-
-    def node(self, value: Any) -> Node:
-        """Return the node behind an argument."""
-        if not isinstance(value, Ref):
-            raise UncoveredError("a tensor was expected")
-        return self.graph.node(value.name)
-
-    def rank(self, value: Any) -> int:
-        """Return how many dims a value has."""
-        shape = self.node(value).shape
-        if shape is None:
-            raise UncoveredError(f"the shape of {self.node(value).op} isn't known")
-        return len(shape)
 
 
 def _numbers(value: Any, count: int) -> str:
@@ -145,8 +97,9 @@ def pool(node: Node, to: Writer) -> Call:
     if node.attributes.get("return_indices") or node.argument(6, "return_indices", False) is True:
         raise UncoveredError("pooling that returns indices")
     average = node.op == "avg_pool"
+    padded = any(padding) if isinstance(padding, list | tuple) else bool(padding)
     if average and (
-        node.argument(5, "count_include_pad", True) is False
+        (padded and node.argument(5, "count_include_pad", True) is False)
         or node.argument(6, "divisor_override") is not None
     ):
         raise UncoveredError("average pooling that leaves padding out")
@@ -160,11 +113,11 @@ def pool(node: Node, to: Writer) -> Call:
 
 
 def norm(node: Node, to: Writer) -> Call:
-    """Layer, group and instance norm as modules."""
+    """Layer, group and instance norm, as modules and as functions."""
     x, own = to.value(_x(node)), f"self.{node.path}"
-    if not node.path:
-        raise UncoveredError(f"{node.op} as a function")
     stage = Stage("norm", "normalise.cu.jinja", (("op", MOMENTS),))
+    if not node.path:
+        return Call(stage, _norm_of_function(node, to, x))
     if node.op == "layer_norm":
         per = f"torch.Size({own}.normalized_shape).numel()"
         return Call(
@@ -176,6 +129,24 @@ def norm(node: Node, to: Writer) -> Call:
     inner = f"{x}[0, 0].numel()"
     weights = f"{own}.weight, {own}.bias"
     return Call(stage, f"KERNEL({x}, {weights}, {x}.size(0) * {groups}, {inner}, {own}.eps)")
+
+
+def _norm_of_function(node: Node, to: Writer, x: str) -> str:
+    names = {
+        "layer_norm": ("normalized_shape", "weight", "bias", "eps"),
+        "group_norm": ("num_groups", "weight", "bias", "eps"),
+        "instance_norm": ("running_mean", "running_var", "weight", "bias", "", "", "eps"),
+    }[node.op]
+    given = {name: node.argument(k + 1, name) for k, name in enumerate(names)}
+    if given.get("running_mean") is not None:
+        raise UncoveredError("instance norm with running statistics")
+    eps = 1e-5 if given["eps"] is None else given["eps"]
+    weights = f"{to.value(given['weight'])}, {to.value(given['bias'])}"
+    if node.op == "layer_norm":
+        per = f"torch.Size({to.value(given['normalized_shape'])}).numel()"
+        return f"KERNEL({x}, {weights}, {x}.numel() // {per}, 1, {eps})"
+    groups = to.value(given["num_groups"]) if node.op == "group_norm" else f"{x}.size(1)"
+    return f"KERNEL({x}, {weights}, {x}.size(0) * {groups}, {x}[0, 0].numel(), {eps})"
 
 
 def batch_norm(node: Node, to: Writer) -> Call:

@@ -5,27 +5,36 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.lower import IDENTITY, lower
-from grader.repair.compose.pointwise import Fused, is_pointwise
-from grader.repair.compose.stages import STAGES, Stage, Writer
+from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
+from grader.repair.compose.stage import Call, Stage, Writer
+from grader.repair.compose.stages import STAGES
 from grader.repair.families.family import render
 from grader.repair.families.losses import CROSS_ENTROPY
 
 LAYOUT = {
     "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip",
     "size", "dim", "numel", "chunk", "split", "narrow", "select", "movedim", "swapaxes", "repeat", "type_as",
-    "to", "float", "view_as", "unflatten",
+    "to", "float", "view_as", "unflatten", "unfold", "roll",
 }  # fmt: skip
 """Methods that move or rename data and compute nothing: they stay as torch's own."""
 FUNCTIONS = {
     "cat": "torch.cat",
+    "pad": "torch.nn.functional.pad",
     "stack": "torch.stack",
     "zeros_like": "torch.zeros_like",
     "flatten": "torch.flatten",
 }
 NUMBERS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"}
+ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
+PARTS = {"values": 0, "indices": 1}
+NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise")
+"""What a function is called that several operations share."""
+CHAIN = 4
+"""Operations that the name of a fused kernel tells at most."""
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 LOSS = Stage("loss", "row_loss.cu.jinja", tuple(CROSS_ENTROPY.items()))
 
@@ -79,39 +88,64 @@ class _Body:
 
     def _expression(self, node: Node) -> str | None:
         """Return a node's value as Python text; None where it needs no statement of its own."""
-        if node.op == "placeholder":
-            self.to.names[node.name] = node.path
-            return None
-        if node.op == "get_attr":
-            self.to.names[node.name] = f"self.{node.path}"
+        plain = self._plain(node)
+        if plain:
+            self.to.names[node.name] = plain
             return None
         if node.op == "output":
             return self.to.value(node.args[0])
-        if node.op in IDENTITY:
-            self.to.names[node.name] = self.to.value(node.argument(0, "input"))
-            return None
+        if node.op == "tensor" and all(is_pointwise(user) for user in self.graph.users(node.name)):
+            return None  # a number in a formula
         if node.shape is None and node.op in NUMBERS:
             a, b = (self.to.value(value) for value in node.args[:2])
             return f"{a} {NUMBERS[node.op]} {b}"
         if is_pointwise(node):
+            if node.op in COMPARED and not all(map(is_pointwise, self.graph.users(node.name))):
+                raise UncoveredError("truth values as a result")
             return None if self._inlined(node) else self._fused(node)
         if node.op in {"max", "min"} and node.shape is None:
             return None
         if node.op in STAGES and (node.op not in {"max", "min"} or node.argument(1, "dim") is None):
-            call = STAGES[node.op](node, self.to)
-            return call.text.replace("KERNEL", self._function(call.stage))
+            return self._called(STAGES[node.op](node, self.to), node.op)
         return self._moved(node)
+
+    def _called(self, call: Call, does: str) -> str:
+        return call.text.replace("KERNEL", self._function(call.stage, does))
+
+    def _plain(self, node: Node) -> str:
+        """Return what stands for a node wherever it is used: arguments, attributes, sizes; empty for others."""
+        if node.op == "placeholder":
+            return node.path
+        if node.op == "get_attr":
+            return f"self.{node.path}"
+        if node.op in IDENTITY:
+            return self.to.value(node.argument(0, "input"))
+        if node.op == "getattr" and node.args[1] in ATTRIBUTES:
+            return f"{self.to.value(node.args[0])}.{node.args[1]}"
+        if node.op == "size" and isinstance(node.argument(1, "dim"), int):
+            return f"{self.to.value(node.args[0])}.size({node.argument(1, 'dim')})"
+        if node.op == "getitem" and self._is_shape(node.args[0]):
+            return self._item(node)
+        return ""
+
+    def _is_shape(self, value: Any) -> bool:
+        made = self.to.node(value) if isinstance(value, Ref) else None
+        return made is not None and (
+            made.op == "size" or (made.op == "getattr" and made.args[1] == "shape")
+        )
 
     def _moved(self, node: Node) -> str:
         """Return what only moves data, and the special cases."""
         if node.op == "row_loss":
-            return f"{self._function(LOSS)}({', '.join(self.to.value(a) for a in node.args)})"
+            return (
+                f"{self._function(LOSS, 'loss')}({', '.join(self.to.value(a) for a in node.args)})"
+            )
         if node.op == "getitem":
             return self._item(node)
         if node.op == "getattr":
-            if node.args[1] not in {"shape", "T", "mT", "ndim", "device", "dtype"}:
-                raise UncoveredError(f"the attribute {str(node.args[1])[:40]}")
-            return f"{self.to.value(node.args[0])}.{node.args[1]}"
+            if node.args[1] in PARTS:
+                return self._item(replace(node, args=(node.args[0], PARTS[node.args[1]])))
+            raise UncoveredError(f"the attribute {str(node.args[1])[:40]}")
         if node.module == "Flatten":
             start, end = node.attributes["start_dim"], node.attributes["end_dim"]
             return f"{self.to.value(node.args[0])}.flatten({start}, {end})"
@@ -127,8 +161,7 @@ class _Body:
         source = self.to.node(node.args[0]) if isinstance(node.args[0], Ref) else None
         if source is not None and source.op in {"max", "min"} and source.shape is None:
             op = source.op if node.args[1] == 0 else f"arg{source.op}"
-            call = STAGES[op](replace(source, op=op), self.to)
-            return call.text.replace("KERNEL", self._function(call.stage))
+            return self._called(STAGES[op](replace(source, op=op), self.to), op)
         index = node.args[1]
         items = index if isinstance(index, list | tuple) else [index]
         return f"{self.to.value(node.args[0])}[{', '.join(self.to.value(item) for item in items)}]"
@@ -147,26 +180,35 @@ class _Body:
             ("lines", tuple(kernel.lines)),
             ("result", result),
         )
-        function = self._function(Stage("elementwise", "pointwise.cu.jinja", values))
+        function = self._function(
+            Stage("elementwise", "pointwise.cu.jinja", values), f"fused_{_chain(kernel.done)}"
+        )
         given = [self._operand(ref, kernel.operands) for ref in kernel.operands]
         return f"{function}({', '.join(given)})"
 
     def _operand(self, ref: Ref, others: list[Ref]) -> str:
-        """Return an operand as a float32 tensor; an argument that is a number becomes one of no dims."""
+        """Return an operand as a float32 tensor; a number that is known at run time becomes one of no dims."""
         value, node = self.to.value(ref), self.to.node(ref)
-        if node.op != "placeholder" or node.shape is not None:
+        if node.shape is not None:
             return value if node.dtype in {"float32", None} else f"{value}.float()"
         tensor = next((o for o in others if self.to.node(o).shape is not None), None)
         if tensor is None:
             raise UncoveredError("an elementwise operation without a tensor")
         return f"{self.to.value(tensor)}.new_full((), {value})"
 
-    def _function(self, stage: Stage) -> str:
-        """Return how `forward` names a stage's function."""
+    def _function(self, stage: Stage, does: str) -> str:
+        """Return how `forward` names a stage's function: by what it does, with a number from the second on."""
         if stage not in self.stages:
-            same = sum(1 for other in self.stages if other.family == stage.family)
-            self.stages[stage] = f"{stage.family}_{same + 1}"
+            name = f"{NAMES.get(does, does)}_forward"
+            taken = sum(re.sub(r"_\d+$", "", other) == name for other in self.stages.values())
+            self.stages[stage] = f"{name}_{taken + 1}" if taken else name
         return f"EXTENSION.{self.stages[stage]}"
+
+
+def _chain(done: list[str]) -> str:
+    """Return a name for a chain of operations: the first few of them."""
+    more = len(done) - CHAIN
+    return "_".join(done[:CHAIN]) + (f"_and_{more}_more" if more > 0 else "")
 
 
 def _sources(stages: dict[Stage, str]) -> tuple[str, list[str]]:

@@ -1,0 +1,60 @@
+"""What a step of a composed `forward` is: a kernel's template with its values, and how it is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A kernel family's template with its values; equal ones are written once."""
+
+    family: str
+    """What the coverage table calls it."""
+    template: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One step of `forward`: `KERNEL` in the text stands for the stage's function."""
+
+    stage: Stage
+    text: str
+
+
+@dataclass
+class Writer:
+    """What a stage needs to write its call: the names of values in Python."""
+
+    graph: Graph
+    names: dict[str, str] = field(default_factory=dict)
+
+    def value(self, value: Any) -> str:
+        """Return an argument as Python text."""
+        if isinstance(value, Ref):
+            return self.names[value.name]
+        if isinstance(value, list | tuple):
+            return "[" + ", ".join(self.value(item) for item in value) + "]"
+        if value is Ellipsis:
+            return "..."
+        if isinstance(value, slice):
+            ends = [self.value(end) if end is not None else "" for end in (value.start, value.stop)]
+            return ":".join(ends if value.step is None else [*ends, self.value(value.step)])
+        return repr(value)
+
+    def node(self, value: Any) -> Node:
+        """Return the node behind an argument."""
+        if not isinstance(value, Ref):
+            raise UncoveredError("a tensor was expected")
+        return self.graph.node(value.name)
+
+    def rank(self, value: Any) -> int:
+        """Return how many dims a value has."""
+        shape = self.node(value).shape
+        if shape is None:
+            raise UncoveredError(f"the shape of {self.node(value).op} isn't known")
+        return len(shape)
