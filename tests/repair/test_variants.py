@@ -414,3 +414,10 @@ def test_the_likeliest_come_first(program: Program) -> None:
 
 def test_a_copy_with_other_code_has_another_key(program: Program) -> None:
     assert program.submission.key != program.submission.model_copy(update={"code": "x"}).key
+
+
+def test_a_dimension_may_be_brought_to_the_end_before_the_launch(program: Program) -> None:
+    told = MEAN.replace("run(torch::Tensor x, torch::Tensor w) {", "run(torch::Tensor x, torch::Tensor w, int dim) {")  # fmt: skip
+    texts = [edits.apply(told, fix.edits) for v in candidates(parse(told), program) if (fix := v.fix())]  # fmt: skip
+    line = "    x = x.movedim(dim, -1).contiguous();\n    row_mean<<<"
+    assert any(line in text for text in texts)

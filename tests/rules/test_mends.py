@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from grader.records import Evidence, Place, Task, TensorSpec, Workload
 from grader.rules import all_rules
+from grader.rules.build.line_mends import line_mends
 from grader.rules.examples import as_submission
 from grader.rules.forward_mends import suffixes
+from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
@@ -580,3 +582,127 @@ def test_a_function_that_only_reads_takes_a_pointer_to_const() -> None:
     assert any(
         "__device__ float first(const float* data) { return data[0]; }" in lines for lines in found
     )
+
+
+def compiled(line: int, words: str) -> Evidence:
+    place = Place(line=line, column=0, end_line=line, end_column=1)
+    return Evidence(kind="compiler", code="cuda-error", text=words, place=place)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("y[i] = x[i] * 0.5f;", "y[i] = x[i] * 0.5f);", 'expected a ";"'),
+        ("int i = blockIdx.x * blockDim.x + threadIdx.x;", "int i = blockIdx.x * (blockDim.x + threadIdx.x;", 'expected a ")"'),
+        ("int i = blockIdx.x * blockDim.x", "int i = blockIdx.x) * blockDim.x", 'expected a ";"'),
+    ],
+)  # fmt: skip
+def test_the_one_parenthesis_that_a_line_lacks_is_put_in(old: str, new: str, said: str) -> None:
+    code = as_submission(PLAIN).replace(old, new)
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if new in words)
+    fixes = line_mends(parse(code), compiled(line, said))
+    mended = [apply(code, fix.edits).splitlines()[line - 1] for fix in fixes]
+    assert all(words.count("(") == words.count(")") for words in mended)
+    assert len(mended) == 1
+
+
+def test_a_device_is_called_by_its_name_in_cpp() -> None:
+    code = 'auto y = torch::zeros({n}, torch::device("cuda"));'
+    said = 'no suitable constructor exists to convert from "const char [5]" to "c10::Device"'
+    (made,) = line_mends(parse(code), compiled(1, said))
+    assert apply(code, made.edits) == "auto y = torch::zeros({n}, torch::device(torch::kCUDA));"
+
+
+WIDE_TILE = """
+#define ROWS 16
+#define DEPTH 32  // of a tile
+
+__global__ void product(const float* a, const float* b, float* c, int n) {
+    __shared__ float left[ROWS][DEPTH];
+    __shared__ float right[DEPTH][ROWS];
+    int row = blockIdx.y * ROWS + threadIdx.y;
+    int tx = threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k += DEPTH) {
+        left[threadIdx.y][tx] = row < n && k + tx < n ? a[row * n + k + tx] : 0.0f;
+        right[threadIdx.y][tx] = k + threadIdx.y < n ? b[(k + threadIdx.y) * n + tx] : 0.0f;
+        __syncthreads();
+        for (int j = 0; j < DEPTH; ++j) sum += left[threadIdx.y][j] * right[j][tx];
+        __syncthreads();
+    }
+    if (row < n) c[row * n + tx] = sum;
+}
+torch::Tensor run(torch::Tensor a, torch::Tensor b) {
+    auto c = torch::empty_like(a);
+    int n = a.size(0);
+    product<<<dim3(1, (n + 15) / 16), dim3(16, 16)>>>(a.data_ptr<float>(), b.data_ptr<float>(), c.data_ptr<float>(), n);
+    return c;
+}
+"""
+
+
+def test_a_tile_that_its_block_fills_in_part_becomes_as_large_as_the_block() -> None:
+    code = as_submission(WIDE_TILE)
+    rule = all_rules()["SYN001"]
+    found = [fix for finding in rule.check(parse(code), Context()) for fix in finding.fixes]
+    assert found
+    mended = apply(code, found[0].edits)
+    assert "#define DEPTH 16  // of a tile" in mended
+    assert "#define ROWS 16" in mended
+
+
+def test_a_read_outside_of_a_tensor_asks_for_the_sizes_of_its_own_index() -> None:
+    kernel = """
+__global__ void blur(const float* x, float* y, int H, int W, int C) {
+    __shared__ float tile[18][18];
+    int iy = blockIdx.y * 16 + threadIdx.y - 1;
+    int ix = blockIdx.x * 16 + threadIdx.x;
+    for (int c = 0; c < C; ++c)
+        tile[threadIdx.y][threadIdx.x] = READ;
+}
+"""
+    for read in ("x[(c * H + iy) * W + ix]", "__ldg(x + (c * H + iy) * W + ix)"):
+        code = as_submission(kernel.replace("READ", read))
+        line = next(k for k, words in enumerate(code.splitlines(), 1) if read in words)
+        (made,) = zero_outside(parse(code), compiled(line, "out of bounds"))
+        asked = f"(iy >= 0 && iy < H && ix < W ? {read} : 0.0f)"
+        assert asked in apply(code, made.edits)
+
+
+LEFT_OUT = """
+__global__ void norms(const float* x, float* y, int length, float eps) {
+    extern __shared__ float part[];
+    const float* row = x + blockIdx.x * length;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < length; i += blockDim.x) sum += row[i] * row[i];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) y[blockIdx.x] = part[0] + eps;
+}
+torch::Tensor run(const torch::Tensor& input, double eps) {
+    auto x = input.contiguous();
+    const int length = x.size(1);
+    const int rows = x.numel() / length;
+    auto out = torch::empty({x.size(0)}, x.options());
+    const int threads = 128;
+    return out;
+}
+"""
+
+
+def test_a_launch_that_was_left_out_is_made_of_what_the_host_has_ready() -> None:
+    code = as_submission(LEFT_OUT)
+    rule = all_rules()["CHT003"]
+    (finding,) = rule.check(parse(code), Context())
+    mended = apply(code, finding.fixes[0].edits)
+    assert (
+        "    norms<<<rows, threads, threads * sizeof(float)>>>("
+        "x.data_ptr<float>(), out.data_ptr<float>(), length, eps);\n    return out;" in mended
+    )
+
+
+def test_no_launch_is_proposed_where_several_functions_could_make_it() -> None:
+    second = LEFT_OUT[LEFT_OUT.index("torch::Tensor run") :].replace("run(", "again(")
+    rule = all_rules()["CHT003"]
+    (finding,) = rule.check(parse(as_submission(LEFT_OUT + second)), Context())
+    assert finding.fixes == ()

@@ -11,6 +11,7 @@ from grader.repair.variants.blas import row_major
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.guards import guarded
 from grader.repair.variants.launches import launches
+from grader.repair.variants.moved import moved
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.stores import stores
@@ -51,6 +52,7 @@ def candidates(source: Source, program: Program, workload: str = "") -> list[Var
             *_statements(scope),
             *exchanged(scope),
             *launches(scope),
+            *moved(scope),
             *stores(scope),
             *row_major(scope),
         ):

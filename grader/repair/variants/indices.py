@@ -91,7 +91,7 @@ def stride(scope: Scope, node: Node) -> Iterator[Option]:
         left, _, right = parts(node)
         for name in scope.integer_parameters:
             if name != right:
-                yield f"({left} / {name}) % {right}", 3.0
+                yield f"({left} / {name}) % {right}", 2.2
 
 
 def _is_addend(node: Node) -> bool:

@@ -40,17 +40,17 @@ def pass_the_rest(unit: Unit, launch: Launch, kernel: Kernel) -> tuple[Fix, ...]
     if not given or not missing or not all(p.name in known for p in missing):
         return ()
     words = [
-        _data_of(p) if p.is_pointer and known[p.name].endswith("Tensor") else p.name
-        for p in missing
+        data_of(p) if p.is_pointer and known[p.name].endswith("Tensor") else p.name for p in missing
     ]
     at = given[-1].end_byte
     edit = unit.edit(at, at, "".join(f", {word}" for word in words))
     return fix(f"pass {', '.join(words)}", [edit])
 
 
-def _data_of(parameter: Parameter) -> str:
+def data_of(parameter: Parameter, tensor: str = "") -> str:
+    """Return the data pointer of a tensor, in the type of a kernel's parameter; of the one of its name by default."""
     base = (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
-    return f"{parameter.name}.data_ptr<{SPELLED.get(base, base)}>()"
+    return f"{tensor or parameter.name}.data_ptr<{SPELLED.get(base, base)}>()"
 
 
 def _known(launch: Launch) -> dict[str, str]:

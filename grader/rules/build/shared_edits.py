@@ -1,4 +1,4 @@
-"""Rewrites of fixed shared arrays that are too large: shrink, make dynamic, or do without."""
+"""Rewrites of fixed shared arrays that are too large: make dynamic, or do without."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import around, cuda_code, descendants, text
-from grader.rules.fold import fold
 from grader.rules.mending import delete_lines_of, fix, replace_node
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
     Where it was read, what was last stored in it is computed instead: `x[base + i]`, or after
     `s[i] = expf(s[i] - top)` that expression of it, as long as nothing in it changes later.
     """
-    subscripts = [_subscript(node) for node in uses(unit, kernel, array.name)]
+    subscripts = [subscript_of(node) for node in uses(unit, kernel, array.name)]
     known = [node for node in subscripts if node is not None]
     if not known or len(known) < len(subscripts) or len(array.dims) != 1:
         return ()
@@ -61,7 +60,7 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
     edits: list[Edit | None] = [delete_lines_of(unit, array.node)]
     texts: dict[int, str] = {}
     for node in sorted(known, key=_evaluated):
-        index = _index(node)
+        index = index_of(node)
         if index is None or index.type not in {"identifier", "number_literal"}:
             return ()
         if _is_store(node):
@@ -155,14 +154,16 @@ def _inside(node: Node, outer: Node) -> bool:
     return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
-def _subscript(node: Node) -> Node | None:
+def subscript_of(node: Node) -> Node | None:
+    """Return the subscript that a name is the array of; None where it stands for something else."""
     parent = node.parent
     if parent is None or parent.type != "subscript_expression":
         return None
     return parent if parent.child_by_field_name("argument") == node else None
 
 
-def _index(subscript: Node) -> Node | None:
+def index_of(subscript: Node) -> Node | None:
+    """Return the one index of a subscript."""
     indices = subscript.child_by_field_name("indices")
     inner = indices.named_children if indices is not None else []
     return inner[0] if len(inner) == 1 else None
@@ -201,52 +202,6 @@ def _drop_store(unit: Unit, store: Node) -> Edit | None:
     if parent is not None and parent.type in {"for_statement", "while_statement"}:
         return delete_lines_of(unit, parent)
     return replace_node(unit, statement, ";")
-
-
-# shrinking
-
-
-def shrink(
-    unit: Unit, kernel: Kernel, array: SharedArray, launches: Iterable[Launch]
-) -> tuple[Fix, ...]:
-    """Give the array one element a thread, where no thread uses another element than its own."""
-    blocks = {fold(unit, launch.block) for launch in launches}
-    if len(blocks) != 1 or None in blocks or len(array.dims) != 1:
-        return ()
-    size = next(block for block in blocks if block is not None)
-    for node in uses(unit, kernel, array.name):
-        subscript = _subscript(node)
-        index = _index(subscript) if subscript is not None else None
-        if index is None or not _below(unit, index, kernel, size):
-            return ()
-    edit = replace_node(unit, array.dims[0], str(size))
-    return fix(f"give {array.name} one element for each of the {size} threads", [edit])
-
-
-def _below(unit: Unit, index: Node, kernel: Kernel, size: int) -> bool:
-    if text(index) == "threadIdx.x":
-        return True
-    value = fold(unit, index)
-    if value is not None:
-        return value < size
-    return index.type == "identifier" and text(index) in thread_ids(unit, kernel)
-
-
-def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
-    """Return the names that are initialised with `threadIdx.x` and never assigned again."""
-    code = cuda_code(unit)
-    found = {
-        text(node.child_by_field_name("declarator"))
-        for node in code.of("init_declarator")
-        if text(node.child_by_field_name("value")) == "threadIdx.x"
-        and kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
-    }
-    changed = {
-        text(node.child_by_field_name("left"))
-        for node in code.of("assignment_expression")
-        if kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
-    }
-    return found - changed
 
 
 # dynamic shared memory

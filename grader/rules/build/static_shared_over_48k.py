@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import errors
-from grader.rules.build.shared_edits import make_dynamic, shrink, unstage
+from grader.rules.build.shared_edits import make_dynamic, unstage
+from grader.rules.build.shared_sizes import cap, shrink
 from grader.rules.cuda_code import around
 from grader.rules.fold import fold, size_of
 from grader.rules.instantiations import (
@@ -109,6 +110,7 @@ def _fixes(unit: Unit, kernel: Kernel, largest: Sized, worst: tuple[Sized, ...])
             if _total(worst) - largest.bytes <= LIMIT
             else ()
         ),
+        *cap(unit, largest.array, largest.count),
     )
 
 
@@ -246,6 +248,6 @@ torch::Tensor f(torch::Tensor x) {
     "array does not count. Arrays in separate scopes may share their space: a warning.",
     mend="Gives the array one element a thread where each thread only uses its own; reads global "
     "memory where the array only holds a copy of it; makes it dynamic shared memory with the "
-    "opt-in.",
+    "opt-in; holds it to one element for each thread that a block can have.",
     check=check,
 )

@@ -15,6 +15,7 @@ from grader.rules.honesty.extension_use import (
     refers,
     uses_operators,
 )
+from grader.rules.honesty.launch_left_out import launch
 from grader.rules.mending import delete_lines_of, fix
 from grader.rules.observed import KERNELS_MATTER
 from grader.rules.python_code import Function, PythonCode, python_code
@@ -83,6 +84,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
             f"nothing launches {names}: no kernel of this submission ever runs",
             severity="error",
+            fixes=launch(unit, kernel) if len(idle) == 1 else (),
             data={"kernels": [kernel.name for _, kernel in idle]},
         )
         return
@@ -310,6 +312,6 @@ torch::Tensor f(torch::Tensor x) {
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules "
     "and "
     "torch.ops are followed. A kernel beside others that do run is only a note.",
-    mend="Deletes a kernel that is not launched.",
+    mend="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.forward_mends import inputs_broadcast
+from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.observed import kernel_of, observed
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Example, Rule
@@ -35,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             data={"cause": cause},
-            fixes=_broadcast(source, context),
+            fixes=(*_broadcast(source, context), *zero_outside(source, items[0])),
         )
 
 
@@ -84,6 +85,7 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
     "is theirs.",
-    mend="Broadcasts inputs of different shapes to one, where the kernel counts on that.",
+    mend="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero where a coordinate "
+    "that nothing compares with its size leaves the tensor.",
     check=check,
 )

@@ -17,6 +17,7 @@ from grader.rules.statements import (
     simple_statement,
     statement,
 )
+from grader.rules.sync.partial_tiles import as_large_as_the_block
 from grader.rules.sync.starved import starved_reads
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
@@ -92,7 +93,7 @@ def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
         message,
-        fixes=_fixes(case, target),
+        fixes=(*_fixes(case, target), *(() if nobody else as_large_as_the_block(case))),
         data={"array": name, "kernel": case.kernel, "cause": f"uninit {case.kernel} {name}"},
     )
 
@@ -211,6 +212,7 @@ torch::Tensor run(torch::Tensor x) {
     "and so "
     "does anything under a condition on data. A finding that the simulator's own check of shared "
     "memory does not confirm, on a kernel that it ran to the end, is dropped.",
-    mend="Stores each thread's partial result before the loop and keeps its cell up to date in it.",
+    mend="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
+    "than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
 )
