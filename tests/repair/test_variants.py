@@ -187,12 +187,23 @@ void run(torch::Tensor x, torch::Tensor y) {
 """
 
 
+def test_sizes_of_a_launch_are_mended_where_they_are_declared(program: Program) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = (head + LAUNCHED + rest[rest.index('"""') :]).replace(
+        "grid((cols + 15) / 16, (rows + 15) / 16);", "grid((rows + 15) / 16, (cols + 15) / 16), block(16, 16);"
+    )  # fmt: skip
+    text = text.replace("<<<grid, side>>>", "<<<grid, block>>>")
+    made = [edits.apply(text, fix.edits) for v in candidates(parse(text), program) if (fix := v.fix())]  # fmt: skip
+    right = "dim3 grid((cols + 16 - 1) / 16, (rows + 16 - 1) / 16), block(16, 16);"
+    assert any(right in changed and "<<<grid, block>>>" in changed for changed in made)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
         ["scale<<<grid, dim3(side, side)>>>("],
         ["scale<<<side, grid>>>("],
-        ["scale<<<dim3((cols + 16 - 1) / 16, (rows + 16 - 1) / 16), dim3(16, 16)>>>("],
+        ["scale<<<grid, dim3(16, 16)>>>("],
         ["y[r * rows + c] = (v * slope);"],
         ["float v = x[r * cols + c];", "y[r * cols + c] = v > 0 ? v : v * slope;"],
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from grader.repair.variants.variant import Piece, Variant
 from grader.rules.cuda_code import descendants, text
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from grader.source import Kernel, Launch
 
 THREADS = {1: (256,), 2: (16, 16), 3: (8, 8, 8)}
@@ -40,8 +42,9 @@ def _by_bounds(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant
         usual = THREADS[len(axes)]
         threads = [indices[axis].width or str(k) for axis, k in zip(axes, usual, strict=True)]
         blocks = [f"({n} + {k} - 1) / {k}" for n, k in zip(bounds, threads, strict=True)]
-        sizes = f"dim3({', '.join(blocks)})", f"dim3({', '.join(threads)})"
-        yield Variant(_configured(scope, launch, *sizes), 1.5)
+        pieces = _configured(scope, launch, blocks, threads)
+        if pieces:
+            yield Variant(pieces, 1.5)
 
 
 def _over_blocks(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant]:
@@ -57,14 +60,53 @@ def _over_blocks(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Varia
             words, text(declared.child_by_field_name("declarator")), _given(kernel, launch)
         )
         if bound:
-            grid = f"dim3({text(launch.grid)}, ({bound} + 255) / 256)"
+            grid = [text(launch.grid), f"({bound} + 255) / 256"]
             index = Piece(scope.unit, value, "replace", "(blockIdx.y * blockDim.x + threadIdx.x)")
-            yield Variant((*_configured(scope, launch, grid, "dim3(256)"), index), 1.6)
+            yield Variant((*_configured(scope, launch, grid, ["256"]), index), 1.6)
 
 
-def _configured(scope: Scope, launch: Launch, grid: str, block: str) -> tuple[Piece, ...]:
-    pairs = ((launch.grid, grid), (launch.block, block))
-    return tuple(Piece(scope.unit, node, "replace", new) for node, new in pairs if node is not None)
+def _configured(
+    scope: Scope, launch: Launch, grid: Sequence[str], block: Sequence[str]
+) -> tuple[Piece, ...]:
+    """Give a launch other sizes: where its `dim3` is declared, if it is, else in the launch itself."""
+    return tuple(
+        piece
+        for node, sizes in ((launch.grid, grid), (launch.block, block))
+        if node is not None
+        for piece in _sized(scope, node, sizes)
+    )
+
+
+def _sized(scope: Scope, node: Node, sizes: Sequence[str]) -> Iterator[Piece]:
+    declared = _declared(scope, node)
+    if len(declared) == len(sizes):
+        for old, new in zip(declared, sizes, strict=True):
+            if _plain(text(old)) != _plain(new):
+                yield Piece(scope.unit, old, "replace", new)
+    else:
+        yield Piece(scope.unit, node, "replace", f"dim3({', '.join(sizes)})")
+
+
+def _plain(words: str) -> str:
+    """Return a size in one spelling: `(n+15)/16` for `(n + 16 - 1) / 16`."""
+    counted = re.sub(r"(\d+) - 1\b", lambda found: str(int(found[1]) - 1), words)
+    return "".join(counted.split())
+
+
+def _declared(scope: Scope, node: Node) -> list[Node]:
+    """Return the sizes in the `dim3 grid(a, b);` that a launch names; none where it names no such thing.
+
+    `dim3 block(TILE, TILE);` reads like a function's declaration as well, and may have been taken for one.
+    """
+    body = scope.function.body
+    kinds = ("init_declarator", "function_declarator")
+    for declared in descendants(body, *kinds) if body is not None else ():
+        of = "value" if declared.type == "init_declarator" else "parameters"
+        value = declared.child_by_field_name(of)
+        if text(declared.child_by_field_name("declarator")) == text(node) and value is not None:
+            listed = value.type in {"argument_list", "parameter_list"}
+            return value.named_children if listed else []
+    return []
 
 
 def _given(kernel: Kernel, launch: Launch) -> Mapping[str, str]:

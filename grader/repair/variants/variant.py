@@ -60,6 +60,7 @@ class Variant:
             return f"do line {self.line} only if `{piece.text}`"
         times = len({(one.kind, one.text) for one in self.pieces}) == 1 and len(self.pieces)
         often = f", all {times} times" if times > 1 else ""
+        often = often or (", and what goes with it" if len(self.pieces) > 1 else "")
         return f"line {self.line}: `{' '.join(piece.text.split())}` in the place of `{old}`{often}"
 
     def fix(self) -> Fix | None:
