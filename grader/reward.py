@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import secrets
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,6 +38,7 @@ from grader import tasks
 from grader.config import Options
 from grader.errors import UsageError
 from grader.ingest.decode import clean
+from grader.machine import cores
 from grader.pipeline import Workshop, assess, open_workshop
 from grader.records import Evaluation, Record, Sample, Status, Task
 from grader.store import Store
@@ -152,7 +152,7 @@ class Grader:
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
         self._workshop: Workshop = open_workshop(chosen, Store(chosen.cache), wanted)
-        self.jobs = chosen.jobs or os.cpu_count() or 1
+        self.jobs = chosen.jobs or cores()
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 
     def submit(self, answer: Answer) -> Future[Reward]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from grader.machine import cores
 from grader.pipeline import Workshop, review, review_key
 from grader.records import Review, Sample
 from grader.report.folder import RunFolder
@@ -52,7 +52,7 @@ class Local:
     @property
     def jobs(self) -> int:
         """Return the option's value; else one for each core."""
-        return self.workshop.options.jobs or os.cpu_count() or 1
+        return self.workshop.options.jobs or cores()
 
     def key(self, sample: Sample) -> str:
         """Return the review's own address."""

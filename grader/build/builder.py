@@ -13,6 +13,7 @@ import numpy as np
 
 from grader.build import host_fault
 from grader.build import log as logs
+from grader.build.admission import ADMISSION
 from grader.build.driver import refusals
 from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
@@ -156,11 +157,12 @@ class Bench:
             options=self.options,
         )
         limits = replace(limits, output=ARTIFACT)
-        reply = converse(job, self.form, limits)
-        nothing = not _extensions(files) and not _refused(files)
-        lazy = reply.status == "done" and nothing and _compiles(submission.code)
-        if lazy and init is not None:
-            reply = _construct(job, init, self.form, limits, reply)
+        with ADMISSION.turn():
+            reply = converse(job, self.form, limits)
+            nothing = not _extensions(files) and not _refused(files)
+            lazy = reply.status == "done" and nothing and _compiles(submission.code)
+            if lazy and init is not None:
+                reply = _construct(job, init, self.form, limits, reply)
         return _outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
 
     def confirm(self, sign: str) -> None:

@@ -28,6 +28,7 @@ from grader.build.driver.blank import without_assembly
 from grader.build.driver.config import Config
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
+from grader.machine import cores
 from grader.records import digest
 from grader.sandbox import reached_by, strongest
 from grader.simulator import library, torch_library
@@ -323,7 +324,7 @@ def _program(path: Path, text: str) -> None:
 def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[str]:
     """Precompile each header and compile its half of the code; return the names that worked."""
     config = _config(toolchain, folder, "cuda", "fast", precompiled=(), libraries=())
-    with ThreadPoolExecutor(min(len(_PRECOMPILED), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(len(_PRECOMPILED), cores())) as pool:
         jobs = {
             name: pool.submit(_precompile_one, config, name, defines, progress)
             for name, defines in _PRECOMPILED.items()

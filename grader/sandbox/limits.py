@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from grader.machine import cores
+
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -46,4 +48,4 @@ def crowding() -> float:
     From the load of the last minute: a submission is not charged with what else this machine does.
     """
     load, _, _ = os.getloadavg()
-    return min(PATIENCE, max(1.0, load / (os.cpu_count() or 1)))
+    return min(PATIENCE, max(1.0, load / cores()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import re
 import shutil
@@ -14,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.machine import cores
 
 SOURCES = Path(__file__).parent / "native"
 NAME = "libkgsim.so"
@@ -93,7 +93,7 @@ def _compile(
                 made.replace(target)
         return target
 
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(jobs or cores()) as pool:
         return list(pool.map(one, units))
 
 
