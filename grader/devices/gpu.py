@@ -167,5 +167,6 @@ def condition(gpu: GpuFacts, own: int) -> str:
     slowed = {text for name, text in _REASONS.items() if bits & getattr(nvml, name, 0)}
     parts = [f"SM clock {clock} MHz"]
     parts += [f"slowed by {' and '.join(sorted(slowed))}"] if slowed else []
-    parts += [f"{others} other processes on the GPU"] if others > 0 else []
+    if others > 0:
+        parts += [f"{others} other {'processes' if others > 1 else 'process'} on the GPU"]
     return "; ".join(parts)
