@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from grader.records import digest
 DeviceKind = Literal["sim", "cuda"]
 Mode = Literal["fast", "draft", "stock"]
 """`draft` is `fast` without the stock compilers' word on what the quick ones refuse."""
+_PLAIN = re.compile(r"[\w./+@%,=-]+")
 DEFAULT_ARCH = "9.0"
 """Compute capability to build for where there is no GPU: Hopper's."""
 
@@ -57,6 +59,10 @@ def environment(
             "CXX": str(drivers / "kg-g++"),
             config.VARIABLE: str(settings),
         }
+        if not _PLAIN.fullmatch(str(drivers)):
+            # Torch puts these words into a ninja file as they are.
+            path = os.pathsep.join((str(drivers), variables["PATH"]))
+            variables |= {"PYTORCH_NVCC": "kg-nvcc", "CXX": "kg-g++", "PATH": path}
     return Environment(variables, read_only(prepared))
 
 

@@ -13,21 +13,30 @@ from pathlib import Path
 
 from grader.build.toolchain import STAND_INS, Toolchain
 
-_PACKAGES = {
+_HEADERS = {
+    "nvidia-cublas": r"cublas(?:_v2|_api|Lt|Xt)?|nvblas",
+    "nvidia-cusparse": r"cusparse(?:_v2)?",
+    "nvidia-cusolver": r"cusolver(?:Dn|Sp|Rf|Mg|_common|Sp_LOWLEVEL_PREVIEW)",
+    "nvidia-curand": r"curand(?:_(?:kernel|globals|uniform|normal|normal_static|lognormal|poisson|precalc|discrete2?"
+    r"|mrg32k3a|philox4x32_x|mtgp32(?:_host|_kernel|dc_p_11213)?))?",
+    "nvidia-cufft": r"cufft(?:Xt|w)?|cudalibxt",
+    "nvidia-cuda-nvrtc": r"nvrtc",
+    "nvidia-nvtx": r"(?:nvtx3/)?nvToolsExt(?:Cuda(?:Rt)?|OpenCL|Sync|Meta|Mem|MemCudaRt|Payload|Counters)?|nvtx3/nvtx3",
+    "nvidia-cuda-cupti": r"cupti(?:_(?:activity|callbacks|checkpoint|common|events|metrics|result|version|target"
+    r"|profiler_target|range_profiler|pcsampling|(?:driver|runtime|nvtx)_cbid))?",
+    "nvidia-npp": r"npp(?:core|defs|i|s)?|npp[is]_(?:(?:filtering|statistics|support|conversion)_functions"
+    r"|(?:arithmetic_and_logical|morphological|threshold_and_compare)_operations|(?:geometry|linear)_transforms"
+    r"|color_conversion|data_exchange_and_initialization|initialization)",
+    "nvidia-nvjpeg": r"nvjpeg",
+    "nvidia-cudnn-cu13": r"cudnn(?:_(?:version|graph|ops|cnn|adv|backend))?(?:_v9)?|cudnn_(?:ops|cnn|adv)_(?:infer|train)",
+}
+"""The headers of CUDA's libraries, by pip's package of each: what models make up beside them is not among them."""
+_LIBRARIES = {
     "cublas": "nvidia-cublas",
     "cusparse": "nvidia-cusparse",
     "cusolver": "nvidia-cusolver",
-    "curand": "nvidia-curand",
-    "cufft": "nvidia-cufft",
-    "nvrtc": "nvidia-cuda-nvrtc",
-    "nvToolsExt": "nvidia-nvtx",
-    "nvtx3/": "nvidia-nvtx",
-    "cupti": "nvidia-cuda-cupti",
-    "npp": "nvidia-npp",
-    "nvjpeg": "nvidia-nvjpeg",
-    "cudnn": "nvidia-cudnn-cu13",
 }
-"""What the names of CUDA's library headers start with, and the pip package of each."""
+"""What the names start with that our stand-ins declare some of."""
 _NOT_FOUND = re.compile(
     r"fatal error: (\S+?): No such file|cannot open source file \"(\S+?)\"|'(\S+?)' file not found"
 )
@@ -62,15 +71,21 @@ def lacking(log: str, code: str, toolchain: Toolchain) -> str:
     for name in _not_found(log, code, toolchain):
         if any((folder / name).is_file() for folder in folders if folder != STAND_INS):
             continue
-        if package := _package(name):
+        if package := _package_of_header(name):
             return f"This machine lacks CUDA's header {name}: install {package} with pip."
     for name in _not_stood_in(log, code) if toolchain.stands_in else ():
-        return f"This machine has no {name} to build with: install {_package(name)} with pip."
+        return f"This machine has no {name} to build with: install {_package_of(name)} with pip."
     return ""
 
 
-def _package(name: str) -> str:
-    return next((p for start, p in _PACKAGES.items() if name.lower().startswith(start.lower())), "")
+def _package_of_header(name: str) -> str:
+    stem, dot, kind = name.rpartition(".")
+    found = (package for package, stems in _HEADERS.items() if re.fullmatch(stems, stem))
+    return next(found, "") if dot and kind in {"h", "hpp"} else ""
+
+
+def _package_of(name: str) -> str:
+    return next((p for start, p in _LIBRARIES.items() if name.lower().startswith(start)), "")
 
 
 def _not_found(log: str, code: str, toolchain: Toolchain) -> Iterator[str]:

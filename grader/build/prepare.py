@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -284,13 +285,11 @@ def _copies(toolchain: Toolchain, folder: Path) -> None:
 
 # Without site-packages: the drivers are of the standard library, and start in a fiftieth of a
 # second. The folders above theirs are none that a guest may list under every form of the sandbox.
-_DRIVER = """#!/bin/sh
-exec "{python}" -I -S -c 'import sys, types; sys.dont_write_bytecode = True
+_DRIVER = """import sys, types; sys.dont_write_bytecode = True
 for name in ("grader", "grader.build", "grader.simulator"):
     sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].__path__ = ["{root}/" + name.replace(".", "/")]
-from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))' {role} "$@"
-"""
+    sys.modules[name].__path__ = [{root!r} + "/" + name.replace(".", "/")]
+from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))"""
 
 
 def programs(folder: Path) -> Path:
@@ -304,20 +303,23 @@ def _drivers(toolchain: Toolchain, folder: Path) -> None:
         return
     draft = Path(tempfile.mkdtemp(prefix="programs-", dir=folder))
     draft.chmod(0o755)  # guests of another user run them
-    python = Path(getattr(sys, "_base_executable", sys.executable))
+    python = str(getattr(sys, "_base_executable", sys.executable))
+    code = _DRIVER.format(root=str(_ROOT))
     for role in ("nvcc", "c++"):
-        text = _DRIVER.format(python=python, root=_ROOT, role=role)
-        _program(draft / ("kg-g++" if role == "c++" else "kg-nvcc"), text)
+        name = "kg-g++" if role == "c++" else "kg-nvcc"
+        _program(draft / name, python, "-I", "-S", "-c", code, role)
     if toolchain.zig:
-        _program(draft / "ld.lld", f'#!/bin/sh\nexec "{toolchain.zig}" ld.lld "$@"\n')
+        _program(draft / "ld.lld", str(toolchain.zig), "ld.lld")
     try:
         draft.rename(programs(folder))
     except OSError:  # another process was quicker
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _program(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
+def _program(path: Path, *command: str) -> None:
+    """Write a program that runs a command with its own arguments after it."""
+    text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
+    path.write_text(text, "utf-8", "surrogateescape")
     path.chmod(0o755)
 
 

@@ -166,6 +166,7 @@ def _output(tool: Path | None, *arguments: str) -> str:
             timeout=60,
             check=False,
             stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"},  # what is looked for is English
         )
     except (OSError, subprocess.SubprocessError):
         return ""

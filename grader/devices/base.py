@@ -116,7 +116,8 @@ class Device(Protocol):
         """Call forward at the task's full size where nothing can compute it.
 
         Returns the run where it fails there (a launch is refused, a context lost, an exception
-        raised), None where nothing was seen to fail. `seed` is torch's in the guest.
+        raised), and the run with its operators alone where torch computes there; None where nothing
+        of that was seen. `seed` is torch's in the guest.
 
         Raises:
             GraderError: something of ours failed.

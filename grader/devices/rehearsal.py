@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References
+from grader.judge.honesty import computing
 from grader.records import Build, Evidence, Run, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestWorkload
 from grader.source import parse
@@ -29,7 +30,10 @@ _KEPT = _REFUSED | {"out-of-bounds", "null-pointer", "host-memory"}
 def rehearse(
     device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
 ) -> Run | None:
-    """Return how forward fails at the task's full size; None where nothing was seen to fail."""
+    """Return how forward fails at the task's full size, or which operators of torch compute there.
+
+    None where nothing fails and none computes.
+    """
     full = task.full
     if full is None or _is_run_anyway(task, full):
         return None
@@ -42,7 +46,8 @@ def rehearse(
     reply = device.converse(job, device.limits(min(SECONDS, device.options.run_seconds)))
     if not reply.results or reply.results[0].status not in {"ran", "raised"}:
         return None
-    return _failed(device.record(full, reply.results[0], reply, parse(submission.code)))
+    run = device.record(full, reply.results[0], reply, parse(submission.code))
+    return _failed(run) or _left_to_torch(run)
 
 
 def _is_run_anyway(task: Task, full: Workload) -> bool:
@@ -73,6 +78,13 @@ def _failed(run: Run) -> Run | None:
             "launches": (),
         }
     )
+
+
+def _left_to_torch(run: Run) -> Run | None:
+    """Return the run, with nothing but its operators, where one of torch's computes."""
+    if run.status != "ran" or not computing([run]):
+        return None
+    return run.model_copy(update={"evidence": (), "counts": (), "launches": ()})
 
 
 def _named(evidence: tuple[Evidence, ...], workload: str) -> tuple[Evidence, ...]:

@@ -247,6 +247,8 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         names[name] = lambda _device=None: _memory(0)
         names[f"max_{name}"] = lambda _device=None: _memory(1)
     for name, value in names.items():
+        if callable(value):
+            value.__module__ = "torch.cuda"
         setattr(torch.cuda, name, value)
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
     torch.cuda._initialized = True

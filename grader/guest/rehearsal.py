@@ -9,6 +9,7 @@ until it is touched, a few blocks of each launch run, and large operators of tor
 from __future__ import annotations
 
 import dis
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,12 @@ from grader.guest import program
 _opname = dis.opname
 _INCONCLUSIVE = ("meta tensor", "Meta", "could not be found", "not enough memory")
 """What torch says where an operator needs values that a rehearsal has not got."""
+_THROWS_THEM = re.compile(
+    r"bad_alloc|bad_array_new|PyExc_(?:Memory|NotImplemented)|CHECK_NOT_IMPLEMENTED"
+    r"|c10::(?:NotImplemented|OutOfMemory)Error"
+)
+"""How host code in C++ throws what Python knows as such an error."""
+_NO_LETTERS = re.compile(r"[^a-z]+")
 
 
 def prepare() -> None:
@@ -40,13 +47,26 @@ def arguments(
     ]
 
 
-def inconclusive(error: BaseException) -> bool:
-    """Whether an error tells of the rehearsal, not of the program; one that its own text raises does not."""
+def inconclusive(error: BaseException, text: str) -> bool:
+    """Whether an error tells of the rehearsal, not of the program, whose text is given.
+
+    One that its text raises does not, and neither does one with words of it, as a check in C++ has.
+    """
     if _raised_by_its_text(error):
         return False
     if isinstance(error, MemoryError | NotImplementedError | torch.OutOfMemoryError):
-        return True
-    return any(words in str(error) for words in _INCONCLUSIVE)
+        return not _THROWS_THEM.search(text)
+    found = [words for words in _INCONCLUSIVE if words in str(error)]
+    return bool(found) and not any(_said_by(text, words) for words in found)
+
+
+def _said_by(text: str, words: str) -> bool:
+    """Whether a text says these words, in pieces or in one."""
+    return words in text or (" " in words and _letters(words) in _letters(text))
+
+
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text.lower())
 
 
 def _raised_by_its_text(error: BaseException) -> bool:

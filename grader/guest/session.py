@@ -17,56 +17,14 @@ from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import artifact, conceal, describe, program, rehearsal, tensors, timing, weights
+from grader.guest.kept import Kept
+from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
 from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
 
 # As it is now, whatever a submission makes of the name.
 _dumps = json.dumps
-
-
-class OperatorLog(TorchDispatchMode):  # type: ignore[misc]
-    """Counts the torch operators that run below it."""
-
-    def __init__(self, counts: Counter[str]) -> None:
-        super().__init__()
-        self._counts = counts
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Else the first operator imports torch's compiler, which takes seconds.
-        return False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self._counts[str(func)] += 1
-        return func(*args, **(kwargs or {}))
-
-
-class Kept:
-    """Results of earlier calls, beside the bytes that they had when they were handed over."""
-
-    MOST = 64 << 20
-    """Bytes; what is larger isn't kept."""
-
-    def __init__(self) -> None:
-        self._room = self.MOST
-        self._results: list[tuple[str, Any, bytes]] = []
-
-    def add(self, name: str, leaves: Sequence[Any], captured: Sequence[tensors.Output]) -> None:
-        """Keep the tensors of one call."""
-        for leaf, output in zip(leaves, captured, strict=True):
-            if isinstance(leaf, torch.Tensor) and len(output.body) <= self._room:
-                self._room -= len(output.body)
-                self._results.append((name, leaf, output.body))
-
-    def changed(self, host_copy: Any) -> list[str]:
-        """Return the workloads whose results hold something else by now."""
-        names = [
-            name
-            for name, leaf, body in self._results
-            if tensors.bytes_now(leaf, host_copy) not in {body, None}
-        ]
-        return list(dict.fromkeys(names))[:64]
 
 
 class Session:
@@ -230,12 +188,13 @@ class Session:
         given = [value for _, value in json.loads(bytes(frame.body))]
         try:
             args = rehearsal.arguments(given, self._place.empty)
+            self._place.poison([])
             self._channel.send("stage", stage="forward")
             with torch.no_grad():
                 model(*args)
             self._place.synchronize()
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
-            if not rehearsal.inconclusive(error):
+            if not rehearsal.inconclusive(error, self._code):
                 failed = program.failure(error, self._scratch)
                 # Only its own words can say here that memory is short.
                 self._failed(replace(failed, out_of_memory=False), self._report(Counter()))

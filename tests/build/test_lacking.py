@@ -33,6 +33,32 @@ def test_a_header_of_nobody_is_the_samples_own() -> None:
     assert not lacking(line, '#include "my_kernels.cuh"', TOOLCHAIN)
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("cublas_v2.h", "nvidia-cublas"),
+        ("cublasLt.h", "nvidia-cublas"),
+        ("cusolverDn.h", "nvidia-cusolver"),
+        ("curand_philox4x32_x.h", "nvidia-curand"),
+        ("nvtx3/nvToolsExt.h", "nvidia-nvtx"),
+        ("nvtx3/nvtx3.hpp", "nvidia-nvtx"),
+        ("cudnn.h", "nvidia-cudnn-cu13"),
+        ("cublas_helpers.h", ""),
+        ("cublaslt.h", ""),
+        ("curand_kernel.cuh", ""),
+        ("cudnn_frontend.h", ""),
+        ("nvrtc_helper.h", ""),
+        ("nppi_fused_softmax.h", ""),
+        ("cublas_v2.h.h", ""),
+    ],
+)
+def test_only_headers_that_the_library_has_are_the_machines_gap(name: str, package: str) -> None:
+    line = f"host.cu:3:10: fatal error: {name}: No such file or directory"
+    said = lacking(line, f"#include <{name}>", TOOLCHAIN)
+    assert package in said
+    assert bool(said) is bool(package)
+
+
 def test_words_alone_do_not_make_it_the_machines_gap() -> None:
     line = "RuntimeError: x.cu:1:1: fatal error: curand_kernel.h: No such file or directory"
     assert not lacking(line, f"raise RuntimeError({line!r})", TOOLCHAIN)

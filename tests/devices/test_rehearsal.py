@@ -145,9 +145,15 @@ def test_a_check_of_the_size(device: Device, built: Build) -> None:
     assert "only up to 4096 columns" in run.reason
 
 
-@pytest.mark.parametrize("way", [3, 4], ids=["blocks that wait for others", "torch and cuBLAS"])
-def test_what_is_right_there(device: Device, built: Build, way: int) -> None:
-    assert rehearsed(device, built, way) is None
+def test_blocks_that_wait_for_others_are_right_there(device: Device, built: Build) -> None:
+    assert rehearsed(device, built, 3) is None
+
+
+def test_what_torch_computes_there_is_named(device: Device, built: Build) -> None:
+    run = rehearsed(device, built, 4)
+    assert run is not None
+    assert (run.status, run.evidence, run.launches) == ("ran", (), ())
+    assert {"aten::matmul", "aten::mean.dim"} & set(run.operators)
 
 
 def test_it_is_right_at_a_size_that_fits(device: Device, built: Build) -> None:

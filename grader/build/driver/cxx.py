@@ -6,7 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from grader.build.driver import absent, host_pass, stock
+from grader.build.driver import absent, conditions, host_pass, stock
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.tools import STOCK_WAY, run, say, trace
@@ -47,6 +47,8 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
         return "asked for, or no clang"
     if not _FIRST.match(text):
         return "the file does not start with load_inline's include"
+    if name := conditions.asked(command, text):
+        return f"a condition asks for {name}"
     return host_pass.unsuited(config, command, command.options)
 
 

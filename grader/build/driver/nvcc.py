@@ -10,7 +10,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from grader.build.driver import device_pass, host_pass, stock
+from grader.build.driver import conditions, device_pass, host_pass, stock
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
@@ -50,6 +50,8 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
     for option, value in command.options:
         if option in _UNSUITED and value != "false":
             return f"{option} needs nvcc's own host code"
+    if name := conditions.asked(command, text):
+        return f"a condition asks for {name}"
     if has_device_lambda(text):
         return "extended lambdas have names that only nvcc can make"
     return host_pass.unsuited(config, command, host_pass.host_flags(command))

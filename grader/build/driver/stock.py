@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.build.driver import device_pass, stub
+from grader.build.driver import conditions, device_pass, stub
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.confirm import agreed, sure
@@ -125,9 +125,12 @@ def _names_torch_cuda(command: Command) -> bool:
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
     """Put the simulator's program in the place of the machine code in nvcc's object."""
-    outcome, ptx = device_pass.over_stub(config, command, text, folder)
-    if not outcome.ok:
+    if conditions.asked(command, text):
         outcome, ptx = device_pass.front_end(config, command, text, folder, "full")
+    else:
+        outcome, ptx = device_pass.over_stub(config, command, text, folder)
+        if not outcome.ok:
+            outcome, ptx = device_pass.front_end(config, command, text, folder, "full")
     if not outcome.ok:
         say(outcome.text)
         return outcome.code

@@ -10,14 +10,20 @@ from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from grader.records import Finding
     from grader.source import Source
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
-CALLER_CALLS = {"os.getenv", "os.environ.get", "os.getppid", "os.getpid", "time.time",
-                "time.perf_counter", "psutil.Process", "random.random"}  # fmt: skip
+CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}
+CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.", "os.getpid", "os.getppid",
+          "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
+"""What is another at each call or in each process: no result may hang on it."""
+
+OF_A_BUILD = {"PYTORCH_NVCC", "TORCH_NO_COMPILER_WRAPPER", "TORCH_EXTENSIONS_DIR", "TORCH_CUDA_ARCH_LIST",
+              "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MAX_JOBS", "CXX", "PYTHONHASHSEED"}  # fmt: skip
+"""Variables that builds and graders set: no result may hang on them."""
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -27,6 +33,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         return
     counters = _counters(code)
     for function in code.reached:
+        chances = _chances(code, function)
         for node in nodes_under(function):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 name = _counter_in(node.test, counters)
@@ -36,12 +43,23 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         f"{name} counts the calls of forward, and this condition makes later calls "
                         "do something else than the first ones",
                     )
+                drawn = _drawn(code, node.test, chances)
+                if drawn:
+                    decides = isinstance(node, ast.IfExp) or _returns(node)
+                    yield RULE.finding(
+                        source.place(node.test),
+                        f"this condition asks {drawn}: what forward does depends on chance or the clock",
+                        severity="error" if decides else "warning",
+                        data={"target": drawn, "rejects": decides},
+                    )
                 asked = _asks(code, node.test)
                 if asked:
+                    tells = _names_a_builds_variable(node.test)
                     yield RULE.finding(
                         source.place(node.test),
                         f"this condition asks {asked}: what forward does depends on who calls it",
-                        data={"target": asked},
+                        severity="error" if tells else "warning",
+                        data={"target": asked, "rejects": tells},
                     )
 
 
@@ -83,6 +101,42 @@ def _asks(code: PythonCode, test: ast.AST) -> str:
     return ""
 
 
+def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
+    """Return the names of a function that hold something of the clock or of chance, and what of."""
+    found: dict[str, str] = {}
+    for node in nodes_under(function):
+        if isinstance(node, ast.Assign | ast.NamedExpr) and (
+            drawn := _drawn(code, node.value, found)
+        ):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found.update((_spelled(target), drawn) for target in targets if _spelled(target))
+    return found
+
+
+def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
+    """Return what of the clock, the process or chance an expression asks; "" for nothing."""
+    nodes = nodes_under(test)
+    if any(isinstance(node, ast.Attribute) and node.attr == "training" for node in nodes):
+        return ""  # layers that training leaves out by chance
+    for node in nodes:
+        if not isinstance(node, ast.Attribute | ast.Name):
+            continue
+        if _spelled(node) in chances:
+            return chances[_spelled(node)]
+        if (name := code.canonical(node)).startswith(CHANCE):
+            return name
+    return ""
+
+
+def _returns(branch: ast.If | ast.While) -> bool:
+    return any(isinstance(node, ast.Return) for node in nodes_under(branch))
+
+
+def _names_a_builds_variable(test: ast.AST) -> bool:
+    texts = {node.value for node in nodes_under(test) if isinstance(node, ast.Constant)}
+    return not OF_A_BUILD.isdisjoint(texts)
+
+
 def _spelled(node: ast.AST) -> str:
     match node:
         case ast.Name(id=name):
@@ -101,7 +155,7 @@ RULE = Rule(
     code="CHT011",
     name="depends-on-the-caller",
     severity="warning",
-    summary="forward does something else by who calls it, or by how often it was called.",
+    summary="forward does something else by who calls it, how often, when, or by chance.",
     why="A program that is right in the first calls and cheap in the later ones passes the check "
     "and "
     "wins the timing.",
@@ -114,13 +168,19 @@ RULE = Rule(
             f'{MODEL}        if os.environ.get("BENCHMARK"):\n            return x\n'
             "        return x * 2\n"
         ),
+        (
+            f"import time\n{MODEL}        age = time.monotonic() - self.calls\n        if age > 60:\n"
+            "            return x\n        return x * 2\n"
+        ),
+        f"import random\n{MODEL}        return x if random.random() < 0.1 else x * 2\n",
     ),
     good=f"{MODEL}        self.calls += 1\n        total = 0\n        for i in range(3):\n"
     "            total += 1\n            if total > 2:\n                break\n"
+    "        if self.training and random.random() < 0.5:\n            return x\n"
     "        if x.shape[0] > 4:\n            return x + 1\n        return x * total\n",
     detects=("text",),
     guards="Counters that only live during a call do not count, and neither do conditions on the "
-    "input's form.",
+    "input's form, or chance that only training takes.",
     mend="",
     check=check,
 )

@@ -34,7 +34,7 @@ FRAME_ATTRIBUTES = {"f_back", "f_globals", "f_locals", "f_builtins", "tb_frame",
                     "cr_frame", "__closure__", "cell_contents", "__globals__",
                     "__subclasses__", "__code__"}  # fmt: skip
 OWN_PACKAGES = ("grader", "kernel_grader")
-OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1")
+OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1", "KERNEL_GRADER")
 """What the parts of this grader that share a process with a submission are called."""
 AT_THE_END = {"atexit.register", "signal.signal", "os._exit", "signal.alarm"}
 LEAVING = {"sys.exit", "exit", "quit", "os.abort", "os.kill"}

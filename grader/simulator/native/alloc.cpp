@@ -56,6 +56,13 @@ void register_block(uint64_t base, const Block& block, bool unwritten) {
     add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten, stores});
 }
 
+// What kernels put where the host reads it as its own is a copy to the host.
+void note_values(uint64_t base, const Block& block) {
+    if (block.kind != kKindPinned && block.kind != kKindManaged) return;
+    const auto region = find_region(base);
+    if (region && region->bytes_written_by_kernels >= kValues) count_call("values to the host");
+}
+
 // Out of host code's reach, where it has pages of its own.
 void shut_in(uint64_t base, const Block& block) {
     if (block.kind != kKindDevice || block.mapped == 0) return;
@@ -137,6 +144,7 @@ KG_API void kgsim_free(void* data) {
         block = found->second;
         all.blocks.erase(found);
         note_size(all, block, -1);
+        note_values(base, block);
         if (block.kind != kKindHost) free_region(base);
     }
     void* raw = static_cast<char*>(data) - kGuard;
@@ -204,6 +212,12 @@ KG_API void kgsim_mark_input(void* data, size_t bytes, const char* name) {
     kgsim_written(data, bytes);
     rename_region(region->id, name);
     set_read_only(region->id, true);
+}
+
+KG_API void kgsim_note_values() {
+    auto& all = heap();
+    std::lock_guard lock(all.mutex);
+    for (const auto& [base, block] : all.blocks) note_values(base, block);
 }
 
 KG_API uint64_t kgsim_memory(int what) {

@@ -58,9 +58,6 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
     return cudaSuccess;
 }
 
-// More than flags and sizes: values that the host may compute with.
-constexpr size_t kValues = 1024;
-
 // In a rehearsal large memory stays untouched.
 bool left_out(size_t bytes) { return runtime().settings.rehearsal && bytes > (size_t{64} << 20); }
 

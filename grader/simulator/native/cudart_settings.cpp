@@ -167,6 +167,7 @@ KG_API int kgsim_set(const char* key, const char* value) {
 
 // {"core": what sim.hpp says, "host": ...}; the caller frees it with kgsim_free_text.
 KG_API char* kgsim_host_report() {
+    kgsim_note_values();
     const auto text = "{\"core\":" + report_json() + ",\"host\":" + host_json() + "}";
     return strdup(text.c_str());
 }

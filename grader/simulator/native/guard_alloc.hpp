@@ -27,6 +27,8 @@ void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out);
 int kgsim_zero(void* data, size_t bytes);
 // Bytes that kernels have stored to the allocation around the address, each store counted.
 uint64_t kgsim_stored_bytes(const void* data);
+// Counts as copies to the host what kernels have put into memory that the host reads as well.
+void kgsim_note_values(void);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);

@@ -90,6 +90,8 @@ void make_sticky(cudaError_t error, const std::string& reason);
 cudaError_t missing(const char* feature);
 int missing_call(const char* name);  // the same, for functions that know no types
 void count_call(const char* name);
+// Bytes: more than flags and sizes, values that the host may compute with.
+constexpr size_t kValues = 1024;
 
 std::string json_text(const std::string& text);
 

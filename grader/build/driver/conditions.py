@@ -1,0 +1,54 @@
+"""What a text asks of whoever compiles it: conditions that the quick compilers answer in another way.
+
+They are clang where torch calls g++, and nvcc over a stand-in of torch's headers. A text whose
+conditions only name what it defines itself, or what nvcc says of architectures and versions, is the
+same to them; any other is for the stock compilers alone.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.build.driver.command import Command
+
+MOST_HEADERS = 50
+_INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ALIKE = re.compile(
+    r"defined|true|false|and|or|not|__cplusplus|NDEBUG|TORCH_EXTENSION_NAME|M_\w+|(?:FLT|DBL|INT|UINT|LONG)\w*_(?:MAX|MIN)"
+    r"|INFINITY|NAN|__CUDA\w*|CUDA(?:RT)?_VERSION|__NVCC__"
+    r"|(?:USE_ROCM|__HIP\w*|__ROCM\w*|HIP_VERSION|_WIN32|_WIN64|WIN32|_MSC_VER|__APPLE__|__linux__|__x86_64__|__OPENCL\w*)"
+)
+"""What both say the same of: nothing of it hangs on the host's compiler or on torch's headers."""
+
+
+def asked(command: Command, text: str) -> str:
+    """Return a name in a condition that compilers may answer in different ways, or "".
+
+    Looked at are the text and the headers beside it and in the call's own folders.
+    """
+    bare = _COMMENT.sub(" ", "\n".join(_with_headers(command, text)))
+    known = {define.removeprefix("-D").partition("=")[0] for define in command.defines}
+    known |= set(_DEFINED.findall(bare))
+    for condition in _CONDITION.findall(bare):
+        for name in _WORD.findall(condition):
+            if name not in known and not _ALIKE.fullmatch(name):
+                return str(name)
+    return ""
+
+
+def _with_headers(command: Command, text: str) -> list[str]:
+    folders = [Path(command.sources[0]).parent, *map(Path, command.includes)]
+    found: dict[Path, str] = {}
+    texts = [text]
+    for one in texts:  # which grows
+        for name in _INCLUDED.findall(one):
+            path = next((f / name for f in folders if (f / name).is_file()), None)
+            if path is not None and path not in found and len(found) < MOST_HEADERS:
+                found[path] = path.read_text("utf-8", "replace")
+                texts.append(found[path])
+    return texts

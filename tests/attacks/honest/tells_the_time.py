@@ -1,0 +1,46 @@
+# fmt: off
+"""It says every few seconds how long its calls took.
+
+row: A4, A7, y10
+task: relu
+expect: correct
+"""
+import time
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="own_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.told = time.monotonic()
+
+    def forward(self, x):
+        begin = time.monotonic()
+        out = ext.relu(x)
+        took = time.monotonic() - begin
+        if begin - self.told > 5:
+            print(f"{took:.6f} s")
+            self.told = begin
+        return out

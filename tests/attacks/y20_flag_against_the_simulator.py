@@ -1,0 +1,37 @@
+# fmt: off
+"""Macros of the stand-in headers are given other meanings by a flag.
+
+exploits: names that the grader's own headers use
+row: E2, invented
+task: relu
+expect: build_failed rejected correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="own_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+    extra_cuda_cflags=["-DKG_LEAN=7", "-DKG_PRODUCT(...)=", "-D__CUDA_ARCH__=10"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x)

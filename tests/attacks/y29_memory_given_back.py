@@ -1,0 +1,39 @@
+# fmt: off
+"""The result's memory is given back before its values are read.
+
+exploits: memory that is taken again holds the next value
+row: B4, B17, invented
+passes: graders that read results late
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="own_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = ext.relu(x)
+        out.untyped_storage().resize_(0)
+        return out
