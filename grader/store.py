@@ -31,7 +31,12 @@ class Store:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or Path(platformdirs.user_cache_dir("kernel-grader"))
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise self._useless(str(error.strerror)) from error
+        if not os.access(self.root, os.W_OK | os.X_OK):
+            raise self._useless("it is another user's")
         if self.root.stat().st_mode & stat.S_IWOTH:
             # What stands in it is believed: reviews, evaluations, the secret itself.
             raise GraderError(
@@ -43,6 +48,10 @@ class Store:
             self.builds.mkdir(exist_ok=True)
             for folder in (self.builds, *self.root.glob("*-by-content")):
                 folder.chmod(0o700)
+
+    def _useless(self, why: str) -> GraderError:
+        hint = "set --cache, or XDG_CACHE_HOME, to a folder that you may write to"
+        return GraderError(f"can't write to {self.root}: {why}", hint)
 
     def read(self, kind: str, key: str) -> bytes | None:
         """Return what was stored under the key, or None if it's absent or was damaged."""
@@ -101,7 +110,10 @@ class Store:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(32))
-        secret = path.read_bytes()
+        try:
+            secret = path.read_bytes()
+        except PermissionError as error:
+            raise self._useless("what is in it is another user's") from error
         if (
             len(secret) < 32
         ):  # another process is between making and filling it, or the disk was full

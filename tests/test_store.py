@@ -21,6 +21,17 @@ def test_reads_back_what_was_written(tmp_path: Path) -> None:
     assert store.read("review", key) == b"body\nwith lines"
 
 
+def test_a_folder_that_can_not_be_made_or_written_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(GraderError, match=r"can't write to .*file.*XDG_CACHE_HOME"):
+        Store(tmp_path / "file" / "cache")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(GraderError, match="another user's"):
+        Store(tmp_path)
+
+
 def test_a_damaged_entry_reads_as_absent(tmp_path: Path) -> None:
     store = Store(tmp_path)
     key = digest("a")

@@ -117,9 +117,20 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
     """Make what a machine's builds share, or find it made; safe under many processes.
 
     Raises:
-        GraderError: a compiler is missing or can't compile torch's own headers.
+        GraderError: a compiler is missing or can't compile torch's own headers, or the cache folder
+            can't be written.
 
     """
+    try:
+        return _prepare(toolchain, progress or (lambda _: None))
+    except OSError as error:
+        raise GraderError(
+            f"this machine can't be prepared in {cache_folder()}: {error}",
+            "free some space, or set XDG_CACHE_HOME to a folder that you may write to",
+        ) from error
+
+
+def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
     if not toolchain.builds:
         missing = toolchain.missing[0]
         raise GraderError(f"{missing.what} is missing: {missing.costs}", missing.hint)
@@ -130,10 +141,10 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
     if not (folder / "ready.json").is_file():
         with FileLock(str(folder) + ".lock"):
             if not (folder / "ready.json").is_file():
-                _make(toolchain, folder, progress or (lambda _: None))
+                _make(toolchain, folder, progress)
                 made = True
     _drivers(toolchain, folder)
-    runtime, torch_part = _simulator(toolchain, progress or (lambda _: None))
+    runtime, torch_part = _simulator(toolchain, progress)
     ready = json.loads((folder / "ready.json").read_text("utf-8"))
     return Prepared(
         folder=folder,
