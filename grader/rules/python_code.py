@@ -144,7 +144,7 @@ class PythonCode:
                 yield self.functions[node.id]
             elif isinstance(node, ast.Attribute):
                 if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls", MODEL}:
-                    found = self.method(node.attr)
+                    found = self.method(node.attr) or self.classes.get(node.attr)
                     if found is not None:
                         yield found
                 elif isinstance(node.value, ast.Name) and node.value.id in self.classes:

@@ -203,6 +203,15 @@ HONEST = {
         "        return ext.scale(x)\nclass ModelNew(nn.Module):\n    def __init__(self):\n"
         "        super().__init__()\n        self.a = Layer()\n        self.b = nn.Linear(3, 3)\n"
         "    def forward(self, x):\n        return self.b(self.a(x))\n",
+    "layers inside the model": f"{HEAD}{BUILD}class ModelNew(nn.Module):\n"
+        "    class Scale(torch.autograd.Function):\n        @staticmethod\n"
+        "        def forward(ctx, x):\n            return ext.scale(x)\n"
+        "    class Layer(nn.Module):\n        def forward(self, x):\n"
+        "            return ModelNew.Scale.apply(x)\n"
+        "    def __init__(self):\n        super().__init__()\n        made = self.Layer\n"
+        "        def block(n):\n            return nn.Sequential(nn.Linear(n, n), made())\n"
+        "        self.all = nn.Sequential(block(3))\n"
+        "    def forward(self, x):\n        return self.all(x)\n",
     "benchmark of its own": with_forward("return ext.scale(x)")
         + "\nif __name__ == '__main__':\n    import time\n    t = time.time()\n"
         "    torch.cuda.synchronize()\n    print('speedup:', time.time() - t)\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding, Launch, Place
+from grader.records import Evidence, Finding, Launch, Place, Task, TensorSpec, Workload
 from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
@@ -37,8 +37,17 @@ def _found(context: Context) -> list[Finding]:
     return [f for f in review_text(parse(CODE), context, select=("MEM",)) if f.rule == "MEM002"]
 
 
-def test_from_the_text_alone_it_is_an_error() -> None:
-    assert [f.severity for f in _found(Context())] == ["error"]
+def test_at_sizes_that_are_only_assumed_it_is_a_warning_that_says_so() -> None:
+    (found,) = _found(Context())
+    assert found.severity == "warning"
+    assert "nothing in the text rules out" in found.message
+
+
+def test_at_the_sizes_of_the_task_it_is_an_error() -> None:
+    shapes = (TensorSpec(shape=(40, 20)), TensorSpec(shape=(20,)))
+    workload = Workload(name="w", role="nominal", inputs=shapes)
+    task = Task(name="t", title="t", source="file", reference="", workloads=(workload,))
+    assert [f.severity for f in _found(Context(task=task))] == ["error"]
 
 
 def test_what_ran_clean_is_only_warned_of_longer_rows() -> None:

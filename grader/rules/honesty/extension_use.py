@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.data_flow import FILLING
+from grader.rules.python_code import MODEL
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ FREE = {
     "get_device", "is_available", "current_device", "synchronize", "current_stream", "as_tensor",
 }  # fmt: skip
 """Functions of torch that compute nothing worth replacing."""
+OWNERS = ("self", "cls", MODEL)
+"""What a class inside the model is reached by."""
 CALLED_BY_TORCH = {"forward", "__call__", "backward"}
 """Methods that a module's or an autograd function's users call by another name."""
 
@@ -59,11 +62,11 @@ def holders(source: Source, code: PythonCode) -> set[str]:
         }
         for name, owner in code.classes.items():
             if (
-                name != "ModelNew"
+                name != MODEL
                 and name not in names
                 and any(mentions(node, names) for node in owner.body)
             ):
-                names.add(name)
+                names |= {name, *(f"{around}.{name}" for around in OWNERS)}
         changed = len(names) > before
     return {name for name in names if name}
 
@@ -121,7 +124,7 @@ def _spelled(node: ast.AST) -> str:
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Attribute(value=ast.Name(id=("self" | "cls") as owner), attr=name):
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in OWNERS:
             return f"{owner}.{name}"
         case _:
             return ""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of fixed shared arrays, for long rows as well."""
     found = text_findings(source, context)
-    yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
+    for finding in confirm(found.values(), observed(context, "shared-oob"), spans(source)):
+        yield finding.model_copy(update={"severity": "error"}) if finding.evidence else finding
 
 
 def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
@@ -41,7 +42,8 @@ def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tup
         for event in case.events("shared-oob"):
             region = event.region
             if region is not None and not region.dynamic:
-                severity: Severity = "warning" if case.kernel in clean else "error"
+                sure = case.sizes.complete and case.kernel not in clean
+                severity: Severity = "error" if sure else "warning"
                 finding = _finding(case, event, severity)
                 found.setdefault((case.kernel, region.name), (case.kernel, finding))
     return found
@@ -71,8 +73,9 @@ def _finding(case: Case, event: Event, severity: Severity) -> Finding:
             f"the input: rows from {cells + 1} elements on go past its end"
         )
     else:
+        where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
         message = (
-            f"line {line} {verb} `{name}[{event.cell}]`, but the array has {cells} elements "
+            f"{where}line {line} {verb} `{name}[{event.cell}]`, but the array has {cells} elements "
             f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
         )
     return RULE.finding(
@@ -140,7 +143,8 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Host code that compares the size with a number is believed: it refuses long rows or "
     "takes "
-    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows.",
+    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows; so does "
+    "what only shows at sizes that were assumed.",
     mend="Reads global memory where the array only held a copy of it.",
     check=check,
 )
