@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import checked, resolve
+from grader.rules.memory.hosts import refuses, resolve
 from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
@@ -34,7 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             continue
         if threads > MOST:
             follows = not case.sizes.complete and odd.get(case.kernel) != threads
-            if follows and checked(case.launch.host):
+            if follows and refuses(source, case):
                 continue
             seen.add(case.kernel)
             yield RULE.finding(

@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.records import Finding, Fix, TensorSpec
 from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import checked, resolve
+from grader.rules.memory.hosts import refuses, resolve
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, task_inputs
@@ -24,7 +24,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for grids that leave a rest, and for constants that are the task's sizes."""
     seen: set[str] = set()
     for case in cases(source, context, "main", "odd"):
-        if case.kernel in seen or checked(case.launch.host, remainder=True):
+        if case.kernel in seen or refuses(source, case, remainder=True):
             continue
         rest = _rest(case)
         if rest is not None:
@@ -132,7 +132,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
         if size > 1024
     }
     for case in cases(source, context) if sizes else ():
-        if checked(case.launch.host):
+        if refuses(source, case):
             return
         program = case.flow.program
         named = [(m.name, m.expr, m.node) for m in program.macros.values()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix, Severity
 from grader.rules.build.shared_edits import unstage
-from grader.rules.memory.hosts import checked
+from grader.rules.memory.hosts import refuses
 from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -35,7 +35,7 @@ def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tup
     }
     for case in cases(source, context, "main", "long") if fixed else ():
         long = case.sizes.name.startswith("long")
-        if case.kernel not in fixed or (long and _refuses(case)):
+        if case.kernel not in fixed or (long and refuses(source, case)):
             continue
         if case.kernel in clean and not long:
             continue  # it ran at these sizes, or they are not what the program is given
@@ -55,10 +55,6 @@ def _clean(source: Source, context: Context) -> frozenset[str]:
         return frozenset()
     kernels = {case.kernel for case in cases(source, context)}
     return frozenset(kernel for kernel in kernels if ran_clean(context, kernel))
-
-
-def _refuses(case: Case) -> bool:
-    return checked(case.launch.host)
 
 
 def _finding(case: Case, event: Event, severity: Severity) -> Finding:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import checked
+from grader.rules.memory.hosts import refuses
 from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if total <= DEFAULT:
             continue
         asked = _asks(case)
-        if (asked and total <= LARGEST) or (long and checked(case.launch.host)):
+        if (asked and total <= LARGEST) or (long and refuses(source, case)):
             continue
         seen.add(case.kernel)
         yield _finding(case, total, asked, long, proof)

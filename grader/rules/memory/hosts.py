@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.rules.forward_guards import guarded
 from grader.rules.walks import Case
 from grader.source.flow import Region, Tensor
 from grader.source.flow.tree import (
@@ -21,6 +22,8 @@ from grader.source.flow.tree import (
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from grader.source import Source
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
@@ -42,11 +45,16 @@ def checked(function: Function, *, remainder: bool = False) -> bool:
     return False
 
 
+def refuses(source: Source, case: Case, *, remainder: bool = False) -> bool:
+    """Whether the host code of a launch, or forward itself, tests sizes before it."""
+    return checked(case.launch.host, remainder=remainder) or guarded(source, remainder=remainder)
+
+
 def _limits(part: object, remainder: bool) -> bool:
     if not isinstance(part, Binary):
         return False
     if remainder:
-        return part.op == "%"
+        return part.op == "%" or (part.op == "&" and isinstance(part.right, Number))
     return part.op in {"<", "<=", ">", ">=", "%"} and not _against_zero(part)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.records import Finding
-from grader.rules.memory.hosts import checked
+from grader.rules.memory.hosts import refuses
 from grader.rules.memory.loose_vectors import element_by_element
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
@@ -30,7 +30,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if (
             case.kernel in found
             or not case.walk.vectors
-            or (long and checked(case.launch.host, remainder=True))
+            or (long and refuses(source, case, remainder=True))
         ):
             continue
         launch = case.launch
