@@ -272,6 +272,7 @@ DEFECTS = [
         "__shared__ float row[1024];",
         ("MEM002",),
         "row[c] = v",
+        severity="warning",
     ),
     P(
         "two_arrays_one_buffer",
