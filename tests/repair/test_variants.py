@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from grader.diagnose import Program
 from grader.records import Evaluation, Launch, Run, Submission, Verdict, Workload
 from grader.repair.variants.candidates import candidates
+from grader.repair.variants.idle import idle_names
 from grader.repair.variants.screen import allowed
+from grader.repair.variants.sites import scopes
 from grader.repair.variants.weave import CHOICE, weave
 from grader.source import edits, parse
 
@@ -432,3 +434,42 @@ def test_a_dimension_may_be_brought_to_the_end_before_the_launch(program: Progra
     texts = [edits.apply(told, fix.edits) for v in candidates(parse(told), program) if (fix := v.fix())]  # fmt: skip
     line = "    x = x.movedim(dim, -1).contiguous();\n    row_mean<<<"
     assert any(line in text for text in texts)
+
+
+POOLED = """
+__global__ void pooled(const float* x, float* y, int H, int W, int OH, int OW, int pad) {
+    int ow = blockIdx.x * blockDim.x + threadIdx.x;
+    const float* plane = x + blockIdx.z * OH * OW;
+    float total = 0.0f;
+    for (int k = 0; k < W; ++k) total += fabsf(plane[k]);
+    float scale = 1.0f / total;
+    if (ow < OW) y[ow] = plane[ow * 2];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "const float* plane = x + blockIdx.z * H * W;",
+        "for (int k = 0; k < W; ++k) total += (plane[k] * plane[k]);",
+        "if (ow < OW) y[ow] = plane[ow * 2] * scale;",
+    ],
+)
+def test_what_stands_ready_and_sizes_of_the_other_side(program: Program, line: str) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + POOLED + rest[rest.index("torch::Tensor run") :]
+    fixes = [fix for variant in candidates(parse(text), program) if (fix := variant.fix())]
+    assert any(line in edits.apply(text, fix.edits) for fix in fixes)
+
+
+def test_a_variable_that_nothing_uses_is_likely_what_was_forgotten(program: Program) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + POOLED + rest[rest.index("torch::Tensor run") :]
+    (scope,) = (one for one in scopes(parse(text).cuda) if one.function.runs == "kernel")
+    assert idle_names(scope) == {"H", "pad", "scale"}
+    every = candidates(parse(text), program)
+    labels = [variant.label for variant in every]
+    used = next(k for k, label in enumerate(labels) if "plane[ow * 2] * scale" in label)
+    other = next(k for k, label in enumerate(labels) if "plane[ow * 2] * total" in label)
+    assert used < other

@@ -10,6 +10,7 @@ from grader.repair.variants import sizes
 from grader.repair.variants.blas import row_major
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.guards import guarded
+from grader.repair.variants.idle import WORD, idle_names
 from grader.repair.variants.launches import launches
 from grader.repair.variants.moved import moved
 from grader.repair.variants.operators import OPERATORS
@@ -29,6 +30,8 @@ SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names."""
 HOST = 1.3
 """The same for host code, where slips are rarer."""
+FORGOTTEN = 0.5
+"""The same for a change that uses a variable which nothing in the function uses."""
 LONG = 400
 """Bytes of an expression beyond which it is not replaced as a whole."""
 
@@ -99,7 +102,9 @@ def _replaced(scope: Scope) -> Iterator[Variant]:
             for new, cost in operator(scope, node):
                 if new not in seen:
                     seen.add(new)
-                    yield Variant((Piece(scope.unit, node, "replace", new),), cost)
+                    forgotten = idle_names(scope).intersection(WORD.findall(new))
+                    likely = cost * (FORGOTTEN if forgotten else 1.0)
+                    yield Variant((Piece(scope.unit, node, "replace", new),), likely)
 
 
 def _statements(scope: Scope) -> Iterator[Variant]:

@@ -41,6 +41,15 @@ FUNCTIONS = {
 }
 NEAR = 4
 """How many of the variables that were declared last may be what a formula lacks."""
+FACTORS = {
+    "identifier",
+    "number_literal",
+    "subscript_expression",
+    "field_expression",
+    "call_expression",
+    "parenthesized_expression",
+}
+"""Expressions that need no parentheses as a part of a product."""
 
 
 def call(scope: Scope, node: Node) -> Iterator[Option]:
@@ -147,15 +156,18 @@ def term(scope: Scope, node: Node) -> Iterator[Option]:
         or not _is_value(scope, node)
     ):
         return
-    words = text(node)
-    whole = words if re.fullmatch(r"[\w.\[\]]+", words) else f"({words})"
+    whole = text(node) if node.type in FACTORS else f"({text(node)})"
+    inside = node.parent is not None and node.parent.type == "binary_expression"
+    begin, end = ("(", ")") if inside else ("", "")
     used = {text(inner) for inner in descendants(node, "identifier")}
     for name in _reals(scope, node):
         if name not in used:
-            yield from ((f"({whole} {sign} {name})", 3.0) for sign in "-+/*")
+            added = text(node) if parts(node)[1] in {"*", "/"} else whole
+            yield from ((f"{begin}{added} {sign} {name}{end}", 3.0) for sign in "-+")
+            yield from ((f"{begin}{whole} {sign} {name}{end}", 3.0) for sign in "/*")
     for name in scope.integer_parameters:
         if name not in used:
-            yield f"({whole} / {name})", 2.5
+            yield f"{begin}{whole} / {name}{end}", 2.5
 
 
 def _reals(scope: Scope, node: Node) -> list[str]:
@@ -242,8 +254,14 @@ def _multiplied(scope: Scope, node: Node) -> list[str]:
 
 
 def square(scope: Scope, node: Node) -> Iterator[Option]:
-    """`s += v * v` for `s += v`."""
+    """`s += v * v` for `s += v` and for `s += fabsf(v)`."""
     parent = node.parent
+    if node.type == "call_expression" and scope.function.runs != "host":
+        made = read_call(node)
+        if made.last in {"fabsf", "fabs", "abs"} and len(made.arguments) == 1:
+            value = text(made.arguments[0])
+            value = value if made.arguments[0].type in FACTORS else f"({value})"
+            yield f"({value} * {value})", 2.0
     if node.type not in {"identifier", "subscript_expression"} or kind_of(scope, node) != "real":
         return
     if parent is None or parent.type != "assignment_expression" or is_target(node):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.kinds import kind_of
@@ -138,6 +139,36 @@ def nested(scope: Scope, node: Node) -> Iterator[Option]:
 
 def _factor(words: str) -> str:
     return words if re.fullmatch(r"[\w.\[\]]+|\(.*\)", words) else f"({words})"
+
+
+def renamed(scope: Scope, node: Node) -> Iterator[Option]:
+    """`plane * H * W` for `plane * OH * OW`: sizes of the input for those of the output, all of them."""
+    parent = node.parent
+    if node.type != "binary_expression" or (parent is not None and parent.type == node.type):
+        return
+    words = text(node)
+    for names in _sides(scope.integer_parameters):
+        pattern = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names)
+        if len(set(re.findall(pattern, words))) > 1:
+            yield re.sub(pattern, lambda found, to=names: str(to[found[0]]), words), 2.0  # type: ignore[misc]
+
+
+def _sides(names: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """Yield the sizes that go with others of another beginning: `OH` with `H` and `OW` with `W`."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for one, other in permutations(names, 2):
+        same = _common_end(one, other)
+        if same:
+            begin = one.removesuffix(same), other.removesuffix(same)
+            found.setdefault(begin, {})[one] = other
+    yield from (pairs for pairs in found.values() if len(pairs) > 1)
+
+
+def _common_end(one: str, other: str) -> str:
+    length = 0
+    while length < min(len(one), len(other)) and one[-1 - length] == other[-1 - length]:
+        length += 1
+    return one[len(one) - length :]
 
 
 def transposed(scope: Scope, node: Node) -> Iterator[Option]:

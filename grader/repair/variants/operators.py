@@ -33,6 +33,7 @@ OPERATORS: tuple[Operator, ...] = (
     indices.built_in,
     indices.stride,
     indices.nested,
+    indices.renamed,
     indices.transposed,
     indices.shift,
     indices.whole,

@@ -26,7 +26,9 @@ def dims(scope: Scope, node: Node) -> Iterator[Option]:
     tensor, dim = text(made.object), text(made.arguments[0])
     for other in ("0", "1", "2", "3"):
         if other != dim:
-            yield f"{tensor}.size({dim}) * {tensor}.size({other})", 3.0
+            near = dim.isdigit() and abs(int(other) - int(dim)) == 1
+            low, high = sorted((dim, other))
+            yield f"{tensor}.size({low}) * {tensor}.size({high})", 2.0 if near else 3.0
     yield f"{tensor}.numel()", 3.5
     for name in scope.names(INTEGERS, node.start_byte):
         if name in {"dim", "axis"} and name != dim:
