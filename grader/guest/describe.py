@@ -25,6 +25,10 @@ SLOW = 0.3
 """Processor time, in seconds, from which a module's construction or failure is not repeated."""
 
 
+RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+"""Whole layers of steps: each step of a sample meets all matrices once."""
+
+
 class On(TorchFunctionMode):  # type: ignore[misc]
     """Makes every tensor on one device, whatever the text asks for, and counts what that costs."""
 
@@ -57,6 +61,9 @@ class On(TorchFunctionMode):  # type: ignore[misc]
 
 def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
     """Return how many products meet in one element of a result; 0 for what is no product."""
+    if name in RECURRENT and len(args) > 2 and isinstance(args[2], list | tuple):
+        matrices = (w for w in args[2] if isinstance(w, torch.Tensor) and w.dim() == 2)
+        return sum(w.numel() for w in matrices) // max(result.shape[-1], 1)
     tensors = [value for value in args if isinstance(value, torch.Tensor)]
     if len(tensors) < 2:
         return 0
