@@ -63,7 +63,7 @@ def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
     """Return how many products meet in one element of a result; 0 for what is no product."""
     if name in RECURRENT and len(args) > 2 and isinstance(args[2], list | tuple):
         matrices = (w for w in args[2] if isinstance(w, torch.Tensor) and w.dim() == 2)
-        return sum(w.numel() for w in matrices) // max(result.shape[-1], 1)
+        return int(sum(w.numel() for w in matrices) // max(result.shape[-1], 1))
     tensors = [value for value in args if isinstance(value, torch.Tensor)]
     if len(tensors) < 2:
         return 0
