@@ -12,7 +12,8 @@ DTYPES = frozenset(get_args(DType))
 REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
 Facts = Mapping[str, Any]
 """`inputs` and `outputs` (each with `shape` and `dtype`, or `value`), `init`, what the inputs' `values` are
-like, and what a run costs: `size`, `elements`, `flops`, `weights`, `fan_in`."""
+like, what a run costs (`size`, `elements`, `flops`, `weights`, `fan_in`), and `fewest`, the fewest values
+that a norm takes its statistics from (0 where there is none)."""
 
 
 def checked(fact: Any) -> Facts:
@@ -20,7 +21,7 @@ def checked(fact: Any) -> Facts:
 
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for any other.
     """
-    names = ("size", "elements", "flops", "weights", "fan_in")
+    names = ("size", "elements", "flops", "weights", "fan_in", "fewest")
     numbers = {name: int(fact[name]) for name in names}
     outputs = [_checked_input(item) for item in fact["outputs"]]
     values = [item if isinstance(item, dict) else {} for item in fact.get("values", ())]

@@ -34,6 +34,12 @@ HUGE: Mapping[str, int] = {
 (VGG's classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
 NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
+ENOUGH = 2048
+"""Inputs with fewer elements than this show little: where all that is cheap is so, NEAR is cheap."""
+FEW = 8
+"""A norm over fewer values hides what went into it: two always become +1 and -1."""
+WORTH = 10.0
+"""More values for such a norm may cost this many times the least."""
 REGULAR = frozenset({"spatial", "all"})
 """Kinds of size that may stand for the full one."""
 
@@ -55,6 +61,11 @@ class Size:
     def cost(self) -> float:
         """Return how many times what a simulator runs in seconds it is."""
         return max(int(self.fact[name]) / limit for name, limit in SMALL.items())
+
+    @property
+    def thin(self) -> bool:
+        """Whether a norm takes its statistics from too few values."""
+        return 0 < int(self.fact["fewest"]) < FEW
 
     def within(self, limits: Mapping[str, int]) -> bool:
         """Whether it costs no more than that."""
@@ -130,12 +141,30 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     """Return the sizes that may stand for the full one, the best first."""
     cheap = [size for size in small if size.kind in REGULAR]
     if cheap:
-        return sorted([*cheap, *_pairs(sizes, cheap)], key=_preference)
+        more = (*_pairs(sizes, cheap), *_fuller(sizes, cheap), *_thicker(sizes, cheap))
+        return sorted([*cheap, *more], key=_preference)
     usable = [size for size in sizes if size.kind in REGULAR and size.within(HUGE)]
     large = [size for size in usable if size.within(MOST)] or usable
     most = NEAR * min((size.cost for size in large), default=0.0)
-    near = (size for size in large if size.cost <= most)
-    return sorted(near, key=lambda size: (size.batch == 1, size.cost, size.elements))
+    near = [size for size in large if size.cost <= most]
+    near += [size for size in _thicker(large, near) if size not in near]
+    return sorted(near, key=lambda size: (size.thin, size.batch == 1, size.cost, size.elements))
+
+
+def _fuller(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
+    """Return what costs little more, where what is cheap has hardly any elements."""
+    if any(size.elements >= ENOUGH for size in cheap):
+        return []
+    return [size for size in sizes if size.kind in REGULAR and 1 < size.cost <= NEAR]
+
+
+def _thicker(sizes: Sequence[Size], thin: Sequence[Size]) -> list[Size]:
+    """Return the least size at which no norm is over few values, where all of `thin` have one."""
+    if not all(size.thin for size in thin):
+        return []
+    most = WORTH * max(1.0, min((size.cost for size in thin), default=0.0))
+    thick = [s for s in sizes if s.kind in REGULAR and not s.thin and s.cost <= most]
+    return sorted(thick, key=lambda size: (size.batch == 1, size.cost))[:1]
 
 
 def _pairs(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
@@ -170,8 +199,8 @@ def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
 
 
 def _preference(size: Size) -> tuple[float, ...]:
-    """Order sizes: channels kept, then more than one in a batch, then the largest."""
-    return (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+    """Order sizes: norms over many values, channels kept, more than one in a batch, the largest."""
+    return (size.thin, size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
 
 
 def _spread(odd: Sequence[Size]) -> list[Size]:

@@ -24,6 +24,8 @@ SPATIAL = re.compile(
     r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
     re.IGNORECASE,
 )
+HEADS = re.compile(r"heads?$", re.IGNORECASE)
+FEWEST_HEADS = 2
 LONG_BATCHES = (1, 2)
 LONG = 1024
 """A number above it may pass a limit of a launch: threads in a block, shared memory."""
@@ -73,42 +75,53 @@ def chains(text: str) -> tuple[Chain, ...]:
     numbers = tuple(number for number in _numbers(tree) if number.name not in own)
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
+    heads = _heads(numbers)
     made = [
-        Chain(kind, tuple(_chain(text, numbers, kind, batch)))
+        Chain(kind, tuple(_chain(text, numbers, kind, batch, heads)))
         for kind in ("spatial", "all")
         for batch in batches
     ]
-    made += [Chain("long", variants) for variants in _long(text, numbers)]
-    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH))))
+    made += [Chain("long", variants) for variants in _long(text, numbers, heads)]
+    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, heads))))
 
 
-def _long(text: str, numbers: tuple[_Number, ...]) -> Iterator[tuple[Variant, ...]]:
+def _heads(numbers: tuple[_Number, ...]) -> int:
+    """Return how many heads attention has; 0 where the text names none, or several numbers."""
+    named = {n.value for n in numbers if HEADS.search(n.name) and n.value >= FEWEST_HEADS}
+    return named.pop() if len(named) == 1 else 0
+
+
+def _long(text: str, numbers: tuple[_Number, ...], heads: int) -> Iterator[tuple[Variant, ...]]:
     """Yield for each large number texts with that number kept, for each batch.
 
     A kernel that gives each element of a row a thread of its own is right on short rows only.
     """
     large = {n.value: n for n in numbers if n.value > LONG and not BATCH.search(n.name)}
     for kept in large.values():
-        yield tuple(_with_one_kept(text, numbers, kept, batch) for batch in LONG_BATCHES)
+        yield tuple(_with_one_kept(text, numbers, kept, batch, heads) for batch in LONG_BATCHES)
 
 
-def _with_one_kept(text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int) -> Variant:
+def _with_one_kept(
+    text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int, heads: int
+) -> Variant:
     kind = "spatial" if SPATIAL.search(kept.name) else "all"
 
     def change(number: _Number) -> int:
         if number.value == kept.value and not BATCH.search(number.name):
             return number.value
-        return _changed(number, kind, batch, FACTORS[0])
+        return _changed(number, kind, batch, FACTORS[0], heads)
 
     return Variant(_edited(text, numbers, change), batch, FACTORS[0])
 
 
-def _chain(text: str, numbers: tuple[_Number, ...], kind: str, batch: int) -> Iterator[Variant]:
+def _chain(
+    text: str, numbers: tuple[_Number, ...], kind: str, batch: int, heads: int
+) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
 
         def change(number: _Number, factor: int = factor) -> int:
-            return _changed(number, kind, batch, factor)
+            return _changed(number, kind, batch, factor, heads)
 
         made = _edited(text, numbers, change)
         if made not in seen:
@@ -116,14 +129,27 @@ def _chain(text: str, numbers: tuple[_Number, ...], kind: str, batch: int) -> It
         seen.add(made)
 
 
-def _changed(number: _Number, kind: str, batch: int, factor: int) -> int:
+def _changed(number: _Number, kind: str, batch: int, factor: int, heads: int) -> int:
     if BATCH.search(number.name):
         return min(number.value, batch)
     spatial = SPATIAL.search(number.name) is not None
     if kind == "spatial" and not spatial:
         return number.value
+    if not spatial and _of_heads(number, heads):
+        fewer = max(heads // factor, FEWEST_HEADS)
+        return number.value // heads * (min(fewer | 1, heads) if kind == "odd" else fewer)
     smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else FLOOR)
     return smaller | 1 if kind == "odd" and number.value > FLOOR else smaller
+
+
+def _of_heads(number: _Number, heads: int) -> bool:
+    """Whether it is the number of heads, or a width that they share.
+
+    There get fewer heads, each as wide as it was: kernels give a head's columns to a block's threads.
+    """
+    if heads == 0 or number.value % heads:
+        return False
+    return number.value > FLOOR or HEADS.search(number.name) is not None
 
 
 def divided(value: int, factor: int, floor: int) -> int:

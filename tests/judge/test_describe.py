@@ -24,6 +24,7 @@ def fact(batch: int, cost: dict[str, int]) -> dict[str, object]:
         "init": [1000],
         "size": batch * 3 * 224 * 224,
         "fan_in": 25088,
+        "fewest": 0,
         **{name: number * batch for name, number in cost.items()},
     }
 

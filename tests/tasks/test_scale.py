@@ -123,3 +123,34 @@ def test_divided(value, factor, floor):
 @pytest.mark.parametrize(("value", "smaller"), [(65535, 8191), (65536, 8192), (393216, 49152)])
 def test_divided_by_eight(value, smaller):
     assert divided(value, 8, 32) == smaller
+
+
+ATTENTION = """
+batch_size = 16
+seq_len = 1024
+n_embd = 768
+n_head = 12
+n_classes = 10
+
+def get_inputs():
+    return [rand(batch_size, seq_len, n_embd)]
+"""
+
+
+def test_fewer_heads_are_as_wide_as_they_were():
+    found = chains(ATTENTION)
+    assert {chain.kind for chain in found} == {"spatial", "all", "odd"}
+    for chain in found:
+        for variant in chain.variants:
+            made = constants(variant.text)
+            assert made["n_embd"] == 64 * made["n_head"]
+            assert 2 <= made["n_head"] <= 12
+            assert made["n_classes"] == 10
+    assert {constants(v.text)["n_head"] for c in found for v in c.variants} >= {2, 3, 12}
+
+
+def test_where_two_numbers_of_heads_are_named_widths_shrink_as_all_do():
+    text = ATTENTION + "kv_heads = 4\n"
+    found = [constants(v.text) for c in chains(text) if c.kind == "all" for v in c.variants]
+    assert {c["n_head"] for c in found} == {12}
+    assert min(c["n_embd"] for c in found) == 32
