@@ -158,8 +158,6 @@ def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
         "set_per_process_memory_fraction": lambda fraction, device=None: None,
         "memory_stats": lambda device=None: {},
         "memory_summary": lambda device=None, abbreviated=False: "",
-        "manual_seed": lambda seed: torch.default_generator.manual_seed(int(seed)),
-        "manual_seed_all": lambda seed: torch.default_generator.manual_seed(int(seed)),
         "seed": lambda: None,
         "seed_all": lambda: None,
         "initial_seed": torch.initial_seed,

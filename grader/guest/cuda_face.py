@@ -19,6 +19,7 @@ import torch
 from grader.guest import cuda_api, tensors
 
 _state: dict[str, Any] = {}
+_APART = 0x9E3779B97F4A7C15
 # As they are now: a submission may put others in their places.
 _parse = json.loads
 _string_at = ctypes.string_at
@@ -57,8 +58,20 @@ def install(options: Mapping[str, Any]) -> None:
         _set(key, value)
     for kernel, count in dict(options.get("registers", {})).items():
         _set(f"registers.{kernel}", count)
+    backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
     backend.kgsim_torch_install()
+    seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
+
+
+def seed(value: int) -> None:
+    """Seed what the GPU draws; the same seed gives other numbers than the CPU's."""
+    draw_as_cpu(int(value) ^ _APART)
+
+
+def draw_as_cpu(value: int) -> None:
+    """Let the GPU draw the numbers that the CPU draws with this seed."""
+    _state["backend"].kgsim_torch_seed(value % (1 << 64))
 
 
 def to_device(tensor: torch.Tensor) -> torch.Tensor:
@@ -242,6 +255,7 @@ def _memory(what: int) -> int:
 def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     names = {**cuda_api.queries(gpu), **cuda_api.refusals(_missing)}
     names["synchronize"] = synchronize
+    names["manual_seed"] = names["manual_seed_all"] = seed
     names["mem_get_info"] = _memory_info
     for name in ("memory_allocated", "memory_reserved"):
         names[name] = lambda _device=None: _memory(0)

@@ -46,6 +46,10 @@ class Placement:
         """Return the model where its inputs are."""
         return model
 
+    def seed(self, value: int) -> None:
+        """Seed what forward draws: on a device as well, it is what the reference draws."""
+        torch.manual_seed(value)
+
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
         """Make memory that is handed out from now on hold NaN, so that unwritten outputs show."""
 
@@ -129,6 +133,11 @@ class Simulator(Placement):
         """Move its parameters there."""
         with self._face.unlogged():
             return model.cuda() if isinstance(model, torch.nn.Module) else model
+
+    def seed(self, value: int) -> None:
+        """Let it draw what the reference draws on the CPU: its dropout meets the same elements."""
+        torch.manual_seed(value)
+        self._face.draw_as_cpu(value)
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:  # noqa: ARG002 - all new memory is
         """Begin a run: what the simulator hands out is unwritten by itself."""

@@ -211,7 +211,7 @@ class Session:
         part: tuple[int, int] | None,
     ) -> tuple[str, list[tensors.Output]]:
         self._channel.send("stage", stage="forward")
-        torch.manual_seed(self._job["seed"])
+        self._place.seed(self._job["seed"])
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
         with torch.no_grad():

@@ -15,6 +15,7 @@
 namespace kgsim {
 
 void register_operators();
+void seed_device(uint64_t seed);
 
 namespace {
 
@@ -169,4 +170,8 @@ extern "C" __attribute__((visibility("default"))) void kgsim_torch_install() {
   c10::impl::device_guard_impl_registry[static_cast<size_t>(c10::kCUDA)].store(&guard);
   register_operators();
   watch_operators();
+}
+
+extern "C" __attribute__((visibility("default"))) void kgsim_torch_seed(uint64_t seed) {
+  seed_device(seed);
 }

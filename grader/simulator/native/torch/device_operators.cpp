@@ -6,11 +6,13 @@
 // torch's own, in Python and in C++, and nothing of the submission has to be rewritten.
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 
@@ -105,6 +107,37 @@ void note_written(const at::Tensor& tensor) {
     note_written(tensor, static_cast<const char*>(tensor.const_data_ptr()));
 }
 
+// What the device draws are numbers of its own: they leave the CPU's as they are.
+at::Generator& device_generator() {
+  static auto* generator = new at::Generator(at::detail::createCPUGenerator());
+  return *generator;
+}
+
+// While one lives, an operator that draws draws the device's numbers.
+class DeviceNumbers {
+ public:
+  explicit DeviceNumbers(const c10::OperatorHandle& op)
+      : draws_(op.hasTag(at::Tag::nondeterministic_seeded)) {
+    if (draws_) swap();
+  }
+  ~DeviceNumbers() {
+    if (draws_) swap();
+  }
+  DeviceNumbers(const DeviceNumbers&) = delete;
+  DeviceNumbers& operator=(const DeviceNumbers&) = delete;
+
+ private:
+  static void swap() {
+    auto cpu = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(cpu.mutex());
+    const auto theirs = cpu.get_state();
+    cpu.set_state(device_generator().get_state());
+    device_generator().set_state(theirs);
+  }
+
+  bool draws_;
+};
+
 // One call of an operator: its device tensors swapped for aliases, and back.
 class Call {
  public:
@@ -122,6 +155,7 @@ class Call {
     check_context();
     check_devices();
     {
+      const DeviceNumbers numbers(op_);
       std::optional<DeviceMemoryOpen> open;
       if (touches()) open.emplace();
       at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -402,6 +436,8 @@ void take(const c10::OperatorName& name) {
 }
 
 }  // namespace
+
+void seed_device(uint64_t seed) { device_generator().set_current_seed(seed); }
 
 void register_operators() {
   auto& dispatcher = c10::Dispatcher::singleton();
