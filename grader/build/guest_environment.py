@@ -7,12 +7,15 @@ import os
 import re
 import threading
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from grader.build.driver import config
 from grader.build.prepare import Prepared, configuration, programs
+from grader.build.toolchain import output
 from grader.records import digest
+from grader.sandbox.interpreter import SYSTEM
 
 DeviceKind = Literal["sim", "cuda"]
 Mode = Literal["fast", "draft", "stock"]
@@ -86,8 +89,22 @@ def read_only(prepared: Prepared) -> tuple[Path, ...]:
         prepared.library.parent if prepared.library else None,
         prepared.torch_library.parent if prepared.torch_library else None,
         toolchain.cudart.parent if toolchain.cudart else None,
+        *(gxx_folders(toolchain.gxx) if toolchain.gxx else ()),
     ]
     return tuple(dict.fromkeys(path for path in paths if path is not None and path.exists()))
+
+
+@cache
+def gxx_folders(gxx: Path) -> tuple[Path, ...]:
+    """Return the folders outside the system's that g++, its programs and its libraries are in."""
+    programs = [output(gxx, f"-print-prog-name={name}") for name in ("cc1plus", "as", "ld")]
+    libraries = [
+        output(gxx, f"-print-file-name={name}") for name in ("crtbeginS.o", "libstdc++.so")
+    ]
+    named = [Path(text.strip()) for text in (*programs, *libraries)]
+    files = [gxx, gxx.resolve(), *(path for path in named if path.is_absolute())]
+    folders = dict.fromkeys(path.parent.resolve() for path in files if path.is_file())
+    return tuple(f for f in folders if not any(f.is_relative_to(one) for one in SYSTEM))
 
 
 def _search_path(prepared: Prepared) -> str:

@@ -118,16 +118,16 @@ def discover() -> Toolchain:
         torch_version=torch_version,
         torch_cuda=torch_cuda,
         nvcc=nvcc,
-        nvcc_version=_search(r"release [\d.]+, V([\d.]+)", _output(nvcc, "--version")),
+        nvcc_version=_search(r"release [\d.]+, V([\d.]+)", output(nvcc, "--version")),
         cuda_home=home,
         cuda_includes=_cuda_includes(home),
         library_includes=_library_includes(home),
         cudart=_cudart(home),
         gxx=gxx,
-        gxx_version=_output(gxx, "-dumpfullversion").strip(),
+        gxx_version=output(gxx, "-dumpfullversion").strip(),
         system_includes=_system_includes(gxx),
         zig=zig,
-        zig_version=_search(r"clang version ([\d.]+)", _output(zig, "clang", "--version")),
+        zig_version=_search(r"clang version ([\d.]+)", output(zig, "clang", "--version")),
         ninja=ninja,
         missing=tuple(_MISSING[name] for name, path in found.items() if path is None),
     )
@@ -155,7 +155,7 @@ _MISSING = {
 }
 
 
-def _output(tool: Path | None, *arguments: str) -> str:
+def output(tool: Path | None, *arguments: str) -> str:
     """Return what the tool prints on both streams; empty where it can't be run."""
     if tool is None:
         return ""
@@ -232,7 +232,7 @@ def _nvcc() -> Path | None:
 
 def _behind_wrapper(nvcc: Path) -> Path:
     """Follow links and wrapper scripts to the nvcc that has its toolkit beside it."""
-    here = _search(r"_HERE_=(\S+)", _output(nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null"))
+    here = _search(r"_HERE_=(\S+)", output(nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null"))
     real = Path(here) / "nvcc" if here else nvcc
     return real.resolve() if real.is_file() else nvcc.resolve()
 
@@ -282,7 +282,7 @@ def _cudart(home: Path | None) -> Path | None:
 
 
 def _system_includes(gxx: Path | None) -> tuple[Path, ...]:
-    text = _output(gxx, "-E", "-v", "-x", "c++", "/dev/null")
+    text = output(gxx, "-E", "-v", "-x", "c++", "/dev/null")
     block = _search(
         r"(?s)search starts here:\n(?:#include <...> search starts here:\n)?(.*?)End of", text
     )

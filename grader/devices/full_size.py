@@ -96,7 +96,9 @@ def _wrong_elsewhere(
     if worst is not None:
         return _incorrect(part, worst)
     size = values.array.nbytes // part.rows * whole
-    filled = bool((how.array == FILLED).any()) or copies(run, result)
+    pairs = zip(values.array.shape, values.strides, strict=True)
+    expanded = any(length > 1 and stride == 0 for length, stride in pairs)
+    filled = bool((how.array == FILLED).any()) or expanded or copies(run, result)
     text = "" if filled else other_blocks.shortfall(launch, first, int(stored.array), size)
     return _incorrect(part, text) if text else ()
 

@@ -18,6 +18,8 @@ import torch
 
 from grader.guest import cuda_api, tensors
 
+MOST = 1 << 24
+"""Elements of memory that are looked at for a result which is not contiguous."""
 _state: dict[str, Any] = {}
 _APART = 0x9E3779B97F4A7C15
 # As they are now: a submission may put others in their places.
@@ -117,8 +119,21 @@ def written(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _written(tensor: torch.Tensor) -> torch.Tensor:
-    if not _is_plain(tensor):
-        return torch.ones(tensor.shape, dtype=torch.uint8)
+    if _is_plain(tensor):
+        return _written_in_a_row(tensor)
+    unknown = torch.ones(tensor.shape, dtype=torch.uint8)
+    if tensor.layout != torch.strided or not tensor.is_cuda or not 0 < tensor.numel() <= MOST:
+        return unknown
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    extent = 1 + sum((size - 1) * stride for size, stride in steps)
+    if extent > MOST:
+        return unknown
+    found = _written_in_a_row(tensors.as_strided(tensor, (extent,), (1,)))
+    laid_out: torch.Tensor = tensors.as_strided(found, tensor.shape, tensor.stride())
+    return laid_out.contiguous()
+
+
+def _written_in_a_row(tensor: torch.Tensor) -> torch.Tensor:
     found = torch.zeros(tensor.numel(), dtype=torch.uint8)
     todo = [(0, tensor.numel())]
     size, base = tensor.itemsize, tensor.data_ptr()

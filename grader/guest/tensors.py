@@ -18,6 +18,7 @@ from grader.guest.protocol import Channel, Frame
 # functions, since the class that everybody sees can be given others.
 _Base = torch._C.TensorBase
 _Tensor = torch.Tensor
+as_strided = _Base.as_strided
 to_cpu = _Base.cpu
 to_cuda = _Base.cuda
 _copy = _Base.copy_

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -19,9 +18,10 @@ from grader.guest.protocol import Frame, ProtocolError
 from grader.records import RunStatus, digest
 from grader.sandbox import arrays
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
-from grader.sandbox.files import read_folder, write_file
+from grader.sandbox.files import write_file
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
+from grader.sandbox.job_frames import job_frames, settings_frame
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.nursery import forget, shared
 from grader.sandbox.trial import holds_warm
@@ -49,7 +49,7 @@ def converse(
     started = time.monotonic()
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
-        outgoing = _job_frames(job)
+        outgoing = job_frames(job)
         guest = start(form, plan, warm=warm and not job.under)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
@@ -138,7 +138,7 @@ class Conversation:
         guest = self._guest
         self.channel.send(Frame("confine", guest.confine), Frame("filter", {}, guest.filter))
         self.channel.receive(self._start_end, "hello")
-        self.channel.send(outgoing[0], _settings(self._job, guest.scratch), *outgoing[1:])
+        self.channel.send(outgoing[0], settings_frame(self._job, guest.scratch), *outgoing[1:])
         self.channel.receive(self._start_end, "loaded")
         self.channel.receive(self._start_end, "stage")
         self._hostile = True
@@ -260,42 +260,6 @@ class Conversation:
             kind = "killed" if -status == signal.SIGKILL else "crashed"
             return self.reply(kind, f"ended by {name}", exit_signal=-status)
         return self.reply("crashed", f"ended early with exit status {status}")
-
-
-def _job_frames(job: GuestJob) -> list[Frame]:
-    """Return the frames of a job, but for its settings, which come second."""
-    _, init = arrays.split(job.init or ())
-    files = read_folder(job.artifact) if job.artifact is not None else []
-    state = [arrays.to_frame(np.asarray(value)) for value in (job.state or {}).values()]
-    header = {
-        "role": job.role,
-        "entry": job.entry,
-        "device": job.device,
-        "seed": job.seed,
-        "tensors": len(init) + len(state),
-        "state": list(job.state) if job.state else None,
-        "files": len(files),
-        "threads": job.threads,
-        "build_only": job.build_only,
-        "construct": job.init is not None or not job.build_only,
-        "double": job.double,
-        "want_state": job.want_state,
-        "describe": job.describe,
-    }
-    code = job.code.encode("utf-8", "surrogatepass")
-    return [Frame("job", header, code), *files, *init, *state]
-
-
-def _settings(job: GuestJob, scratch: str) -> Frame:
-    values, _ = arrays.split(job.init or ())
-    settings = {
-        "scratch": scratch,
-        "env": dict(job.env),
-        "init": values,
-        "preload": [os.fspath(path) for path in job.preload],
-        "options": dict(job.options),
-    }
-    return Frame("settings", {}, json.dumps(settings).encode())
 
 
 def _json(body: bytes | bytearray | memoryview) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.build import discover, prepare, toolchain
-from grader.build.guest_environment import environment
+from grader.build.guest_environment import environment, gxx_folders
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
 
@@ -57,7 +57,19 @@ def test_what_compilers_say_is_asked_for_in_english(
     tool.write_text("#!/bin/sh\necho $LC_ALL\n")
     tool.chmod(0o755)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert toolchain._output(tool).strip() == "C"
+    assert toolchain.output(tool).strip() == "C"
+
+
+def test_a_compiler_outside_the_system_brings_its_folders(tmp_path: Path) -> None:
+    places = {name: tmp_path / name / name for name in ("g++", "cc1plus", "as", "crtbeginS.o")}
+    for path in places.values():
+        path.parent.mkdir()
+        path.write_text("")
+    words = " ".join(f"-print-*={name}) echo '{path}';;" for name, path in places.items())
+    places["g++"].write_text(f"#!/bin/sh\ncase $1 in {words} *) echo ld;; esac\n")
+    places["g++"].chmod(0o755)
+    assert set(gxx_folders(places["g++"])) == {path.parent for path in places.values()}
+    assert gxx_folders(Path("/usr/bin/g++")) == ()
 
 
 def test_a_cache_that_takes_nothing_is_said_with_what_to_do(

@@ -38,6 +38,21 @@ class ModelNew(torch.nn.Module):
         return module.relu(x.contiguous())
 '''
 
+ONE_ROW_FOR_ALL = INTO_ZEROS.replace(
+    "return module.relu(x.contiguous())",
+    "return module.relu(x[:1]).expand_as(x) if len(x) > 1000 else module.relu(x)",
+)
+
+
+@pytest.mark.slow
+def test_one_row_that_stands_for_all_is_wrong(tmp_path: Path) -> None:
+    options = Options(device="sim", repair=False, cache=tmp_path)
+    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    submission = Submission(sample="row", code=ONE_ROW_FOR_ALL, line_map=(), how="test")
+    verdict = pipeline.evaluate(workshop, submission, builtin_tasks()["relu"]).verdict
+    assert verdict.status == "incorrect", verdict.sentence
+    assert "the task's full size" in verdict.sentence
+
 
 @pytest.mark.slow
 def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:

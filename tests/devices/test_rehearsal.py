@@ -61,6 +61,10 @@ torch::Tensor run(torch::Tensor x, int64_t way) {
                                         turn.data_ptr<int>(), n);
     } else if (way == 6) {
         ahead<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    } else if (way == 7) {
+        auto z = x.t().contiguous().t().clone();
+        auto w = torch::full({x.size(0), x.size(1)}, 2.0, x.options()).to(torch::kFloat64);
+        wide<<<(n + 255) / 256, 256>>>(z.data_ptr<float>(), y.data_ptr<float>(), n);
     } else {
         auto z = (x * 2.0).contiguous() + x.mean(1, true);
         auto w = torch::ones({x.size(0), x.size(1)}, x.options());
@@ -145,8 +149,9 @@ def test_a_check_of_the_size(device: Device, built: Build) -> None:
     assert "only up to 4096 columns" in run.reason
 
 
-def test_blocks_that_wait_for_others_are_right_there(device: Device, built: Build) -> None:
-    assert rehearsed(device, built, 3) is None
+@pytest.mark.parametrize("way", [3, 7], ids=["blocks that wait for others", "copies and fills"])
+def test_what_is_right_there(device: Device, built: Build, way: int) -> None:
+    assert rehearsed(device, built, way) is None
 
 
 def test_what_torch_computes_there_is_named(device: Device, built: Build) -> None:

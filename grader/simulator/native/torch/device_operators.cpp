@@ -311,6 +311,7 @@ class ShapesOnly {
   }
 
   void run(torch::jit::Stack* stack) {
+    InsideOperator inside;
     const auto count = op_.schema().arguments().size();
     for (auto i = stack->size() - count; i < stack->size(); ++i) (*stack)[i] = inward((*stack)[i]);
     {

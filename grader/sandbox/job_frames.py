@@ -1,0 +1,50 @@
+"""A job as the frames that open a conversation with a guest."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+
+from grader.guest.protocol import Frame
+from grader.sandbox import arrays
+from grader.sandbox.files import read_folder
+from grader.sandbox.job import GuestJob
+
+
+def job_frames(job: GuestJob) -> list[Frame]:
+    """Return the frames of a job, but for its settings, which come second."""
+    _, init = arrays.split(job.init or ())
+    files = read_folder(job.artifact) if job.artifact is not None else []
+    state = [arrays.to_frame(np.asarray(value)) for value in (job.state or {}).values()]
+    header = {
+        "role": job.role,
+        "entry": job.entry,
+        "device": job.device,
+        "seed": job.seed,
+        "tensors": len(init) + len(state),
+        "state": list(job.state) if job.state else None,
+        "files": len(files),
+        "threads": job.threads,
+        "build_only": job.build_only,
+        "construct": job.init is not None or not job.build_only,
+        "double": job.double,
+        "want_state": job.want_state,
+        "describe": job.describe,
+    }
+    code = job.code.encode("utf-8", "surrogatepass")
+    return [Frame("job", header, code), *files, *init, *state]
+
+
+def settings_frame(job: GuestJob, scratch: str) -> Frame:
+    """Return the frame of a job's settings; `scratch` is the guest's folder as it sees it."""
+    values, _ = arrays.split(job.init or ())
+    settings = {
+        "scratch": scratch,
+        "env": dict(job.env),
+        "init": values,
+        "preload": [os.fspath(path) for path in job.preload],
+        "options": dict(job.options),
+    }
+    return Frame("settings", {}, json.dumps(settings).encode())
