@@ -173,3 +173,51 @@ def test_what_only_other_sizes_show_is_a_warning_on_what_is_right(
 def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
     forward = "        return extension.run()\n"
     assert [f.rule for f in review(MATMUL, forward) if f.severity == "error"] == ["API004"]
+
+
+TWICE = """
+__device__ void block_total(float* part, float& v) {
+    part[threadIdx.x] = v;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    v = part[0];
+    __syncthreads();
+}
+__global__ void spread(const float* x, float* y, int n) {
+    extern __shared__ float part[];
+    const float* row = x + (size_t)blockIdx.x * n;
+    float total = 0.0f;
+    for (int c = threadIdx.x; c < n; c += blockDim.x) total += row[c];
+    block_total(part, total);
+    if (threadIdx.x == 0) part[0] = total / n;
+    __syncthreads();
+    float mean = part[0];
+    __syncthreads();
+    float squares = 0.0f;
+    for (int c = threadIdx.x; c < n; c += blockDim.x) squares += (row[c] - mean) * (row[c] - mean);
+    block_total(part, squares);
+    if (threadIdx.x == 0) y[blockIdx.x] = squares / n;
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty({x.size(0)}, x.options());
+    spread<<<x.size(0), 256, 256 * sizeof(float)>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(("half", "lost"), [("blockDim.x / 2", False), ("blockDim.x / 4", True)])
+def test_a_mean_that_comes_back_through_the_same_array_takes_no_part_in_the_next_sum(
+    half: str, lost: bool
+) -> None:
+    shape = TensorSpec(shape=(4, 1024))
+    workload = Workload(name="w", role="nominal", inputs=(shape,))
+    task = Task(name="t", title="t", source="file", reference="", workloads=(workload,))
+    code = TWICE.replace("blockDim.x / 2", half)
+    found = {f.rule for f in review(code, context=Context(task=task)) if f.severity == "error"}
+    assert bool(found & {"RED001", "RED002", "RED003"}) == lost

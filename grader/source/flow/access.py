@@ -217,6 +217,9 @@ class Accesses(Asides):
             return Value(None, letter, not uniform, loaded=True)
         crossed = 0 if self._are_own(rows, threads) else self.order
         region.crossed = region.crossed or crossed > 0
+        if not rows[0].any() and not rows.any():
+            # what was settled before it was stored: it takes no further part in a reduction
+            return Value(None, letter, not uniform, loaded=True)
         parts = rows
         if len(threads) < self.threads:
             parts = np.zeros((self.threads, self.words), np.uint64)
