@@ -21,7 +21,7 @@ def reference_fixed(
     task: Task, submission: Submission, evaluate: Evaluate, trace: Trace
 ) -> Repair | None:
     """Write the task's kernel, put it through the same evaluation, and return it if it passed."""
-    code = reference_code(task, submission) or _composed_code(task, trace)
+    code = reference_code(task, submission) or _composed_code(task, trace, submission)
     if code is None:
         return None
     evaluation = evaluate(program(code, submission.sample))
@@ -42,21 +42,25 @@ def reference_code(task: Task, submission: Submission | None = None) -> str | No
     return family.write(task, _names(task, submission)) if family else None
 
 
-def _composed_code(task: Task, trace: Trace) -> str | None:
+def _composed_code(task: Task, trace: Trace, submission: Submission) -> str | None:
     try:
-        return composed(task, trace).code
+        return composed(task, trace, submission).code
     except UncoveredError:
         return None
 
 
-def composed(task: Task, trace: Trace) -> Composed:
-    """Return the program that is written from the traced reference.
+def composed(task: Task, trace: Trace, submission: Submission | None = None) -> Composed:
+    """Return the program that is written from the traced reference, with the author's own names where they fit.
 
     Raises UncoveredError, with the reason, where no family covers an operation of it.
     """
-    extension = f"{_names(task, None).extension}"
+    plain, names = _names(task, None), _names(task, submission)
     title = f"{task.title}: reference-fixed kernel"
-    return compose(task.reference, read_graph(trace(task.reference)), title, extension)
+    graph = read_graph(trace(task.reference))
+    taken = {node.name for node in graph.nodes} | set(re.findall(r"\w+", task.reference))
+    extension = plain.extension if names.extension in taken else names.extension
+    function = "" if names.function in {plain.function, *taken} else names.function
+    return compose(task.reference, graph, title, extension, function)
 
 
 def _names(task: Task, submission: Submission | None) -> Names:

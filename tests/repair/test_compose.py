@@ -221,6 +221,16 @@ def test_a_huber_loss_keeps_its_threshold() -> None:
     assert "> 0.25f ? 0.25f" in written(loss)
 
 
+def test_the_only_function_is_called_what_the_sample_calls_it() -> None:
+    last = node("output", "output", "output", ref("a"))
+    text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    graph = read_graph({"nodes": [X, node("a", "call_function", "relu", ref("x")), last]})
+    code = compose(text, graph, "t", "ops", "relu_cuda").code
+    assert "a = ops.relu_cuda(x)" in code
+    assert "functions=['relu_cuda']" in code
+    assert "fused_relu_forward" not in code
+
+
 MADE_IN_FORWARD = """
 import torch
 

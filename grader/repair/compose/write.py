@@ -1,8 +1,7 @@
-"""The whole program: the reference's own constructor, and a forward that calls one kernel a stage."""
+"""A composed kernel's `forward`: one call a stage, and what only moves data between them."""
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.lower import IDENTITY, lower
 from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
+from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
-from grader.repair.families.family import render
 from grader.repair.families.losses import CROSS_ENTROPY
 
 LAYOUT = {
@@ -35,7 +34,6 @@ NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise"
 """What a function is called that several operations share."""
 CHAIN = 4
 """Operations that the name of a fused kernel tells at most."""
-IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 LOSS = Stage("loss", "row_loss.cu.jinja", tuple(CROSS_ENTROPY.items()))
 
 
@@ -48,8 +46,12 @@ class Composed:
     """Families of its stages, in the order of their first use."""
 
 
-def compose(reference: str, traced: Graph, title: str, extension: str) -> Composed:
+def compose(
+    reference: str, traced: Graph, title: str, extension: str, function: str = ""
+) -> Composed:
     """Return `ModelNew` for a reference whose graph is known.
+
+    `function` is what its C++ function is called, where it has one only.
 
     Raises UncoveredError, with the reason, where an operation of it is of no family.
     """
@@ -57,9 +59,13 @@ def compose(reference: str, traced: Graph, title: str, extension: str) -> Compos
     lines = body.written()
     if not body.stages:
         raise UncoveredError("nothing in it needs a kernel")
+    if function and len(body.stages) == 1:
+        ((stage, own),) = body.stages.items()
+        body.stages[stage] = function
+        lines = [line.replace(f"EXTENSION.{own}(", f"EXTENSION.{function}(") for line in lines]
     families = tuple(dict.fromkeys(stage.family for stage in body.stages))
-    cuda, declarations = _sources(body.stages)
-    code = _program(reference, title, extension, cuda, declarations, lines)
+    cuda, declarations = sources(body.stages)
+    code = program(reference, title, extension, cuda, declarations, lines)
     return Composed(code, families)
 
 
@@ -209,91 +215,3 @@ def _chain(done: list[str]) -> str:
     """Return a name for a chain of operations: the first few of them."""
     more = len(done) - CHAIN
     return "_".join(done[:CHAIN]) + (f"_and_{more}_more" if more > 0 else "")
-
-
-def _sources(stages: dict[Stage, str]) -> tuple[str, list[str]]:
-    """Return the CUDA text of all stages, and the declarations of their functions."""
-    includes: dict[str, None] = {}
-    parts, declarations = [], []
-    for number, (stage, name) in enumerate(stages.items(), start=1):
-        text = render(stage.template, name, dict(stage.values))
-        declaration = _declaration(text, name)
-        declarations.append(f"{declaration};")
-        for line in re.findall(r"^#include.*$", text, re.MULTILINE):
-            includes.setdefault(line)
-        text = re.sub(r"^#include.*\n", "", text, flags=re.MULTILINE).strip()
-        if len(stages) > 1:
-            given = ", ".join(part.split()[-1] for part in _parameters(declaration))
-            space = f"stage_{number}"
-            text = (
-                f"namespace {space} {{\n\n{text}\n\n}}  // namespace {space}\n\n"
-                f"{declaration} {{ return {space}::{name}({given}); }}"
-            )
-        parts.append(text)
-    return "\n".join(includes) + "\n\n" + "\n\n".join(parts), declarations
-
-
-def _declaration(text: str, name: str) -> str:
-    head = text[: text.index("{", text.rindex(f" {name}(torch::Tensor"))]
-    return " ".join(head[head.rindex(f"torch::Tensor {name}") :].split())
-
-
-def _parameters(declaration: str) -> list[str]:
-    return declaration[declaration.index("(") + 1 : declaration.rindex(")")].split(",")
-
-
-def _program(
-    reference: str, title: str, extension: str, cuda: str, declarations: list[str], lines: list[str]
-) -> str:
-    tree = ast.parse(reference)
-    source = reference.splitlines()
-    imports, rest = [], []
-    for node in tree.body:
-        text = "\n".join(source[_first(node) - 1 : node.end_lineno])
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports.append(text)
-        elif isinstance(node, ast.ClassDef) and node.name == "Model":
-            rest.append(
-                _class(node, source, [line.replace("EXTENSION", extension) for line in lines])
-            )
-        elif not (
-            isinstance(node, ast.FunctionDef) and node.name in {"get_inputs", "get_init_inputs"}
-        ):
-            rest.append(text)
-    functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
-    joined = "\n".join(declarations)
-    head = "\n".join(
-        dict.fromkeys(
-            (*imports, "import torch", "from torch.utils.cpp_extension import load_inline")
-        )
-    )
-    return (
-        f'"""{title}.\n\n{IDEA}\n"""\n\n{head}\n\nCUDA = r"""\n{cuda}\n"""\n\nCPP = """\n{joined}\n"""\n\n'
-        f"{extension} = load_inline(\n"
-        f'    name="{extension}",\n    cpp_sources=CPP,\n    cuda_sources=CUDA,\n    functions={functions!r},\n'
-        f'    extra_cuda_cflags=["-O3"],\n)\n\n\n' + "\n\n\n".join(rest) + "\n"
-    )
-
-
-def _first(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
-    return min(node.lineno, *(int(item.lineno) for item in decorators), node.lineno)
-
-
-def _class(node: ast.ClassDef, source: list[str], lines: list[str]) -> str:
-    forward = next(
-        (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None
-    )
-    if forward is None:
-        raise UncoveredError("it has no forward of its own")
-    indent = " " * forward.col_offset
-    new = [
-        f"{indent}def forward({ast.unparse(forward.args)}):",
-        *(f"{indent}    {line}" for line in lines),
-    ]
-    kept = [
-        *source[node.lineno - 1 : _first(forward) - 1],
-        *new,
-        *source[forward.end_lineno : node.end_lineno],
-    ]
-    return re.sub(r"\bModel\b", "ModelNew", "\n".join(kept))

@@ -162,7 +162,7 @@ def term(scope: Scope, node: Node) -> Iterator[Option]:
     used = {text(inner) for inner in descendants(node, "identifier")}
     for name in _reals(scope, node):
         if name not in used:
-            added = text(node) if parts(node)[1] in {"*", "/"} else whole
+            added = text(node) if parts(node)[1] in {"*", "/", "+", "-"} else whole
             yield from ((f"{begin}{added} {sign} {name}{end}", 3.0) for sign in "-+")
             yield from ((f"{begin}{whole} {sign} {name}{end}", 3.0) for sign in "/*")
     for name in scope.integer_parameters:
