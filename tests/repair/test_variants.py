@@ -14,6 +14,7 @@ from grader.diagnose import Program
 from grader.records import Evaluation, Launch, Run, Submission, Verdict, Workload
 from grader.repair.variants.candidates import candidates
 from grader.repair.variants.idle import idle_names
+from grader.repair.variants.origins import origins
 from grader.repair.variants.screen import allowed
 from grader.repair.variants.sites import scopes
 from grader.repair.variants.weave import CHOICE, weave
@@ -473,3 +474,14 @@ def test_a_variable_that_nothing_uses_is_likely_what_was_forgotten(program: Prog
     used = next(k for k, label in enumerate(labels) if "plane[ow * 2] * scale" in label)
     other = next(k for k, label in enumerate(labels) if "plane[ow * 2] * total" in label)
     assert used < other
+
+
+def test_a_line_that_made_what_a_wrong_line_uses_is_suspect_too() -> None:
+    source = parse(MEAN)
+    line = next(k for k, words in enumerate(MEAN.splitlines(), 1) if "sum += v * w[i]" in words)
+    named = {MEAN.splitlines()[k - 1].strip() for k in origins(source.cuda, {line})}
+    assert named == {
+        "float sum = 0.0f;",
+        "for (int i = threadIdx.x; i <= cols; i += blockDim.x) {",
+        "float v = x[blockIdx.x * cols + i];",
+    }

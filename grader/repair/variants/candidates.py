@@ -14,6 +14,7 @@ from grader.repair.variants.idle import WORD, idle_names
 from grader.repair.variants.launches import launches
 from grader.repair.variants.moved import moved
 from grader.repair.variants.operators import OPERATORS
+from grader.repair.variants.origins import origins
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.stores import stores
 from grader.repair.variants.together import together
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names."""
+ORIGIN = 0.65
+"""The same on a line that declares what such a line uses."""
 HOST = 1.3
 """The same for host code, where slips are rarer."""
 FORGOTTEN = 0.5
@@ -42,6 +45,7 @@ def candidates(source: Source, program: Program, workload: str = "") -> list[Var
     Only those that may matter on `workload`, where one is named.
     """
     lines = _suspect_lines(program)
+    before = origins(source.cuda, lines)
     wrong_shape = _wrong_shape(program)
     found: list[tuple[float, int, Variant]] = []
     idle = _nothing_ran(program.evaluation, workload)
@@ -61,6 +65,7 @@ def candidates(source: Source, program: Program, workload: str = "") -> list[Var
         ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0
+            cost *= ORIGIN if variant.line in before else 1.0
             if _changes_shape(variant):
                 if not wrong_shape:
                     continue

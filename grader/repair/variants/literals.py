@@ -121,4 +121,4 @@ def _stride(scope: Scope, node: Node) -> Iterator[Option]:
         return
     if parts(parent)[1] == "*" and kind_of(scope, parent) == "integer":
         for name in scope.integer_parameters:
-            yield name, 3.0
+            yield name, 2.5
