@@ -207,7 +207,7 @@ def test_sizes_of_a_launch_are_mended_where_they_are_declared(program: Program) 
         ["scale<<<grid, dim3(side, side)>>>("],
         ["scale<<<side, grid>>>("],
         ["scale<<<grid, dim3(16, 16)>>>("],
-        ["y[r * rows + c] = (v * slope);"],
+        ["y[r * rows + c] = v * slope;"],
         ["float v = x[r * cols + c];", "y[r * cols + c] = v > 0 ? v : v * slope;"],
     ],
 )
@@ -240,7 +240,7 @@ void run(torch::Tensor x, torch::Tensor y) {
     "lines",
     [
         [
-            "int i = (blockIdx.y * blockDim.x + threadIdx.x);",
+            "int i = blockIdx.y * blockDim.x + threadIdx.x;",
             "pool<<<dim3(x.size(0), (inner + 255) / 256), dim3(256)>>>(",
         ],
         ["y[o * inner + i] = sum / size;"],
@@ -292,7 +292,7 @@ torch::Tensor run(torch::Tensor x, torch::Tensor w, torch::Tensor bias) {
 @pytest.mark.parametrize(
     "line",
     [
-        "auto y = (torch::matmul(x, w) + bias);",
+        "auto y = torch::matmul(x, w) + bias;",
         "auto y = torch::matmul(x, w.t());",
         "auto z = y.unsqueeze(0);",
         "auto z = y;",
@@ -453,7 +453,7 @@ __global__ void pooled(const float* x, float* y, int H, int W, int OH, int OW, i
     "line",
     [
         "const float* plane = x + blockIdx.z * H * W;",
-        "for (int k = 0; k < W; ++k) total += (plane[k] * plane[k]);",
+        "for (int k = 0; k < W; ++k) total += plane[k] * plane[k];",
         "if (ow < OW) y[ow] = plane[ow * 2] * scale;",
     ],
 )

@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from grader.source import Unit
 
 
+WHOLE = {"init_declarator", "assignment_expression", "return_statement", "argument_list"}
+"""Where an expression stands for itself, and needs no parentheses."""
+
+
+def _wrapped(words: str) -> bool:
+    """Whether one pair of parentheses is around a whole text."""
+    if not (words.startswith("(") and words.endswith(")")):
+        return False
+    depth = 0
+    for at, letter in enumerate(words):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return at == len(words) - 1
+    return False
+
+
 @dataclass(frozen=True, eq=False)
 class Piece:
     """One change at one node."""
@@ -26,11 +42,17 @@ class Piece:
     `guard`: this statement under a condition."""
     text: str
 
+    @property
+    def plain(self) -> str:
+        """Return the text without parentheses around all of it, where it stands alone."""
+        alone = self.node.parent is not None and self.node.parent.type in WHOLE
+        return self.text[1:-1] if alone and _wrapped(self.text) else self.text
+
     def edit(self) -> Edit | None:
         """Return the change as an edit of the submission."""
         start = self.node.start_byte
         if self.kind == "replace":
-            return self.unit.edit(start, self.node.end_byte, self.text)
+            return self.unit.edit(start, self.node.end_byte, self.plain)
         if self.kind == "guard":
             return self.unit.edit(start, start, f"if ({self.text}) ")
         return self.unit.edit(start, start, f"{self.text}\n{indent_of(self.unit, self.node)}")
@@ -61,7 +83,7 @@ class Variant:
         times = len({(one.kind, one.text) for one in self.pieces}) == 1 and len(self.pieces)
         often = f", all {times} times" if times > 1 else ""
         often = often or (", and what goes with it" if len(self.pieces) > 1 else "")
-        return f"line {self.line}: `{' '.join(piece.text.split())}` in the place of `{old}`{often}"
+        return f"line {self.line}: `{' '.join(piece.plain.split())}` in the place of `{old}`{often}"
 
     def fix(self) -> Fix | None:
         """Return the change as a fix; None where the text can't be edited there."""
