@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader.build.driver import config
-from grader.build.prepare import Prepared, configuration, programs
+from grader.build.prepare import Prepared, configuration
+from grader.build.programs import programs
 from grader.build.toolchain import output
 from grader.records import digest
 from grader.sandbox.interpreter import SYSTEM
@@ -55,7 +56,7 @@ def environment(
     if device == "cuda" and mode == "stock":
         variables |= _stock_variables(prepared)
     else:
-        drivers = programs(prepared.folder)
+        drivers = programs(prepared.folder, toolchain)
         settings = _write_configuration(prepared, device, mode)
         variables |= {
             "PYTORCH_NVCC": str(drivers / "kg-nvcc"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from grader.build import harvest, lean
 from grader.build.driver import host_pass
 from grader.build.driver.blank import without_assembly
 from grader.build.driver.config import Config
+from grader.build.programs import programs, write
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
 from grader.machine import cores
@@ -36,7 +36,6 @@ from grader.simulator import library, torch_library
 
 Progress = Callable[[str], None]
 _HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parent.parent
 _PRECOMPILED: dict[str, list[str]] = {
     "main": [],
     "types": host_pass.CUDA_DEFINES,
@@ -143,7 +142,7 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
             if not (folder / "ready.json").is_file():
                 _make(toolchain, folder, progress)
                 made = True
-    _drivers(toolchain, folder)
+    write(folder, toolchain)
     runtime, torch_part = _simulator(toolchain, progress)
     ready = json.loads((folder / "ready.json").read_text("utf-8"))
     return Prepared(
@@ -197,9 +196,8 @@ def _config(
     return Config(
         device=device,
         mode=mode,
-        root=str(_ROOT),
         prepared=str(folder),
-        programs=str(programs(folder)),
+        programs=str(programs(folder, toolchain)),
         stubs=str(_HERE / "stubs"),
         nvcc=str(toolchain.nvcc),
         ptxas=str(toolchain.ptxas),
@@ -292,46 +290,6 @@ def _copies(toolchain: Toolchain, folder: Path) -> None:
                     text = without_assembly(path.read_text("utf-8", "replace"))
                     (folder / "host" / path.name).write_text(text, "utf-8")
                     break
-
-
-# Without site-packages: the drivers are of the standard library, and start in a fiftieth of a
-# second. The folders above theirs are none that a guest may list under every form of the sandbox.
-_DRIVER = """import sys, types; sys.dont_write_bytecode = True
-for name in ("grader", "grader.build", "grader.simulator"):
-    sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].__path__ = [{root!r} + "/" + name.replace(".", "/")]
-from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))"""
-
-
-def programs(folder: Path) -> Path:
-    """Return the folder of this checkout's compiler drivers, beside what was prepared."""
-    return folder / f"bin-{digest(str(_ROOT), str(sys.executable), _DRIVER)[:12]}"
-
-
-def _drivers(toolchain: Toolchain, folder: Path) -> None:
-    """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find."""
-    if programs(folder).is_dir():
-        return
-    draft = Path(tempfile.mkdtemp(prefix="programs-", dir=folder))
-    draft.chmod(0o755)  # guests of another user run them
-    python = str(getattr(sys, "_base_executable", sys.executable))
-    code = _DRIVER.format(root=str(_ROOT))
-    for role in ("nvcc", "c++"):
-        name = "kg-g++" if role == "c++" else "kg-nvcc"
-        _program(draft / name, python, "-I", "-S", "-c", code, role)
-    if toolchain.zig:
-        _program(draft / "ld.lld", str(toolchain.zig), "ld.lld")
-    try:
-        draft.rename(programs(folder))
-    except OSError:  # another process was quicker
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _program(path: Path, *command: str) -> None:
-    """Write a program that runs a command with its own arguments after it."""
-    text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
-    path.write_text(text, "utf-8", "surrogateescape")
-    path.chmod(0o755)
 
 
 def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[str]:

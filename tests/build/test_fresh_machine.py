@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import discover, prepare, toolchain
+from grader.build import discover, prepare, programs, toolchain
 from grader.build.guest_environment import environment, gxx_folders
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
@@ -29,10 +29,12 @@ def test_a_driver_runs_from_and_for_any_folder(odd: Path, monkeypatch: pytest.Mo
     driver = odd / "grader" / "build" / "driver"
     driver.mkdir()
     (driver / "__init__.py").touch()
+    (driver.parent / "harvest.py").touch()
     (driver / "main.py").write_text("def main(arguments): print(arguments)\n")
-    monkeypatch.setattr(prepare, "_ROOT", odd)
-    prepare._drivers(replace(discover(), zig=None), odd)
-    program = prepare.programs(odd) / "kg-nvcc"
+    monkeypatch.setattr(programs, "_ROOT", odd)
+    tools = replace(discover(), zig=None)
+    programs.write(odd, tools)
+    program = programs.programs(odd, tools) / "kg-nvcc"
     done = subprocess.run(
         [program, "-c", "a b.cu"], capture_output=True, text=True, check=False, timeout=60
     )
@@ -47,7 +49,7 @@ def test_torch_gets_a_word_that_its_ninja_file_can_hold(odd: Path) -> None:
     plain = not set(str(odd)) & set(" '\"$`\\")
     assert variables["PYTORCH_NVCC"].startswith("/") is plain
     assert variables["CXX"].startswith("/") is plain
-    assert (str(prepare.programs(odd)) in variables["PATH"]) is not plain
+    assert (str(programs.programs(odd, prepared.toolchain)) in variables["PATH"]) is not plain
 
 
 def test_what_compilers_say_is_asked_for_in_english(

@@ -20,8 +20,6 @@ class Config:
     """`sim` or `cuda`."""
     mode: str
     """`fast`; `draft`, which takes the quick compilers' word; `stock`: the plain compilers and headers."""
-    root: str
-    """The folder that holds the `grader` package."""
     prepared: str
     """Folder of precompiled headers, copies and harvested declarations."""
     programs: str

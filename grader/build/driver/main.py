@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from grader.build.driver import config as configuration
-from grader.build.driver import cxx, nvcc, refusals
+from grader.build.driver import refusals
 from grader.build.driver.command import Command, RefusedError, parse, refuse
 from grader.build.driver.config import Config
 from grader.build.driver.tools import CANNOT_RUN, say
@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"kernel-grader: error: {error}\n")
         return 1
     if role != "nvcc" and not command.compiles:
+        from grader.build.driver import cxx
+
         return cxx.link(config, command)
     return _compile(config, command, role)
 
@@ -39,13 +41,23 @@ def _compile(config: Config, command: Command, role: str) -> int:
         say(known)
         return 1
     start = refusals.said_so_far()
-    compiled = nvcc.compile_cuda if role == "nvcc" else cxx.compile_cpp
-    status = compiled(config, command)
+    status = _compiled(config, command, role)
     if status == 0:
         refusal.forget()
     elif status != CANNOT_RUN:
         refusal.note(refusals.said_since(start))
     return status
+
+
+def _compiled(config: Config, command: Command, role: str) -> int:
+    """Compile, importing what this one's place needs: a driver starts several times a build."""
+    if role == "nvcc":
+        from grader.build.driver import nvcc
+
+        return nvcc.compile_cuda(config, command)
+    from grader.build.driver import cxx
+
+    return cxx.compile_cpp(config, command)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""The programs that stand in the compilers' place, compiled ahead: they start several times a build.
+
+They are of the standard library alone, and without site-packages. What they run is a copy of this
+package's sources as bytecode: a guest may not write bytecode beside the sources, and would compile them
+at each start. Folders above the copy are none that a guest may list under every form of the sandbox.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import py_compile
+import shlex
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from grader.build.toolchain import Toolchain
+from grader.records import digest
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_PACKAGES = ("grader", "grader.build", "grader.simulator")
+"""Whose own __init__ the programs do without."""
+_QUESTIONS = ("-v", "--version", "-dumpversion", "-dumpmachine", "-dumpfullversion -dumpversion")
+"""What torch asks a compiler before it builds: the real one's answer, at once."""
+_START = """import gc, sys, types; gc.disable()
+for name in {packages!r}:
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [{copy!r} + "/" + name.replace(".", "/")]
+from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))"""
+_PROGRAM = """#!/bin/sh
+case "$*" in
+{questions}) exec {tool} "$@" ;;
+esac
+exec {command} "$@"
+"""
+
+
+def _sources(root: Path) -> list[Path]:
+    """Return every module that the programs may import."""
+    build, simulator = root / "grader" / "build", root / "grader" / "simulator"
+    folders = (build / "driver", simulator / "ptx")
+    return [build / "harvest.py", *(p for folder in folders for p in sorted(folder.glob("*.py")))]
+
+
+def programs(prepared: Path, toolchain: Toolchain) -> Path:
+    """Return the folder of the compiler drivers, by their content, beside what was prepared."""
+    tools = (str(sys.executable), str(toolchain.nvcc), str(toolchain.gxx), str(toolchain.zig))
+    return prepared / f"bin-{digest(_contents(_ROOT), *tools)[:12]}"
+
+
+@cache
+def _contents(root: Path) -> str:
+    sources = [source.read_bytes() for source in _sources(root)]
+    return digest(_START, _PROGRAM, importlib.util.MAGIC_NUMBER, *sources)
+
+
+def write(prepared: Path, toolchain: Toolchain) -> None:
+    """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find, where they aren't there."""
+    folder = programs(prepared, toolchain)
+    if folder.is_dir():
+        return
+    draft = Path(tempfile.mkdtemp(prefix="programs-", dir=prepared))
+    draft.chmod(0o755)  # guests of another user run them
+    for source in _sources(_ROOT):
+        copy = draft / "lib" / source.relative_to(_ROOT).with_suffix(".pyc")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        _compile(source, copy)
+    for name, role, tool in (
+        ("kg-nvcc", "nvcc", toolchain.nvcc),
+        ("kg-g++", "c++", toolchain.gxx),
+    ):
+        _executable(draft / name, _text(role, str(tool), folder / "lib"))
+    if toolchain.zig:
+        linker = shlex.join([str(toolchain.zig), "ld.lld"])
+        _executable(draft / "ld.lld", f'#!/bin/sh\nexec {linker} "$@"\n')
+    try:
+        draft.rename(folder)
+    except OSError:  # another process was quicker
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _compile(source: Path, target: Path) -> None:
+    never_checked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(
+        str(source), str(target), doraise=True, invalidation_mode=never_checked, quiet=2
+    )
+    target.chmod(0o644)
+
+
+def _text(role: str, tool: str, copy: Path) -> str:
+    # A virtual environment's own Python would look for its settings first.
+    python = str(getattr(sys, "_base_executable", sys.executable))
+    start = _START.format(packages=_PACKAGES, copy=str(copy))
+    return _PROGRAM.format(
+        questions="|".join(f'"{question}"' for question in _QUESTIONS),
+        tool=shlex.quote(tool),
+        command=shlex.join([python, "-I", "-S", "-c", start, role]),
+    )
+
+
+def _executable(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8", "surrogateescape")
+    path.chmod(0o755)
