@@ -133,19 +133,27 @@ bool ascending(const Addresses& a, u32 bytes, u32 lanes) {
 }
 
 // Carries a store out and tells `race` of it: lanes that may meet at one address go one after the other, so that each
-// is compared with what the one before left there. Returns the lanes that changed memory.
-template <class F> u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, F&& race) {
+// is compared with what the one before left there. Returns the lanes that changed memory. `s` begins at base + s.low.
+template <class F>
+u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, const Footprint& s, u8* base, F&& race) {
+    if (s && moves_whole(i)) {
+        u8* const at = reinterpret_cast<u8*>(u64(base) + s.low);
+        const u32 changes = changes_of_whole(c, i, s, at);
+        if (c.races) race(lanes, lanes & ~changes, s);
+        if (changes) store_whole(c, i, s, at);
+        return changes;
+    }
     if (!c.races) return scatter_all(c, i, host.at, lanes);
     if (ascending(host, bytes, lanes)) {
         const u32 changes = would_change(c, i, host.at, lanes);
-        race(lanes, lanes & ~changes);
+        race(lanes, lanes & ~changes, Footprint{});
         if (changes) scatter_all(c, i, host.at, lanes);
         return changes;
     }
     u32 changes = 0;
     for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 one = rest & -rest, changed = would_change(c, i, host.at, one);
-        race(one, one & ~changed);
+        race(one, one & ~changed, Footprint{});
         scatter_all(c, i, host.at, one);
         changes |= changed;
     }
@@ -179,27 +187,40 @@ u32 shared_origin(const Ctx& c, const Insn& i, const Addresses& a, u32 bad) {
 
 void load_shared(Ctx& c, const Insn& i, Addresses& a) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_shared(c, i, a, bytes, Access::load);
-    if (c.counting) count_shared(c, i, a, bytes, good);
-    if (c.races) race_load(c, i, a, bytes, good);
-    const u32 bad = c.uninit ? unwritten_shared(c, a, bytes, good) : 0;
+    Footprint s = footprint_of(c, a, bytes);
+    const u32 good = check_shared(c, i, a, bytes, Access::load, s);
+    if (good != c.mask) s = {};
+    if (c.counting) count_shared(c, i, a, bytes, good, s);
+    if (c.races) race_load(c, i, a, bytes, good, s);
+    const u32 bad = c.uninit ? unwritten_shared(c, a, bytes, good, s) : 0;
     const u32 from = bad ? shared_origin(c, i, a, bad) : 0;
-    for (u64& at : a.at) at += u64(c.block->shared);
-    gather_all(c, i, a.at, good);
+    if (s && moves_whole(i)) {
+        load_whole(c, i, s, c.block->shared + s.low);
+    } else {
+        for (u64& at : a.at) at += u64(c.block->shared);
+        gather_all(c, i, a.at, good);
+    }
     poison_destinations(c, i, bad, from);
 }
 
 void store_shared(Ctx& c, const Insn& i, Addresses& a) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_shared(c, i, a, bytes, Access::store);
-    if (c.counting) count_shared(c, i, a, bytes, good);
+    Footprint s = footprint_of(c, a, bytes);
+    const u32 good = check_shared(c, i, a, bytes, Access::store, s);
+    if (good != c.mask) s = {};
+    if (c.counting) count_shared(c, i, a, bytes, good, s);
     Addresses host;
     for (u32 l = 0; l < warp_lanes; ++l) host.at[l] = a.at[l] + u64(c.block->shared);
     u32 bad = 0, from = none;
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
-    c.block->changes += 0 != racing_store(c, i, host, bytes, good, [&](u32 lanes, u32 same) { race_store(c, i, a, bytes, lanes, same); });
+    const auto race = [&](u32 lanes, u32 same, const Footprint& all) { race_store(c, i, a, bytes, lanes, same, all); };
+    c.block->changes += 0 != racing_store(c, i, host, bytes, good, s, c.block->shared, race);
     if (!c.uninit) return;
     u8* init = c.block->shared_init.data();
+    if (s && !bad) {
+        std::memset(init + s.low, 1, s.bytes(bytes));
+        return;
+    }
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(good >> l & 1)) continue;
         std::memset(init + a.at[l], !(bad >> l & 1), bytes);
@@ -209,25 +230,31 @@ void store_shared(Ctx& c, const Insn& i, Addresses& a) {
 
 void load_global(Ctx& c, const Insn& i, Addresses& a) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_global(c, i, a, bytes, Access::load);
-    if (c.counting) count_global(c, i, a, bytes, good);
-    const u32 bad = c.uninit ? unwritten_global(c, a, bytes, good) : 0;
+    Footprint s = footprint_of(c, a, bytes);
+    const u32 good = check_global(c, i, a, bytes, Access::load, s);
+    if (!c.whole) s = {};
+    if (c.counting) count_global(c, i, a, bytes, good, s);
+    const u32 bad = c.uninit ? unwritten_global(c, a, bytes, good, s) : 0;
     ++c.block->global_reads;
     c.block->fenced |= (i.flags & ordering) != 0;
-    if (c.races) global_load(c, i, a, bytes, good);
-    gather_all(c, i, a.at, good);
+    if (c.races) global_load(c, i, a, bytes, good, s);
+    if (s && moves_whole(i)) load_whole(c, i, s, reinterpret_cast<const void*>(s.low));
+    else gather_all(c, i, a.at, good);
     poison_destinations(c, i, bad, origin(Poison::global, i.id));
 }
 
 void store_global(Ctx& c, const Insn& i, Addresses& a) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_global(c, i, a, bytes, Access::store);
-    if (c.counting) count_global(c, i, a, bytes, good);
+    Footprint s = footprint_of(c, a, bytes);
+    const u32 good = check_global(c, i, a, bytes, Access::store, s);
+    if (!c.whole) s = {};
+    if (c.counting) count_global(c, i, a, bytes, good, s);
     if (c.warp->poisoned) {
         u32 from = none, bad = poison_of_values(c, i, from) & good;
         if (bad) c.accuse(from, bad, i, Use::store);
     }
-    c.block->changes += 0 != racing_store(c, i, a, bytes, good, [&](u32 lanes, u32 same) { global_store(c, i, a, bytes, lanes, same); });
+    const auto race = [&](u32 lanes, u32 same, const Footprint& all) { global_store(c, i, a, bytes, lanes, same, all); };
+    c.block->changes += 0 != racing_store(c, i, a, bytes, good, s, nullptr, race);
 }
 
 void load_local(Ctx& c, const Insn& i, Addresses& a) {
@@ -313,15 +340,16 @@ void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const 
         settle(c, part);
         const bool shared = space == Space::shared;
         if (shared && i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
-        const u32 good = shared ? check_shared(c, i, part, bytes, Access::store) : check_global(c, i, part, bytes, Access::store);
+        const Footprint at = footprint_of(c, part, bytes);
+        const u32 good = shared ? check_shared(c, i, part, bytes, Access::store, at) : check_global(c, i, part, bytes, Access::store, at);
         const u32 bad = c.warp->poisoned ? c.poison_of(from) & good : 0;
-        if (c.counting) (shared ? count_shared : count_global)(c, i, part, bytes, good);
+        if (c.counting) (shared ? count_shared : count_global)(c, i, part, bytes, good, {});
         if (bad && !shared) c.accuse(from, bad, i, Use::store);
         for (u32 rest = good; rest; rest &= rest - 1) {
             const u32 l = u32(std::countr_zero(rest)), one = 1u << l;
             u8* p = reinterpret_cast<u8*>(part.at[l] + (shared ? u64(c.block->shared) : 0));
             const bool changes = std::memcmp(p, &values[l], bytes) != 0;
-            if (c.races) (shared ? race_store : global_store)(c, i, part, bytes, one, changes ? 0 : one);
+            if (c.races) (shared ? race_store : global_store)(c, i, part, bytes, one, changes ? 0 : one, {});
             std::memcpy(p, &values[l], bytes);
             c.block->changes += changes;
             if (shared && c.uninit) std::memset(c.block->shared_init.data() + part.at[l], !(bad & one), bytes);

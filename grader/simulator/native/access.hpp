@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "footprint.hpp"
 
 namespace kgsim {
 
@@ -15,29 +16,29 @@ void settle(const Ctx& c, Addresses& a);
 enum class Access : u8 { load, store, atomic };
 
 // Each returns the lanes whose access may be carried out; the others have been reported.
-// `bytes` is what one lane touches at once.
-u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how);
-u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how);
+// `bytes` is what one lane touches at once. Here and below `s` is the footprint of the same access.
+u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
+u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
 
 // Stores one element of each lane, with all checks; `from` is the register the values came from.
 void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from);
 
 // Lanes that read something nobody wrote, of those in `lanes`.
-u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
-u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
+u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
+u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
 
 // Race bookkeeping of shared memory. `same` are the lanes whose store changes nothing.
-void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
-void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same);
+void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
+void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same, const Footprint& s = {});
 void race_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 void forget_accesses(Block& block);
-void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
-void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same);
+void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
+void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same, const Footprint& s = {});
 void global_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
 
-void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
-void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes);
+void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
+void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
 
 // Calls run(space) for each space that lanes of a generic address point into, with the mask narrowed to them.
 template <class F> void by_space(Ctx& c, const Insn& i, const Addresses& a, F&& run) {

@@ -109,7 +109,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
     Poison kind = Poison::global;
     Addresses host = a;
     if (space == Space::shared) {
-        good = check_shared(c, i, a, i.width, Access::atomic);
+        good = check_shared(c, i, a, i.width, Access::atomic, footprint_of(c, a, i.width));
         if (c.races) race_atomic(c, i, a, i.width, good);
         bad = c.uninit ? unwritten_shared(c, a, i.width, good) : 0;
         kind = Poison::shared;
@@ -124,7 +124,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
         if (c.uninit) {
             bad = unwritten_global(c, a, i.width, c.mask);
         }
-        good = check_global(c, i, a, i.width, Access::atomic);
+        good = check_global(c, i, a, i.width, Access::atomic, footprint_of(c, a, i.width));
         bad &= good;
         if (c.races) global_atomic(c, i, a, i.width, good);
         ++c.block->global_reads;
@@ -175,12 +175,12 @@ void run_copy(Ctx& c, const Insn& i) {
     u32 reading = 0;
     for (u32 l = 0; l < warp_lanes; ++l) if (c.mask >> l & 1 && (!sizes || sizes[l] >= i.width)) reading |= 1u << l;
     const u32 all = c.mask;
-    u32 good = check_shared(c, i, to, i.width, Access::store);
+    u32 good = check_shared(c, i, to, i.width, Access::store, footprint_of(c, to, i.width));
     if (reading) {
         c.set_mask(reading);
         Addresses part = from;
         settle(c, part);
-        good &= ~reading | check_global(c, i, part, i.width, Access::load);
+        good &= ~reading | check_global(c, i, part, i.width, Access::load, footprint_of(c, part, i.width));
         if (c.counting) count_global(c, i, part, i.width, reading & good);
         c.set_mask(all);
     }

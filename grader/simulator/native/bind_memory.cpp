@@ -167,6 +167,7 @@ bool Binder::bind_async_copy() {
         if (ops.size() > 3 && ops[3].kind != Tok::sink && !(ops[3].kind == Tok::reg && f_.raw_.registers[ops[3].value] == 64))
             insn.c = source(ops[3], '4');
         insn.run = run_copy;
+        f_.code_.has_copies = true;
         insn.klass = Class::load_global;
     } else {
         return false;

@@ -90,6 +90,7 @@ void Runner::call_function(Warp& w, const CallSite& site, u32 number, u32 functi
 }
 
 void Runner::ret(Warp& w, u32 lanes) {
+    if (code_.calls.empty()) return leave(w, lanes);
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(lanes >> l & 1)) continue;
         if (w.frames[l].empty()) { leave(w, 1u << l); continue; }

@@ -124,6 +124,13 @@ void note_written(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
     }
 }
 
+void note_whole(Region& r, const Footprint& s, u32 bytes) {
+    const u64 n = s.bytes(bytes);
+    if (r.init) std::memset(r.init + (s.low - r.base), 1, n);
+    if (r.stored) std::memset(r.stored + (s.low - r.base), 1, n);
+    r.written.store(r.written.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
 // How many different 32-byte sectors (or, with shift 2, words) the lanes touch.
 u32 distinct(const Addresses& a, u32 lanes, int shift) {
     u64 first = a.at[std::countr_zero(lanes)] >> shift, low = first, high = first;
@@ -152,30 +159,29 @@ u32 distinct(const Addresses& a, u32 lanes, int shift) {
     return n;
 }
 
+constexpr u64 near = 256;  // a footprint up to which all between its ends is looked at
+
 bool all_set(const u8* init, u32 n) {
     switch (n) {
         case 1: return *init;
         case 2: { u16 v; std::memcpy(&v, init, 2); return v == 0x0101; }
         case 4: { u32 v; std::memcpy(&v, init, 4); return v == 0x01010101; }
         case 8: { u64 v; std::memcpy(&v, init, 8); return v == 0x0101010101010101ull; }
-        default:
-            for (u32 k = 0; k < n; ++k) if (!init[k]) return false;
-            return true;
+        default: {
+            u8 all = 1;
+            for (u32 k = 0; k < n; ++k) all &= init[k];
+            return all;
+        }
     }
 }
 
 }  // namespace
 
-u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how) {
-    u64 low = ~u64(0), high = 0, bits = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        low = a.at[l] < low ? a.at[l] : low;
-        high = a.at[l] > high ? a.at[l] : high;
-        bits |= a.at[l];
-    }
+u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s) {
+    const u64 low = s.low, high = s.high;
     Region*& last = c.worker->last_region[i.id];
     u32 good = c.mask;
-    if (bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
+    if (s.bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
     auto holds = [&](const Region* r) { return r && low >= r->base && high < r->end && high + bytes <= r->end; };
     if (!holds(last)) {
         Region* r = c.launch->regions.find(low);
@@ -186,15 +192,18 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
     if (how != Access::load && good) {
         if (good == c.mask && holds(last) && !last->init && !last->stored && !last->read_only && last->kind != RegionKind::constant)
             last->written.store(last->written.load(std::memory_order_relaxed) + bytes * u32(std::popcount(good)), std::memory_order_relaxed);
+        else if (s && c.whole && !last->read_only && last->kind != RegionKind::constant)
+            note_whole(*last, s, bytes);
         else
             note_written(c, i, a, bytes, good);
     }
     return good;
 }
 
-u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
+u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     if (c.whole && !c.whole->init) return 0;
     const Region* r = c.whole;
+    if (r && s && all_set(r->init + (s.low - r->base), u32(s.bytes(bytes)))) return 0;
     u32 bad = 0;
     for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 l = u32(std::countr_zero(rest));
@@ -208,8 +217,9 @@ u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
     return bad;
 }
 
-u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
+u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     const u8* init = c.block->shared_init.data();
+    if (s.high - s.low <= near && all_set(init + s.low, u32(s.high - s.low) + bytes)) return 0;
     u32 bad = 0;
     if (bytes == 4) {
         for (u32 l = 0; l < warp_lanes; ++l) {
@@ -238,15 +248,10 @@ bool stops_beyond(const Ctx& c, i64 offset) {
 
 }  // namespace
 
-u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how) {
-    u64 low = ~u64(0), high = 0, bits = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        low = a.at[l] < low ? a.at[l] : low;
-        high = a.at[l] > high ? a.at[l] : high;
-        bits |= a.at[l];
-    }
+u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s) {
+    const u64 low = s.low, high = s.high;
     u32 good = c.mask;
-    if (bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
+    if (s.bits & (bytes - 1)) good = aligned_lanes(c, i, a, bytes);
     const auto& variables = c.code->shared;
     auto end_of = [&](const SharedVariable& v) { return u64(v.dynamic ? c.block->window : v.offset + v.size); };
     for (const SharedVariable& v : variables)
@@ -294,11 +299,12 @@ u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
     return good;
 }
 
-void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     if (!lanes) return;
     InsnCount& n = c.worker->counts[i.id];
     const u32 active = u32(std::popcount(lanes));
-    const u32 sectors = distinct(a, lanes, 5), ideal = (active * bytes + 31) / 32;
+    const u32 sectors = s ? std::min(s.lanes, u32((s.high >> 5) - (s.low >> 5) + 1)) : distinct(a, lanes, 5);
+    const u32 ideal = (active * bytes + 31) / 32;
     ++n.requests;
     n.lanes += active;
     n.sectors += sectors;
@@ -306,11 +312,12 @@ void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
 }
 
 // Extra passes: 4-byte accesses are served by warps, 8-byte ones by halves, 16-byte ones by quarters.
-void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     if (!lanes) return;
     InsnCount& n = c.worker->counts[i.id];
     ++n.requests;
     n.lanes += u32(std::popcount(lanes));
+    if (s && bytes <= 16) return;  // each bank has one word of every part of the warp
     u64 differ = 0, step = 0;
     for (u32 l = 0; l < warp_lanes; ++l) {
         differ |= a.at[l] ^ a.at[0];
@@ -319,6 +326,7 @@ void count_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
     if (!differ || !step) return;
     const u32 per = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : bytes / 4;
     if (words == 1) {  // usually no bank has two words: one look at each lane tells
+        if ((s.high >> 2) - (s.low >> 2) < 32) return;
         u64 word_of[32];
         u32 seen = 0;
         bool clash = false;

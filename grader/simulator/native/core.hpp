@@ -146,7 +146,7 @@ struct Code {
     u32 stack_bytes = 0;              // local memory of a thread
     u32 granule = 4;                  // smallest width of a shared access
     u32 global_granule = 4;           // smallest width of a global store
-    bool has_local = false, has_global_atomics = false, uses_dynamic = false;
+    bool has_local = false, has_global_atomics = false, uses_dynamic = false, has_copies = false;
     bool has_global_flags = false;    // volatile or ordered accesses to global memory: how blocks signal
 };
 
@@ -200,8 +200,15 @@ struct Warp {
     u64 carry = 0;                // condition code CC.CF of each lane
 };
 
-// Who touched a granule of shared memory last: epoch 20 bits, thread 10, warp epoch 14, instruction 20.
-struct Cell { u64 write, atomic, read, other_read; };
+// Who touched each granule of shared memory last: epoch 20 bits, thread 10, warp epoch 14, instruction 20.
+struct Cells {
+    std::vector<u64> write, atomic, read, other_read;
+    std::vector<u32> settled;  // the block epoch in which one more reader tells nothing new
+    void assign(size_t n) {
+        for (auto* words : {&write, &atomic, &read, &other_read}) words->assign(n, 0);
+        settled.assign(n, 0);
+    }
+};
 
 struct Barrier {
     u32 waiting = 0, arrived = 0;  // arrived: without waiting (bar.arrive)
@@ -226,7 +233,7 @@ struct Block {
     std::vector<u8> shared_store, shared_init;
     std::vector<u32> shared_origin;
     std::unordered_map<u64, u32> local_origin;  // of unwritten values that were put into local memory
-    std::vector<Cell> cells;
+    Cells cells;
     u8* shared = nullptr;
     u32 window = 0;        // bytes of the shared window
     u8* local = nullptr;   // stacks of all threads, and their shadow after them
@@ -359,7 +366,7 @@ struct Ctx {
     Worker* worker = nullptr;
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
-    const Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
+    Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 
     template <class T> const T* src(u32 op) const {

@@ -84,19 +84,44 @@ template <class F> void each(Ctx& c, const Insn& i, const Addresses& a, u32 byte
     }
 }
 
+// Whether nobody but each lane's own thread has written the cells of lanes that follow one another; with `mark`, it is their writer then.
+bool own_all(Ctx& c, const Watch& w, const Footprint& s, u32 bytes, bool mark) {
+    const u32 granule = c.code->global_granule;
+    const u64 offset = c.whole ? s.low - c.whole->base : 0;
+    if (!s || !c.whole || !granule || bytes < granule || offset & (granule - 1)) return false;
+    u64* cells = cells_of(c, *c.whole, mark);
+    if (!cells) return false;
+    const int shift = std::countr_zero(granule), each = std::countr_zero(bytes) - shift;
+    if (bytes & (bytes - 1)) return false;
+    cells += offset >> shift;
+    const u32 n = s.lanes << each;
+    const u64 first = w.mark(s.first);
+    u64 others = 0;
+    for (u32 k = 0; k < n; ++k) {
+        const u64 mine = first + (u64(k >> each) << 34);
+        others |= u64(cells[k] != 0 && (cells[k] ^ mine) >> 34);
+    }
+    if (others) return false;
+    if (mark)
+        for (u32 k = 0; k < n; ++k) cells[k] = first + (u64(k >> each) << 34);
+    return true;
+}
+
 }  // namespace
 
-void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     if (c.whole && !c.whole->cells.load(std::memory_order_relaxed)) return;
     const Watch w(c, i);
+    if (own_all(c, w, s, bytes, false)) return;
     each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};
         if (m.word && m.insn() != many_writers && !w.ordered(m, l)) w.report(m, l, Conflict::write_read);
     });
 }
 
-void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same) {
+void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same, const Footprint& s) {
     const Watch w(c, i);
+    if (own_all(c, w, s, bytes, true)) return;
     each(c, i, a, bytes, lanes, true, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};
         const u64 mine = w.mark(l);

@@ -3,6 +3,8 @@
 // Two accesses of different threads are ordered by a barrier of the block between them, by a barrier of
 // the warp that both took part in, or by fences on both sides (the flag between them is trusted). The scheme is
 // that of happens-before detectors with a bounded history (as in FastTrack, Flanagan and Freund, PLDI 2009).
+#include <algorithm>
+
 #include "access.hpp"
 
 namespace kgsim {
@@ -18,6 +20,12 @@ struct Stamp {
     u32 warp_epoch() const { return u32(word >> 20) & 0x3fff; }
     u32 insn() const { return u32(word) & last_insn; }
 };
+constexpr u64 thread_bits = u64(1023) << 34, warp_bits = u64(31) << 39;
+
+struct Cell { u64 &write, &atomic, &read, &other_read; u32& settled; };
+Cell cell(Cells& all, size_t k) { return {all.write[k], all.atomic[k], all.read[k], all.other_read[k], all.settled[k]}; }
+
+constexpr u32 most_cells = 128;  // of lanes that follow one another, whose cells are looked at all at once
 
 struct Tracker {
     Ctx& c;
@@ -67,7 +75,7 @@ struct Tracker {
         const u32 fenced = kind == Conflict::write_read ? other.fence_epoch[s.thread() % warp_lanes] : c.warp->fence_epoch[lane];
         return fenced == c.block->epoch;
     }
-    void note_reader(Cell& x, u32 lane) const {
+    void note_reader(const Cell& x, u32 lane) const {
         const u64 now = stamp(lane);
         const u32 t = c.thread(lane);
         auto mine = [&](u64 word) { return word < floor || Stamp{word}.thread() == t; };
@@ -78,15 +86,25 @@ struct Tracker {
     }
     // Nothing written since the last barrier, and readers of two warps known: one more reader tells nothing new.
     bool settled(const Cell& x) const {
-        return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && ((x.read ^ x.other_read) >> 39 & 31);
+        return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && (x.read ^ x.other_read) & warp_bits;
     }
-    void load(Cell& x, u32 lane) const {
-        if (settled(x)) return;
+    void load(const Cell& x, u32 lane) const {
+        if (settled(x)) {
+            x.settled = c.block->full_epoch;
+            return;
+        }
         if (conflicts(x.write, lane) && !(x.write & same_value)) report(x.write, lane, Conflict::write_read);
         if (conflicts(x.atomic, lane) && !(i.flags & (volatile_ | strong))) report(x.atomic, lane, Conflict::atomic_plain);
         note_reader(x, lane);
     }
-    void store(Cell& x, u32 lane, bool same) const {
+    // The last thread of this warp that a read of the cell may change anything for; beyond it none does.
+    u32 last_reader(const Cell& x) const {
+        if (x.write >= floor || x.atomic >= floor || x.read < floor || x.other_read < floor) return none;
+        if ((x.read ^ x.other_read) & warp_bits || Stamp{x.read}.thread() / warp_lanes != c.warp->index) return none;
+        return std::max(Stamp{x.read}.thread(), Stamp{x.other_read}.thread());
+    }
+    void store(const Cell& x, u32 lane, bool same) const {
+        x.settled = 0;
         if (same && x.write >= floor && Stamp{x.write}.thread() != c.thread(lane)) {
             x.write |= same_value;
             return;
@@ -99,11 +117,46 @@ struct Tracker {
         }
         x.write = stamp(lane);
     }
-    void atomic(Cell& x, u32 lane) const {
+    void atomic(const Cell& x, u32 lane) const {
+        x.settled = 0;
         if (conflicts(x.write, lane) && !strong_before(x.write)) report(x.write, lane, Conflict::plain_atomic);
         if (conflicts(x.read, lane) && !strong_before(x.read)) report(x.read, lane, Conflict::plain_atomic);
         else if (conflicts(x.other_read, lane) && !strong_before(x.other_read)) report(x.other_read, lane, Conflict::plain_atomic);
         x.atomic = stamp(lane);
+    }
+    void stamps(const Footprint& s, u32 each, u64* now) const {
+        u64 by_lane[warp_lanes];
+        for (u32 l = 0; l < warp_lanes; ++l) by_lane[l] = stamp(l);
+        for (u32 k = 0; k < s.lanes * each; ++k) now[k] = by_lane[s.first + k / each];
+    }
+    // As `load` of each of n cells from `at` on, in any order; false, and nothing done, where one needs a closer look.
+    bool load_all(Cells& cells, size_t at, u32 n, const u64* now) const {
+        const u64 *w = &cells.write[at], *a = &cells.atomic[at];
+        u64 close = 0;
+        for (u32 k = 0; k < n; ++k) close |= u64(w[k] >= floor && (w[k] ^ now[k]) & thread_bits) | u64(a[k] >= floor && (a[k] ^ now[k]) & thread_bits);
+        if (close) return false;
+        u64 *r = &cells.read[at], *o = &cells.other_read[at];
+        for (u32 k = 0; k < n; ++k) {
+            const u64 first = r[k], second = o[k], mine = now[k];
+            const bool known = w[k] < floor && a[k] < floor && first >= floor && second >= floor && (first ^ second) & warp_bits;
+            const bool takes_first = first < floor || !((first ^ mine) & thread_bits);
+            const bool takes_second = second < floor || !((second ^ mine) & thread_bits) || (!((first ^ second) & warp_bits) && (first ^ mine) & warp_bits);
+            r[k] = !known && takes_first ? mine : first;
+            o[k] = !known && !takes_first && takes_second ? mine : second;
+        }
+        return true;
+    }
+    // As `store` of each of n cells from `at` on.
+    bool store_all(Cells& cells, size_t at, u32 n, const u64* now) const {
+        u64 close = 0;
+        for (const auto* words : {&cells.write, &cells.read, &cells.other_read, &cells.atomic}) {
+            const u64* x = words->data() + at;
+            for (u32 k = 0; k < n; ++k) close |= u64(x[k] >= floor && (x[k] ^ now[k]) & thread_bits);
+        }
+        if (close) return false;
+        std::copy(now, now + n, &cells.write[at]);
+        std::fill_n(&cells.settled[at], n, 0u);
+        return true;
     }
     bool strong_before(u64 word) const {
         const u32 n = Stamp{word}.insn();
@@ -115,48 +168,106 @@ template <class F> void each_cell(Ctx& c, const Addresses& a, u32 bytes, u32 lan
     const u32 granule = c.code->granule;
     const int shift = std::countr_zero(granule);
     const u32 n = bytes <= granule ? 1 : bytes >> shift;
-    Cell* cells = c.block->cells.data();
-    if (n == 1) {
-        for (u32 rest = lanes; rest; rest &= rest - 1) {
-            const u32 l = u32(std::countr_zero(rest));
-            f(cells[a.at[l] >> shift], l);
-        }
-        return;
-    }
+    Cells& cells = c.block->cells;
     for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 l = u32(std::countr_zero(rest));
-        for (u32 k = 0; k < n; ++k) f(cells[(a.at[l] >> shift) + k], l);
+        for (u32 k = 0; k < n; ++k) f(cell(cells, (a.at[l] >> shift) + k), l);
+    }
+}
+
+// Calls f(first cell, cells, their stamps) where the cells of lanes that follow one another can be looked at all at once.
+template <class F> bool at_once(const Tracker& t, const Footprint& s, u32 bytes, F&& f) {
+    const u32 granule = t.c.code->granule;
+    if (!s || bytes < granule) return false;
+    const int shift = std::countr_zero(granule);
+    const u32 each = bytes >> shift, n = s.lanes * each;
+    if (n > most_cells) return false;
+    alignas(64) u64 now[most_cells];
+    t.stamps(s, each, now);
+    return f(s.low >> shift, n, now);
+}
+
+// Whether no cell between the ends of a small footprint can tell anything new.
+bool all_settled(const Ctx& c, const Footprint& s, u32 bytes) {
+    if (s.high - s.low > most_cells) return false;
+    const int shift = std::countr_zero(c.code->granule);
+    const u32 *settled = c.block->cells.settled.data(), epoch = c.block->full_epoch;
+    u32 open = 0;
+    for (u64 k = s.low >> shift; k <= (s.high + bytes - 1) >> shift; ++k) open |= settled[k] ^ epoch;
+    return !open;
+}
+
+// Lanes whose cell can tell something new.
+u32 unsettled(const Ctx& c, const Addresses& a, u32 lanes) {
+    const int shift = std::countr_zero(c.code->granule);
+    const u32 *settled = c.block->cells.settled.data(), epoch = c.block->full_epoch;
+    u32 open = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) open |= u32(settled[lanes >> l & 1 ? a.at[l] >> shift : 0] != epoch) << l;
+    return open & lanes;
+}
+
+// Lanes that read another address than their neighbour below.
+u32 changes_of_address(const Addresses& a) {
+    alignas(64) u32 bits[warp_lanes];
+    bits[0] = 1;
+    for (u32 l = 1; l < warp_lanes; ++l) bits[l] = a.at[l] != a.at[l - 1] ? 1u << l : 0;
+    u32 all = 0;
+    for (u32 bit : bits) all |= bit;
+    return all;
+}
+
+// Of neighbours that read the same cell: once two of a warp are known to, the others change nothing.
+void load_each(const Tracker& t, const Addresses& a, u32 lanes) {
+    const int shift = std::countr_zero(t.c.code->granule);
+    const u32 changes = changes_of_address(a);
+    for (u32 rest = lanes; rest;) {
+        const u32 first = u32(std::countr_zero(rest));
+        const u32 after = changes & ~u32(1) << first;
+        const u32 group = rest & (after ? (after & -after) - 1 : ~u32(0));
+        rest &= ~group;
+        const Cell x = cell(t.c.block->cells, a.at[first] >> shift);
+        u32 done = 0, last = none;
+        for (u32 more = group; more; more &= more - 1) {
+            const u32 l = u32(std::countr_zero(more));
+            if (t.c.thread(l) > last) break;
+            t.load(x, l);
+            if (++done > 1) last = t.last_reader(x);
+        }
     }
 }
 
 }  // namespace
 
-void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
+void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     const Tracker t(c, i);
+    if (all_settled(c, s, bytes)) return;
+    if (at_once(t, s, bytes, [&](size_t at, u32 n, const u64* now) { return t.load_all(c.block->cells, at, n, now); })) return;
     u64 differ = 0;
     for (u32 l = 0; l < warp_lanes; ++l) differ |= a.at[l] ^ a.at[0];
     if (!differ && std::popcount(lanes) > 2) {  // a broadcast: conflicts of all lanes, but two readers are enough
-        each_cell(c, a, bytes, 1u << std::countr_zero(lanes), [&](Cell& x, u32) {
+        each_cell(c, a, bytes, 1u << std::countr_zero(lanes), [&](const Cell& x, u32) {
             if (x.write >= t.floor || x.atomic >= t.floor)
                 for (u32 rest = lanes; rest; rest &= rest - 1) t.load(x, u32(std::countr_zero(rest)));
         });
         lanes = (lanes & -lanes) | 1u << (31 - std::countl_zero(lanes));
     }
-    each_cell(c, a, bytes, lanes, [&](Cell& x, u32 lane) { t.load(x, lane); });
+    if (bytes <= c.code->granule) load_each(t, a, s.high - s.low > most_cells ? unsettled(c, a, lanes) : lanes);
+    else each_cell(c, a, bytes, lanes, [&](const Cell& x, u32 lane) { t.load(x, lane); });
 }
 
-void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same) {
+void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same, const Footprint& s) {
     const Tracker t(c, i);
-    each_cell(c, a, bytes, lanes, [&](Cell& x, u32 lane) { t.store(x, lane, same >> lane & 1); });
+    if (at_once(t, s, bytes, [&](size_t at, u32 n, const u64* now) { return t.store_all(c.block->cells, at, n, now); })) return;
+    each_cell(c, a, bytes, lanes, [&](const Cell& x, u32 lane) { t.store(x, lane, same >> lane & 1); });
 }
 
 void race_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes) {
     const Tracker t(c, i);
-    each_cell(c, a, bytes, lanes, [&](Cell& x, u32 lane) { t.atomic(x, lane); });
+    each_cell(c, a, bytes, lanes, [&](const Cell& x, u32 lane) { t.atomic(x, lane); });
 }
 
 void forget_accesses(Block& b) {
-    std::fill(b.cells.begin(), b.cells.end(), Cell{});
+    b.cells.assign(b.cells.write.size());
     for (Warp& w : b.warps) std::fill(std::begin(w.sync_epoch), std::end(w.sync_epoch), u16(0));
 }
 

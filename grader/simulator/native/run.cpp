@@ -55,7 +55,7 @@ void Runner::prepare(u64 number) {
         b.shared_store.assign(b.window + 64 + 2 * shared_margin, 0xff);
         b.shared_init.assign(b.window + 64, 0);
         b.shared_origin.assign(b.window / 4 + 16, 0);
-        b.cells.assign(b.window / code_.granule + 16, Cell{});
+        b.cells.assign(b.window / code_.granule + 16);
         b.shared = reinterpret_cast<u8*>((u64(b.shared_store.data()) + shared_margin + 63) & ~u64(63));
     } else {
         std::memset(b.shared, 0xff, b.window);
@@ -106,10 +106,13 @@ void Runner::prepare(u64 number) {
             w.sp[l] = 0;
             w.sync_epoch[l] = 0;
             w.fence_epoch[l] = 0;
+            w.copy_group[l] = 0;
+        }
+        if (code_.calls.empty() && !code_.has_copies) continue;
+        for (u32 l = 0; l < warp_lanes; ++l) {
             w.frames[l].clear();
             w.saved[l].clear();
             w.copies[l].clear();
-            w.copy_group[l] = 0;
         }
     }
     if (b.epoch > last_epoch - 1) {
@@ -135,6 +138,7 @@ void Runner::enter(Warp& w) {
 Turn Runner::run(bool yields, bool hurried) {
     Block& b = block_;
     start_watching();
+    set_clocks();
     while (worker_.stop.status == Status::ok) {
         u64 turns = u64(hurried ? short_quantum : quantum) * b.warps.size();
         bool any = false;
@@ -144,10 +148,14 @@ Turn Runner::run(bool yields, bool hurried) {
             if (!w) break;
             any = true;
             turns -= run_warp(*w, until, turns);
+            clocks_[w->index] = w->running ? w->clock : ~0ull;
             if (worker_.stop.status != Status::ok) return Turn::done;
-            if (!w->running) complete_barriers();
+            if (!w->running && complete_barriers()) set_clocks();
         }
-        if (complete_barriers()) continue;
+        if (complete_barriers()) {
+            set_clocks();
+            continue;
+        }
         const bool alive = std::any_of(b.warps.begin(), b.warps.end(), [](const Warp& w) { return w.live != 0; });
         if (!alive) return Turn::done;
         if (!any) {
@@ -203,17 +211,24 @@ void Runner::add_places(std::map<u32, u32>& threads) const {
         }
 }
 
+void Runner::set_clocks() {
+    clocks_.resize(block_.warps.size());
+    for (const Warp& w : block_.warps) clocks_[w.index] = w.running ? w.clock : ~0ull;
+}
+
 // The warp that is behind all others that can run, and the clock of the next one.
 Warp* Runner::earliest(u64& until) {
-    Warp* first = nullptr;
-    until = ~0ull;
-    for (Warp& w : block_.warps) {
-        if (!w.running) continue;
-        if (!first) first = &w;
-        else if (w.clock < first->clock) { until = first->clock; first = &w; }
-        else until = std::min(until, w.clock);
+    u64 first = ~0ull, second = ~0ull;
+    size_t at = 0;
+    for (size_t k = 0; k < clocks_.size(); ++k) {
+        const u64 clock = clocks_[k];
+        const bool before = clock < first;
+        second = before ? first : clock < second ? clock : second;
+        at = before ? k : at;
+        first = before ? clock : first;
     }
-    return first;
+    until = second;
+    return first == ~0ull ? nullptr : &block_.warps[at];
 }
 
 // As on a GPU, where no warp gets far ahead: reads of global memory take long and not all the same, the rest a

@@ -33,6 +33,7 @@ public:
 private:
     void prepare(u64 number);
     void enter(Warp& w);
+    void set_clocks();
     Warp* earliest(u64& until);
     void pass(Warp& w, const BasicBlock& b, u32 pc);
     u64 run_warp(Warp& w, u64 until, u64 most);
@@ -71,6 +72,7 @@ private:
     Block& block_;
     Ctx c_;
     std::map<std::pair<u32, u32>, bool> reaches_;
+    std::vector<u64> clocks_;  // of the warps that can run, else the largest number
     u64 turn_changes_ = 0, turn_reads_ = 0, idle_since_ = 0;
     u64 rounds_ = 0, saved_round_ = 0, saved_changes_ = 0, saved_reads_ = 0;
 };
