@@ -21,6 +21,12 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
 
+// Loads and stores the elements of all lanes, those in `lanes` at `host`; other active ones load 0.
+void gather_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);
+u32 scatter_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);  // returns the lanes that changed memory
+// Lanes whose store would change memory, before it is carried out: what a race needs to know.
+u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes);
+
 // Stores one element of each lane, with all checks; `from` is the register the values came from.
 void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from);
 

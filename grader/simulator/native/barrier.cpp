@@ -114,7 +114,8 @@ void Runner::release(u32 id, bool everyone) {
         const u32 insn = w.wait_insn[std::countr_zero(lanes)];
         w.barrier_waiting &= ~lanes;
         w.skipped = 0;
-        w.together = false;
+        w.together = w.arrived_together && lanes == w.live;
+        w.pc_together = w.pc[std::countr_zero(lanes)];
         w.running |= lanes;
         w.released |= lanes;
         w.clock = std::max(w.clock, x.latest);

@@ -176,6 +176,7 @@ struct Warp {
     u32 steps_alone = 0;   // blocks run while other lanes could have run as well
     bool highest_turn = false;
     bool together = false; // all running lanes are at pc_together
+    bool arrived_together = false;  // all living lanes came to the block barrier at once
     u32 pc_together = 0;
     u32 tid[3][warp_lanes];
     bool poisoned = false;
@@ -262,6 +263,8 @@ struct Region {
     std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
     size_t cell_bytes = 0;
 };
+// Memory that reads as zero and costs nothing until it is touched; null where there is none.
+void* untouched(u64 bytes);
 void forget_writers(Region& region);
 void drop_writers(Region& region);
 

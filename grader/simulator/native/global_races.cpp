@@ -29,8 +29,8 @@ u64* cells_of(Ctx& c, Region& r, bool make) {
     std::lock_guard guard(lock);
     if ((cells = r.cells.load())) return cells;
     const size_t bytes = size_t(r.end - r.base + 16) * 8;  // for the finest granule; untouched pages cost nothing
-    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return nullptr;
+    void* p = untouched(bytes);
+    if (!p) return nullptr;
     r.cell_bytes = bytes;
     r.cells.store(static_cast<u64*>(p), std::memory_order_release);
     return static_cast<u64*>(p);

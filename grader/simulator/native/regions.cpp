@@ -9,11 +9,7 @@ namespace {
 
 constexpr size_t most_freed = 4096;
 
-// Anonymous memory reads as zero and costs nothing until it is touched.
-u8* shadow(u64 size) {
-    void* p = mmap(nullptr, size ? size : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? nullptr : static_cast<u8*>(p);
-}
+u8* shadow(u64 size) { return static_cast<u8*>(untouched(size ? size : 1)); }
 void drop_shadow(Region& r) {
     for (u8** map : {&r.init, &r.stored}) {
         if (*map) munmap(*map, r.end > r.base ? r.end - r.base : 1);
@@ -49,6 +45,14 @@ Registry& registry() {
 }
 
 }  // namespace
+
+void* untouched(u64 bytes) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    // Large pages, where few touched bytes of a huge region can't make it all real.
+    if (bytes >= u64(2) << 20 && bytes <= u64(64) << 20) madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
 
 RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind, RegionFlags flags) {
     Registry& reg = registry();

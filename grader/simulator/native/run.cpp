@@ -340,11 +340,10 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
         x.first_insn = insn.id;
         x.in_use = true;
         x.latest = std::max(x.latest, w.clock);
-        note_apart(w, insn, pc, group);
-        for (u32 l = 0; l < warp_lanes; ++l) {
-            w.barrier[l] = c_.m[l] ? u16(ids[0] & 15) : w.barrier[l];
-            w.wait_insn[l] = c_.m[l] ? insn.id : w.wait_insn[l];
-        }
+        if (w.skipped & group || w.running != group) note_apart(w, insn, pc, group);
+        for (u32 l = 0; l < warp_lanes; ++l) w.barrier[l] = group >> l & 1 ? u16(ids[0] & 15) : w.barrier[l];
+        for (u32 l = 0; l < warp_lanes; ++l) w.wait_insn[l] = c_.m[l] ? insn.id : w.wait_insn[l];
+        w.arrived_together = group == w.live;
         w.together = false;
         w.running &= ~group;
         w.barrier_waiting |= group;
@@ -367,6 +366,7 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
             x.any |= truth >> l & 1;
         }
     }
+    w.arrived_together = group == w.live;
     w.together = false;
     w.running &= ~group;
     w.barrier_waiting |= group;
