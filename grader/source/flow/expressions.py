@@ -190,7 +190,7 @@ class Machine(Operators):
             box = self._reference(parameter.reference, call, index)
             letter = "?" if parameter.pointer else type_letter(self.type_name(parameter.type))
             scope[parameter.name] = box if box is not None else Box(value, letter)
-        frame = Frame(function, self.mask, [scope])
+        frame = Frame(function, self.mask, scope)
         self.bind_template(frame, function, call.template)
         return self.enter(frame, function.body, call)
 
@@ -208,7 +208,7 @@ class Machine(Operators):
                 frame.types[parameter.name] = self.type_name(text) if text else "float"
             else:
                 value = self.eval_text(text) if text else Value(None, varies=False)
-                frame.scopes[0].setdefault(parameter.name, Box(value, value.type))
+                frame.names.setdefault(parameter.name, Box(value, value.type))
 
     def enter(self, frame: Frame, body: Stmt, call: Call) -> Value:
         """Run a function's body in a frame, and come back with its result."""
@@ -233,7 +233,7 @@ class Machine(Operators):
             return unknown(*args)
         outer = self.frames[-1]
         scope = {p.name: Box(a) for p, a in zip(item.parameters, args, strict=False)}
-        frame = Frame(None, self.mask, [*outer.scopes, scope], dict(outer.types))
+        frame = Frame(None, self.mask, {**outer.names, **scope}, dict(outer.types))
         return self.enter(frame, item.body, call)
 
 

@@ -63,7 +63,7 @@ class HostMachine(TorchCalls):
         """Run the host function; never raises."""
         scope = {p.name: Box(self.argument(p)) for p in self.function.parameters}
         inputs = tuple(self.tensors)
-        self.frames.append(Frame(self.function, self.mask, [scope]))
+        self.frames.append(Frame(self.function, self.mask, scope))
         self.bind_template(self.frames[-1], self.function, ())
         stopped = ""
         try:

@@ -174,13 +174,16 @@ class Intrinsics(Groups):
         if len(self.calls) > 20:
             return Value(None)
         scope = {p: Box(self.eval(a)) for p, a in zip(macro.parameters, expr.args, strict=True)}
-        self.frames[-1].scopes.append(scope)
+        frame = self.frames[-1]
+        frame.open()
+        for name, box in scope.items():
+            frame.bind(name, box)
         self.calls.append(expr.node)
         try:
             return self.eval(macro.expr)
         finally:
             self.calls.pop()
-            self.frames[-1].scopes.pop()
+            frame.close()
 
     def _library(self, expr: Call) -> Value:
         """Evaluate a function that the text doesn't define: mathematics, or not known."""

@@ -67,7 +67,7 @@ def _frame(machine: Machine, kernel: Function, launch: Launch) -> Frame:
                 else None
             )
             scope[parameter.name] = Box(Value(number, letter, varies=False), letter)
-    return Frame(kernel, machine.mask, [scope])
+    return Frame(kernel, machine.mask, scope)
 
 
 def _pointer(

@@ -73,8 +73,8 @@ class Statements(State):
 
     def run_block(self, stmt: Block) -> None:
         """Run statements in order in a scope of their own."""
-        scopes = self.frames[-1].scopes
-        scopes.append({})
+        frame = self.frames[-1]
+        frame.open()
         seen = None
         for part in stmt.body:
             if self.mask is not seen:
@@ -82,7 +82,7 @@ class Statements(State):
                 if not some(seen):
                     break
             self.run(part)
-        scopes.pop()
+        frame.close()
 
     def run_if(self, stmt: If) -> None:
         """Run the branches, each with the threads that take it."""
@@ -154,8 +154,8 @@ class Statements(State):
 
     def run_loop(self, stmt: Loop) -> None:
         """Run a loop; long ones only at their beginning and their end."""
-        scopes = self.frames[-1].scopes
-        scopes.append({})
+        scope = self.frames[-1]
+        scope.open()
         if stmt.init is not None:
             for part in stmt.init.body if isinstance(stmt.init, Block) else (stmt.init,):
                 self.run(part)
@@ -168,7 +168,7 @@ class Statements(State):
         self.loops.pop()
         self.mask = left | frame.broken
         self.merge_doubt(saved)
-        scopes.pop()
+        scope.close()
 
     def _turns(self, stmt: Loop, frame: LoopFrame) -> Mask:
         """Run the turns of a loop; return the threads that left it by its test."""

@@ -34,11 +34,32 @@ class Frame:
 
     function: Function | None
     entry: Mask
-    scopes: list[dict[str, Box]]
+    names: dict[str, Box]
+    """The variables in sight."""
     types: dict[str, str] = field(default_factory=dict)
     result: Value | None = None
     doubt: int = 0
     """Set by a `return` that may or may not have happened."""
+    hidden: list[list[tuple[str, Box | None]]] = field(default_factory=list)
+    """For each open scope what its names stood for outside."""
+
+    def open(self) -> None:
+        """Begin a scope."""
+        self.hidden.append([])
+
+    def close(self) -> None:
+        """End the innermost scope: its names stand again for what they did outside."""
+        for name, outside in reversed(self.hidden.pop()):
+            if outside is None:
+                del self.names[name]
+            else:
+                self.names[name] = outside
+
+    def bind(self, name: str, box: Box) -> None:
+        """Declare a name in the innermost scope."""
+        if self.hidden:
+            self.hidden[-1].append((name, self.names.get(name)))
+        self.names[name] = box
 
 
 @dataclass(slots=True)
@@ -194,15 +215,11 @@ class State:
 
     def find(self, name: str) -> Box | None:
         """Return the variable of that name in the current function."""
-        for scope in reversed(self.frames[-1].scopes):
-            box = scope.get(name)
-            if box is not None:
-                return box
-        return None
+        return self.frames[-1].names.get(name)
 
     def define(self, name: str, value: Value, type_: str = "?") -> None:
         """Declare a variable in the innermost scope."""
-        self.frames[-1].scopes[-1][name] = Box(value, type_)
+        self.frames[-1].bind(name, Box(value, type_))
 
     def store(self, box: Box, value: Value) -> None:
         """Assign to a variable, in the active threads."""

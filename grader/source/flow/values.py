@@ -319,9 +319,11 @@ def truth(value: Value) -> bool | Mask | None:
     """Return whether a value counts as true: for all threads, a thread, or not known."""
     if value.number is None:
         return None
-    if isinstance(value.number, np.ndarray):
-        return np.asarray(value.number != 0)
-    return bool(value.number)
+    if not isinstance(value.number, np.ndarray):
+        return bool(value.number)
+    held: Mask = np.asarray(value.number != 0)
+    count = np.count_nonzero(held)
+    return held if 0 < count < held.size else bool(count)
 
 
 def blend(old: Value, new: Value, mask: Mask) -> Value:

@@ -39,7 +39,7 @@ class Variables(Intrinsics):
         elif stmt.reference and stmt.init is not None and isinstance(stmt.init, Name):
             box = self.find(stmt.init.id)
             if box is not None:
-                self.frames[-1].scopes[-1][stmt.name] = box
+                self.frames[-1].bind(stmt.name, box)
                 return
             self.define(stmt.name, self.eval(stmt.init))
         else:
@@ -54,7 +54,7 @@ class Variables(Intrinsics):
         if letter == "i" and value.type in {"u", "i"}:
             self.check_fits(value, letter, stmt.node)
         box = Box(converted(value, letter), letter)
-        self.frames[-1].scopes[-1][stmt.name] = box
+        self.frames[-1].bind(stmt.name, box)
         if stmt.pointer and box.value.pointer is not None and stmt.type in SIZES:
             box.value.pointer.type = stmt.type
 
