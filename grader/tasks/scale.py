@@ -24,8 +24,11 @@ SPATIAL = re.compile(
     r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
     re.IGNORECASE,
 )
-HEADS = re.compile(r"heads?$", re.IGNORECASE)
-FEWEST_HEADS = 2
+SHARERS = re.compile(r"(heads?|groups)$", re.IGNORECASE)
+"""Names of how many share a width: heads of attention, groups of a norm."""
+FEWEST_SHARERS = 2
+SHARES = range(2, 257)
+"""Widths that a kernel gives to a block's threads: a head's columns, a group's channels."""
 LONG_BATCHES = (1, 2)
 LONG = 1024
 """A number above it may pass a limit of a launch: threads in a block, shared memory."""
@@ -65,6 +68,26 @@ class _Number:
     """Of the constant that it belongs to; empty inside a function."""
 
 
+@dataclass(frozen=True)
+class _Sharing:
+    """Heads or groups and the widths that they share: of fewer, each stays as wide as it was."""
+
+    count: int = 0
+    widths: frozenset[int] = frozenset()
+
+    def covers(self, number: _Number) -> bool:
+        """Whether it is the number of heads or groups, or a width that they share."""
+        named = number.value == self.count and SHARERS.search(number.name) is not None
+        return bool(self.widths) and (named or number.value in self.widths)
+
+    def changed(self, number: _Number, kind: str, factor: int) -> int:
+        """Return the number where there are fewer of them."""
+        fewer = max(self.count // factor, FEWEST_SHARERS)
+        if kind == "odd":
+            fewer = min(fewer | 1, self.count)
+        return number.value // self.count * fewer
+
+
 def chains(text: str) -> tuple[Chain, ...]:
     """Return smaller and odd-sized variants of a text; none for one that is no Python."""
     try:
@@ -75,53 +98,64 @@ def chains(text: str) -> tuple[Chain, ...]:
     numbers = tuple(number for number in _numbers(tree) if number.name not in own)
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
-    heads = _heads(numbers)
+    sharing = _sharing(numbers)
     made = [
-        Chain(kind, tuple(_chain(text, numbers, kind, batch, heads)))
+        Chain(kind, tuple(_chain(text, numbers, kind, batch, sharing)))
         for kind in ("spatial", "all")
         for batch in batches
     ]
-    made += [Chain("long", variants) for variants in _long(text, numbers, heads)]
-    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, heads))))
+    made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
+    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, sharing))))
 
 
-def _heads(numbers: tuple[_Number, ...]) -> int:
-    """Return how many heads attention has; 0 where the text names none, or several numbers."""
-    named = {n.value for n in numbers if HEADS.search(n.name) and n.value >= FEWEST_HEADS}
-    return named.pop() if len(named) == 1 else 0
+def _sharing(numbers: tuple[_Number, ...]) -> _Sharing:
+    """Return what shares a width; nothing where the text names none, or several numbers of them."""
+    named = {n.value for n in numbers if SHARERS.search(n.name) and n.value >= FEWEST_SHARERS}
+    if len(named) != 1:
+        return _Sharing()
+    count = named.pop()
+    large = (n for n in numbers if n.value > FLOOR and n.name and not BATCH.search(n.name))
+    widths = (n.value for n in large if not SPATIAL.search(n.name) and n.value % count == 0)
+    return _Sharing(count, frozenset(width for width in widths if width // count in SHARES))
 
 
-def _long(text: str, numbers: tuple[_Number, ...], heads: int) -> Iterator[tuple[Variant, ...]]:
+def _long(
+    text: str, numbers: tuple[_Number, ...], sharing: _Sharing
+) -> Iterator[tuple[Variant, ...]]:
     """Yield for each large number texts with that number kept, for each batch.
 
     A kernel that gives each element of a row a thread of its own is right on short rows only.
     """
     large = {n.value: n for n in numbers if n.value > LONG and not BATCH.search(n.name)}
     for kept in large.values():
-        yield tuple(_with_one_kept(text, numbers, kept, batch, heads) for batch in LONG_BATCHES)
+        yield tuple(_with_one_kept(text, numbers, kept, batch, sharing) for batch in LONG_BATCHES)
 
 
 def _with_one_kept(
-    text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int, heads: int
+    text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int, sharing: _Sharing
 ) -> Variant:
     kind = "spatial" if SPATIAL.search(kept.name) else "all"
+
+    shared = kept.value in sharing.widths
 
     def change(number: _Number) -> int:
         if number.value == kept.value and not BATCH.search(number.name):
             return number.value
-        return _changed(number, kind, batch, FACTORS[0], heads)
+        if shared and sharing.covers(number):
+            return number.value
+        return _changed(number, kind, batch, FACTORS[0], sharing)
 
     return Variant(_edited(text, numbers, change), batch, FACTORS[0])
 
 
 def _chain(
-    text: str, numbers: tuple[_Number, ...], kind: str, batch: int, heads: int
+    text: str, numbers: tuple[_Number, ...], kind: str, batch: int, sharing: _Sharing
 ) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
 
         def change(number: _Number, factor: int = factor) -> int:
-            return _changed(number, kind, batch, factor, heads)
+            return _changed(number, kind, batch, factor, sharing)
 
         made = _edited(text, numbers, change)
         if made not in seen:
@@ -129,27 +163,16 @@ def _chain(
         seen.add(made)
 
 
-def _changed(number: _Number, kind: str, batch: int, factor: int, heads: int) -> int:
+def _changed(number: _Number, kind: str, batch: int, factor: int, sharing: _Sharing) -> int:
     if BATCH.search(number.name):
         return min(number.value, batch)
     spatial = SPATIAL.search(number.name) is not None
     if kind == "spatial" and not spatial:
         return number.value
-    if not spatial and _of_heads(number, heads):
-        fewer = max(heads // factor, FEWEST_HEADS)
-        return number.value // heads * (min(fewer | 1, heads) if kind == "odd" else fewer)
+    if not spatial and sharing.covers(number):
+        return sharing.changed(number, kind, factor)
     smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else FLOOR)
     return smaller | 1 if kind == "odd" and number.value > FLOOR else smaller
-
-
-def _of_heads(number: _Number, heads: int) -> bool:
-    """Whether it is the number of heads, or a width that they share.
-
-    There get fewer heads, each as wide as it was: kernels give a head's columns to a block's threads.
-    """
-    if heads == 0 or number.value % heads:
-        return False
-    return number.value > FLOOR or HEADS.search(number.name) is not None
 
 
 def divided(value: int, factor: int, floor: int) -> int:

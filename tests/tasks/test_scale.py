@@ -43,7 +43,8 @@ def test_every_variant_is_python_and_leaves_the_model_alone():
         for variant in chain.variants:
             ast.parse(variant.text)
             assert "width = 4096" in variant.text
-            assert constants(variant.text)["groups"] == 8
+            made = constants(variant.text)
+            assert made["features"] == 8 * made["groups"]
 
 
 def test_spatial_variants_keep_features():
@@ -154,3 +155,31 @@ def test_where_two_numbers_of_heads_are_named_widths_shrink_as_all_do():
     found = [constants(v.text) for c in chains(text) if c.kind == "all" for v in c.variants]
     assert {c["n_head"] for c in found} == {12}
     assert min(c["n_embd"] for c in found) == 32
+
+
+def test_the_groups_of_a_norm_stay_as_wide():
+    text = """
+batch_size = 1024
+in_features = 512
+out_features = 8192
+num_groups = 512
+"""
+    for chain in chains(text):
+        for variant in chain.variants:
+            made = constants(variant.text)
+            assert made["out_features"] == 16 * made["num_groups"]
+
+
+def test_a_depthwise_convolution_keeps_a_group_for_each_channel():
+    text = """
+batch_size = 16
+channels = 64
+groups = 64
+
+def get_inputs():
+    return [rand(batch_size, channels, 512, 512)]
+"""
+    for chain in chains(text):
+        for variant in chain.variants:
+            made = constants(variant.text)
+            assert made["channels"] == made["groups"]
