@@ -13,6 +13,7 @@ from grader.rules import all_rules
 from grader.rules.build.line_mends import line_mends
 from grader.rules.examples import as_submission
 from grader.rules.forward_mends import suffixes
+from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.rule import Context
 from grader.source import parse
@@ -613,6 +614,15 @@ def test_a_device_is_called_by_its_name_in_cpp() -> None:
     assert apply(code, made.edits) == "auto y = torch::zeros({n}, torch::device(torch::kCUDA));"
 
 
+def test_old_exchanges_of_a_warp_get_a_mask() -> None:
+    code = "for (int o = 16; o; o /= 2) v += __shfl_down(v, o);\nif (__any (v > 0)) v = __shfl_xor_sync(m, v, 1);\n"
+    (made,) = line_mends(parse(code), compiled(1, 'identifier "__shfl_down" is undefined'))
+    mended = apply(code, made.edits)
+    assert "__shfl_down_sync(0xffffffff, v, o)" in mended
+    assert "__any_sync(0xffffffff, v > 0)" in mended
+    assert "__shfl_xor_sync(m, v, 1)" in mended
+
+
 WIDE_TILE = """
 #define ROWS 16
 #define DEPTH 32  // of a tile
@@ -667,6 +677,43 @@ __global__ void blur(const float* x, float* y, int H, int W, int C) {
         (made,) = zero_outside(parse(code), compiled(line, "out of bounds"))
         asked = f"(iy >= 0 && iy < H && ix < W ? {read} : 0.0f)"
         assert asked in apply(code, made.edits)
+
+
+SMALL = """
+#define BLOCK 128
+__global__ void rows(const float* x, float* y, int n) {
+    __shared__ float part[SIZE];
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[blockIdx.x * n + i];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) y[blockIdx.x] = part[127] + part[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    rows<<<x.size(0), BLOCK>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"),
+    [("BLOCK / 2", ["part[BLOCK]"]), ("BLOCK - 1", ["part[BLOCK]"]), ("8", ["part[32]", "part[128]"])],
+)  # fmt: skip
+def test_a_shared_array_gets_room_for_the_threads_that_use_it(size: str, sizes: list[str]) -> None:
+    code = as_submission(SMALL.replace("SIZE", size))
+    (finding,) = all_rules()["MEM002"].check(parse(code), Context())
+    mended = [apply(code, fix.edits) for fix in finding.fixes]
+    assert [any(f"float {new};" in text for text in mended) for new in sizes] == [True] * len(sizes)
+
+
+def test_a_shared_array_that_a_run_saw_overrun_gets_room() -> None:
+    code = as_submission(SMALL.replace("SIZE", "BLOCK / 2"))
+    store = "part[threadIdx.x] = sum"
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if store in words)
+    (made,) = enlarged_where(parse(code), compiled(line, "thread 64 writes past the end"))
+    assert "float part[BLOCK];" in apply(code, made.edits)
 
 
 LEFT_OUT = """

@@ -228,6 +228,6 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",
     mend="A semicolon where one is missed, braces around lists of sizes, C++ words for Python's, a product for a square, std::get for a "
-    "named part of a tuple, `const` for a pointer that lost it, the one parenthesis that a line lacks, a device by its name in C++.",
+    "named part of a tuple, `const` for a pointer that lost it, the one parenthesis that a line lacks, a device by its name in C++, a mask for exchanges of a warp that name no lanes.",
     check=check,
 )

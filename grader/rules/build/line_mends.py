@@ -1,4 +1,4 @@
-"""Mends of a single line that a compiler refuses: an unbalanced parenthesis, a device's name in quotes."""
+"""Mends of lines that a compiler refuses: a parenthesis, a device's name in quotes, exchanges between lanes without a mask."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _BEGIN = (re.compile(r"(?<![=!<>])=(?!=)\s*"), re.compile(r"\breturn\s+|\b(?:if|while)\s+"))
 """Where an expression begins: after `=`, else after `return`, `if`, `while`."""
 _DEVICE = re.compile(r"const char ?\[\d+\].*c10::Device", re.DOTALL)
+_UNMASKED = re.compile(r"\b(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))\s*\(")
+"""What CUDA had before it asked for the lanes that take part; it went with Volta."""
 _NAMES = {'"cuda"': "torch::kCUDA", '"cpu"': "torch::kCPU", "'cuda'": "torch::kCUDA"}
 
 
@@ -23,7 +25,11 @@ def line_mends(source: Source, item: Evidence) -> tuple[Fix, ...]:
     if item.place is None or not 1 <= item.place.line <= len(source.lines):
         return ()
     line = item.place.line
-    return (*_balanced(source, line, item.text), *_device(source, line, item.text))
+    return (
+        *_balanced(source, line, item.text),
+        *_device(source, line, item.text),
+        *_with_mask(source, item.text),
+    )
 
 
 def _balanced(source: Source, line: int, said: str) -> tuple[Fix, ...]:
@@ -56,3 +62,14 @@ def _device(source: Source, line: int, said: str) -> tuple[Fix, ...]:
             at = source.positions.offset(line, 0) + column
             return fix(f"say {name}", [Edit(start=at, end=at + len(quoted), text=name)])
     return ()
+
+
+def _with_mask(source: Source, said: str) -> tuple[Fix, ...]:
+    """Name the lanes in every exchange of a warp, once a compiler knows one of the old ones no more."""
+    if not re.search(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)\b", said):
+        return ()
+    edits = [
+        Edit(start=found.start(), end=found.end(), text=f"{found[1]}_sync(0xffffffff, ")
+        for found in _UNMASKED.finditer(source.code)
+    ]
+    return fix("name the lanes that take part: all of the warp", edits)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.forward_mends import inputs_broadcast
+from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.observed import kernel_of, observed
 from grader.rules.python_code import python_code
@@ -36,8 +37,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             data={"cause": cause},
-            fixes=(*_broadcast(source, context), *zero_outside(source, items[0])),
+            fixes=tuple(_fixes(source, context, items[0])),
         )
+
+
+def _fixes(source: Source, context: Context, item: Evidence) -> Iterator[Fix]:
+    if "shared" in item.code:
+        yield from enlarged_where(source, item)
+    else:
+        yield from _broadcast(source, context)
+        yield from zero_outside(source, item)
 
 
 def _broadcast(source: Source, context: Context) -> tuple[Fix, ...]:
@@ -86,6 +95,6 @@ RULE = Rule(
     guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
     "is theirs.",
     mend="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero where a coordinate "
-    "that nothing compares with its size leaves the tensor.",
+    "that nothing compares with its size leaves the tensor; gives a shared array more elements.",
     check=check,
 )

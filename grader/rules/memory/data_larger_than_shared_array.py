@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Fix, Severity
 from grader.rules.build.shared_edits import unstage
 from grader.rules.memory.hosts import refuses
+from grader.rules.memory.small_arrays import enlarged
 from grader.rules.observed import confirm, observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -94,6 +95,8 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
             for array in case.unit.shared:
                 if array.name == name:
                     yield from unstage(case.unit, kernel, array)
+                    if not case.sizes.name.startswith("long"):
+                        yield from enlarged(case.unit, array, case.walk.threads)
                     return
 
 
@@ -141,6 +144,7 @@ torch::Tensor run(torch::Tensor x) {
     "takes "
     "another way. What ran to its end on the simulator gets no more than a warning, about longer rows; so does "
     "what only shows at sizes that were assumed.",
-    mend="Reads global memory where the array only held a copy of it.",
+    mend="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
+    "the size that its own name for it says, or one element a warp or thread.",
     check=check,
 )

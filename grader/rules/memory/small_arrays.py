@@ -1,0 +1,55 @@
+"""A mend: fixed shared arrays with too few elements for the threads that use them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.rules.cuda_code import descendants, text
+from grader.rules.fold import fold
+from grader.rules.mending import fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.records import Evidence, Fix
+    from grader.source import Kernel, SharedArray, Source, Unit
+
+LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
+COUNTS = (32, 256, 1024)
+"""Warps or lanes, the usual block, and the largest block: an array holds one element for each of them."""
+
+
+def enlarged(unit: Unit, array: SharedArray, threads: int = 0) -> Iterator[Fix]:
+    """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
+    if array.dynamic:
+        return
+    whole = [(dim, found[1]) for dim in array.dims if (found := LESS.fullmatch(text(dim)))]
+    if whole:
+        sizes = "".join(f"[{words}]" for _, words in whole)
+        edits = [unit.edit(dim.start_byte, dim.end_byte, words) for dim, words in whole]
+        yield from fix(f"give `{array.name}` {sizes} elements", edits)
+        return
+    has = fold(unit, array.dims[0]) if len(array.dims) == 1 else None
+    for count in sorted({*COUNTS, threads}) if has is not None else ():
+        if has is not None and has < count <= max(threads, COUNTS[0]):
+            dim = array.dims[0]
+            edit = unit.edit(dim.start_byte, dim.end_byte, str(count))
+            yield from fix(f"give `{array.name}` {count} elements", [edit])
+
+
+def enlarged_where(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield the fixes for the arrays that a line uses on which a run saw an access past the end."""
+    for unit in source.cuda if item.place is not None else ():
+        for kernel in unit.kernels:
+            for array in _on_line(unit, kernel, item.place.line if item.place else 0):
+                yield from enlarged(unit, array, COUNTS[-1])
+
+
+def _on_line(unit: Unit, kernel: Kernel, line: int) -> Iterator[SharedArray]:
+    used = {
+        text(node)
+        for node in descendants(kernel.node, "identifier")
+        if unit.place(node).line == line
+    }
+    yield from (array for array in kernel.shared if array.name in used)
