@@ -485,3 +485,30 @@ def test_a_line_that_made_what_a_wrong_line_uses_is_suspect_too() -> None:
         "for (int i = threadIdx.x; i <= cols; i += blockDim.x) {",
         "float v = x[blockIdx.x * cols + i];",
     }
+
+
+def test_a_block_that_ends_at_1024_threads_gets_company_along_y(program: Program) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    capped = """
+__global__ void lowest(const float* x, float* y, int rows, int n, int inner) {
+    int i = threadIdx.x;
+    if (blockIdx.x >= rows || i >= inner) return;
+    float v = INFINITY;
+    for (int k = 0; k < n; ++k) v = fminf(v, x[(blockIdx.x * n + k) * inner + i]);
+    y[blockIdx.x * inner + i] = v;
+}
+void run(torch::Tensor x, torch::Tensor y) {
+    int rows = x.size(0), n = x.size(1), inner = x.size(2);
+    dim3 block(inner < 1024 ? inner : 1024);
+    dim3 blocks(rows);
+    lowest<<<blocks, block>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, n, inner);
+}
+"""
+    text = head + capped + rest[rest.index('"""') :]
+    made = [edits.apply(text, fix.edits) for v in candidates(parse(text), program) if (fix := v.fix())]  # fmt: skip
+    lines = [
+        "int i = blockIdx.y * blockDim.x + threadIdx.x;",
+        "dim3 block(256);",
+        "lowest<<<dim3(rows, (inner + 255) / 256), block>>>(",
+    ]
+    assert any(all(line in changed for line in lines) for changed in made)

@@ -60,7 +60,8 @@ def _over_blocks(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Varia
             words, text(declared.child_by_field_name("declarator")), _given(kernel, launch)
         )
         if bound:
-            grid = [text(launch.grid), f"({bound} + 255) / 256"]
+            sizes = _declared(scope, launch.grid) or [launch.grid]
+            grid = [text(sizes[0]), f"({bound} + 255) / 256"]
             index = Piece(scope.unit, value, "replace", "(blockIdx.y * blockDim.x + threadIdx.x)")
             yield Variant((*_configured(scope, launch, grid, ["256"]), index), 1.6)
 
@@ -100,13 +101,16 @@ def _declared(scope: Scope, node: Node) -> list[Node]:
     """
     body = scope.function.body
     kinds = ("init_declarator", "function_declarator")
+    last: Node | None = None
     for declared in descendants(body, *kinds) if body is not None else ():
-        of = "value" if declared.type == "init_declarator" else "parameters"
-        value = declared.child_by_field_name(of)
-        if text(declared.child_by_field_name("declarator")) == text(node) and value is not None:
-            listed = value.type in {"argument_list", "parameter_list"}
-            return value.named_children if listed else []
-    return []
+        own = text(declared.child_by_field_name("declarator")) == text(node)
+        if own and (declared.end_byte <= node.start_byte):
+            last = declared if last is None else max(last, declared, key=lambda n: n.start_byte)
+    if last is None:
+        return []
+    value = last.child_by_field_name("value" if last.type == "init_declarator" else "parameters")
+    listed = value is not None and value.type in {"argument_list", "parameter_list"}
+    return value.named_children if value is not None and listed else []
 
 
 def _given(kernel: Kernel, launch: Launch) -> Mapping[str, str]:
