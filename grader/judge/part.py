@@ -29,6 +29,8 @@ WHOLE = 1 << 24
 """Elements of inputs that can't be cut, weights for instance that are arguments."""
 SECONDS = 60.0
 """Time of the reference for each of its runs, with its start on a busy machine."""
+ROOM = 2 << 30
+"""Bytes of memory of the reference: weights of full size that need more take minutes to make and to send."""
 OTHER, NEXT = "twice the rows", "the rows after them"
 
 
@@ -106,7 +108,7 @@ def _asked(
         part.name: tuple(_some(drawn, cut, slice(rows))),
         after.name: tuple(_some(drawn, cut, slice(rows, None))),
     }
-    limits = replace(limits, wall=SECONDS)
+    limits = replace(limits, wall=SECONDS, memory=min(limits.memory, ROOM))
     try:
         known = reference(task, (part, more, after), seed, form, limits, inputs=inputs)
     except GraderError:

@@ -17,6 +17,8 @@ from grader.records import Evidence, JsonValue, Workload
 
 Arguments = tuple[Array | JsonValue, ...]
 BASE = "probe base"
+AGAIN = "probe again"
+"""The same inputs a second time: what a call leaves to the next one shows."""
 MOST_ELEMENTS = 2**21
 """Elements of all inputs up to which a workload is probed."""
 MOST_INPUTS = 2
@@ -30,7 +32,7 @@ class Change:
 
     name: str
     kind: str
-    """`bump`, `double` or `shift`."""
+    """`again` (none), `bump`, `double` or `shift`."""
     input: int
     index: tuple[int, ...] = ()
 
@@ -56,7 +58,7 @@ def plan(workload: Workload, arguments: Arguments) -> Plan | None:
     ]
     if not real or sum(a.size for a in arrays) > MOST_ELEMENTS:
         return None
-    inputs: dict[str, Arguments] = {BASE: arguments}
+    inputs: dict[str, Arguments] = {BASE: arguments, AGAIN: arguments}
     changes = []
     for number in real[:MOST_INPUTS]:
         for change, array in _changed(number, np.asarray(arguments[number])):
@@ -102,13 +104,16 @@ def explain(
     base = pairs.get(BASE)
     if base is None or base[0].shape != base[1].shape or not all(_finite(a) for a in base):
         return ()
+    known = (Change(AGAIN, "again", 0), *planned.changes)
     answers = [
         _Answer(change, *base, *pairs[change.name])
-        for change in planned.changes
+        for change in known
         if change.name in pairs and all(_finite(a) for a in pairs[change.name])
     ]
     with np.errstate(all="ignore"):
-        found = [item for look in _LOOKS for item in look(answers)]
+        moving = any(a.wanted.any() or a.seen.any() for a in _of(answers, "again"))
+        looks = (_again,) if moving else _LOOKS
+        found = [item for look in looks for item in look(answers)]
     return tuple(
         Evidence(kind="probe", code=code, text=text, workload=workload, data={"input": number})
         for code, text, number in found
@@ -165,6 +170,21 @@ Found = tuple[str, str, int]
 
 def _of(answers: Sequence[_Answer], kind: str) -> list[_Answer]:
     return [a for a in answers if a.change.kind == kind and a.same_shape]
+
+
+def _again(answers: Sequence[_Answer]) -> Iterator[Found]:
+    """Say which side gives something else for the same inputs; a change of them then tells nothing."""
+    for answer in _of(answers, "again"):
+        wanted, seen = int(answer.wanted.sum()), int(answer.seen.sum())
+        same = "called again with the same inputs"
+        if wanted and not seen:
+            text = (
+                f"{same}, the reference gives another result at {wanted} places, this one the same"
+            )
+            yield "probe-kept", text, 0
+        elif seen and not wanted:
+            text = f"{same}, it gives another result at {seen} places, the reference the same"
+            yield "probe-unsteady", text, 0
 
 
 def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:

@@ -61,3 +61,15 @@ def test_rows_that_mean_something_where_they_stand_alone(forward: str) -> None:
 )
 def test_what_has_no_rows_of_its_own_has_no_part(forward, shapes) -> None:
     assert full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS) is None
+
+
+@pytest.mark.parametrize(("weights", "found"), [(1 << 20, True), (3 << 28, False)])
+def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool) -> None:
+    text = (
+        "import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
+        f"        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones({weights}))\n"
+        "    def forward(self, x):\n        return x * self.w[0]\n"
+    )
+    task = a_task("x", (1000, 7)).model_copy(update={"reference": text})
+    part = full_size_part(task, 1, strongest(), LIMITS)
+    assert (part is not None) == found

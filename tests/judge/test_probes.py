@@ -55,6 +55,27 @@ def test_says_nothing_of_a_right_one(program: Program) -> None:
     assert shown(program, program) == set()
 
 
+class Keeping:
+    """Adds what the last call came to, as a recurrent layer that holds its state does."""
+
+    def __init__(self) -> None:
+        self.last: Array | float = 0.0
+
+    def __call__(self, x: Array) -> Array:
+        self.last = np.tanh(x + self.last)
+        return self.last
+
+
+def test_a_state_that_one_side_keeps_is_all_that_is_said() -> None:
+    assert shown(Keeping(), np.tanh) == {"probe-kept"}
+    assert shown(np.tanh, Keeping()) == {"probe-unsteady"}
+
+
+def test_a_state_that_both_keep_is_no_cause() -> None:
+    negated = Keeping()
+    assert shown(Keeping(), lambda x: -negated(x)) == set()
+
+
 def test_survives_results_of_another_shape_and_nan() -> None:
     assert shown(norm, lambda x: x[:3]) == set()
     assert shown(norm, lambda x: x * np.nan) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,13 @@ from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
 if TYPE_CHECKING:
     from grader.source import Source
 
+STATE = {
+    "probe-kept": "the reference keeps values from one call of forward to the next, and this "
+    "ModelNew does not",
+    "probe-unsteady": "the same inputs give another result in the next call, and in the reference "
+    "they do not",
+}
+"""What calling both sides twice shows: then no other probe tells anything."""
 PROBES = {
     "probe-ignored": "a value of the input that should count has no influence on the result",
     "probe-moved": "values of the input reach other places of the result than they should",
@@ -41,6 +49,9 @@ MEANING = {
 FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 
 
+KNOWN = {**STATE, **PROBES, **MEANING}
+
+
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
     deciding = wrong_results(context)
@@ -52,7 +63,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if stale is not None:
         yield stale
         return
-    seen = [item for table in (PROBES, MEANING) for item in wrong if item.code in table] or wrong
+    seen = [
+        item for table in (STATE, PROBES, MEANING) for item in wrong if item.code in table
+    ] or wrong
     first = seen[0]
     digits = _few_digits(source, seen, "error" if deciding else "warning")
     if digits is not None:
@@ -62,14 +75,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     every_case = cases(source, context)
     yield RULE.finding(
-        _place(
+        _forward(source)
+        if first.code in STATE
+        else _place(
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
         ),
         f"{_say(first)} ({first.text})",
         severity="error" if deciding else "warning",
-        confidence="proven" if first.code in {**PROBES, **MEANING} else "likely",
+        confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
         data={"pattern": first.code, "last_resort": True},
     )
@@ -115,10 +130,18 @@ def _say(item: Evidence) -> str:
     if item.code == "zeros" and item.data.get("whole") is False:
         return "part of the results stays zero, as if no thread computed it"
     try:
-        text = {**PROBES, **MEANING}[item.code].format(**item.data)
+        text = KNOWN[item.code].format(**item.data)
     except (KeyError, ValueError, TypeError):
         return "the kernel computes something else than the task asks for"
     return f"the kernel computes something else than the task asks for: {text}"
+
+
+def _forward(source: Source) -> Place | None:
+    """Return the line on which ModelNew's forward begins: what it keeps or forgets is decided there."""
+    model = source.classes.get("ModelNew")
+    methods = {m.name: m for m in model.body if isinstance(m, ast.FunctionDef)} if model else {}
+    found = methods.get("forward", model)
+    return source.place(found) if found is not None else None
 
 
 def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
