@@ -23,18 +23,15 @@ sys.path.insert(0, str(ROOT))
 from grader.build.toolchain import discover
 from grader.simulator import library
 
-FIRST = "libasan.so"
-"""Has to be loaded before anything else of the process."""
+FIRST = ("libasan.so", "libstdc++.so")
+"""Have to be loaded before anything else of the process: the one looks for the other's exceptions as it starts."""
 
 
 def environment(gxx: str, built: Path, storm: int) -> dict[str, str]:
     """Return what the tests' processes need to run on the sanitized library."""
-    found = subprocess.run([gxx, f"-print-file-name={FIRST}"], capture_output=True, check=True)
-    runtime = found.stdout.decode().strip()
-    if not Path(runtime).is_absolute():
-        raise SystemExit(f"{gxx} has no {FIRST}")
+    paths = [_found(gxx, name) for name in FIRST]
     return os.environ | {
-        "LD_PRELOAD": runtime,
+        "LD_PRELOAD": " ".join(paths),
         # Python itself leaks; a mapping without reserve is part of the simulator's design.
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=99:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=98",
@@ -43,6 +40,14 @@ def environment(gxx: str, built: Path, storm: int) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONMALLOC": "malloc",
     }
+
+
+def _found(gxx: str, name: str) -> str:
+    done = subprocess.run([gxx, f"-print-file-name={name}"], capture_output=True, check=True)
+    path = done.stdout.decode().strip()
+    if not Path(path).is_absolute():
+        raise SystemExit(f"{gxx} has no {name}")
+    return path
 
 
 def fuzz(built: Path, seed: int, rounds: int, variables: dict[str, str]) -> int:
