@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,27 @@ class CudaCode:
 
     unit: Unit
     by_kind: Mapping[str, tuple[Node, ...]]
+    _starts: dict[str, list[int]] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> Iterator[Node]:
         """Yield the named nodes of these kinds, each kind in the order of the text."""
         for kind in kinds:
             yield from self.by_kind.get(kind, ())
+
+    def under(self, node: Node, kind: str) -> Iterator[Node]:
+        """Yield the named nodes of one kind under a node, itself included, in the order of the text."""
+        nodes = self.by_kind.get(kind, ())
+        if kind not in self._starts:
+            self._starts[kind] = [one.start_byte for one in nodes]
+        starts = self._starts[kind]
+        first, last = bisect_left(starts, node.start_byte), bisect_left(starts, node.end_byte)
+        end = node.end_byte
+        return (one for one in nodes[first:last] if one.end_byte <= end)
+
+    def calls_under(self, node: Node) -> Iterator[Call]:
+        """Yield the calls under a node, in the order of the text."""
+        start, end = node.start_byte, node.end_byte
+        return (call for call in self.calls if start <= call.node.start_byte < end)
 
     @cached_property
     def _off(self) -> tuple[tuple[int, int], ...]:

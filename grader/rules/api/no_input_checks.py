@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text
+from grader.rules.cuda_code import cuda_code, text
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 
@@ -41,7 +41,7 @@ def _function(unit: Unit, function: Function, *, layout_in_python: bool) -> Iter
     asked = _asked(unit, function)
     untyped = any(
         call.name in {"data_ptr", "mutable_data_ptr", "const_data_ptr"} and not call.template
-        for call in _calls(function)
+        for call in cuda_code(unit).calls_under(function.node)
     )
     missing = [
         what
@@ -62,19 +62,15 @@ def _function(unit: Unit, function: Function, *, layout_in_python: bool) -> Iter
         )
 
 
-def _calls(function: Function) -> list[Call]:
-    return [read_call(node) for node in descendants(function.node, "call_expression")]
-
-
 def _asked(unit: Unit, function: Function) -> set[str]:
     """Return what a function asks of tensors, also through macros and helpers of the text."""
-    calls = _calls(function)
-    asked = {call.last for call in calls}
+    code = cuda_code(unit)
+    asked = {call.last for call in code.calls_under(function.node)}
     by_name = {one.name: one for one in unit.host_functions}
     for name in set(asked):
         if name in by_name and by_name[name] is not function:
-            asked |= {call.last for call in _calls(by_name[name])}
-    for node in cuda_code(unit).of("preproc_function_def"):
+            asked |= {call.last for call in code.calls_under(by_name[name].node)}
+    for node in code.of("preproc_function_def"):
         if text(node.child_by_field_name("name")) in asked:
             asked |= _macro_words(unit, node)
     return asked
@@ -91,7 +87,7 @@ def _macro_words(unit: Unit, node: Node) -> set[str]:
 def _takes_pointers(unit: Unit, function: Function) -> bool:
     return any(
         call.name in {"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"}
-        for call in _calls(function)
+        for call in cuda_code(unit).calls_under(function.node)
     ) and any(launch.host_function is function for launch in unit.launches)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, JsonValue
-from grader.rules.cuda_code import descendants, one_line, text
+from grader.rules.cuda_code import cuda_code, descendants, one_line, text
 from grader.rules.index.host_quotient import Quotient, quotients
 from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
@@ -63,7 +63,7 @@ def _unwritten(wrong: Iterable[Evidence]) -> tuple[Evidence, ...]:
 def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
     sizes = {p.name for p in kernel.parameters if not p.is_pointer}
     body = kernel.body
-    for node in descendants(body, "init_declarator") if body is not None else ():
+    for node in cuda_code(unit).under(body, "init_declarator") if body is not None else ():
         value = node.child_by_field_name("value")
         name = text(node.child_by_field_name("declarator"))
         found = DIVIDED.fullmatch(text(value))

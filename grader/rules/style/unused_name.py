@@ -46,7 +46,7 @@ def _locals(unit: Unit, function: Function) -> Iterator[Finding]:
     if function.body is None or function.body.has_error:
         return
     shared = {array.name for array in function.shared}
-    for node in descendants(function.body, "declaration"):
+    for node in cuda_code(unit).under(function.body, "declaration"):
         declarators = node.children_by_field_name("declarator")
         for declarator in declarators:
             name = _declared(declarator)
