@@ -77,7 +77,7 @@ def arithmetic(scope: Scope, node: Node) -> Iterator[Option]:
     if sign == "/" and whole:
         yield f"({left} + {right} - 1) / {right}", 1.2
     if sign in {"+", "-"}:
-        yield left, 1.5 if right == "1" else 4.0
+        yield left, 1.5 if right == "1" else 2.5 if whole and right.isdigit() else 4.0
     if sign in {"*", "/"}:
         yield left, 3.5
     if sign in {"*", "-"}:
