@@ -512,3 +512,37 @@ void run(torch::Tensor x, torch::Tensor y) {
         "lowest<<<dim3(rows, (inner + 255) / 256), block>>>(",
     ]
     assert any(all(line in changed for line in lines) for changed in made)
+
+
+WINDOWS = """
+__global__ void filtered(const float* x, const float* bias, float* y, int N, int C, int HW) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int c = (i / HW) % C;
+    int n = i / (HW * C);
+    float value = 0.0f;
+    for (int k = 0; k < HW; ++k) value += x[((size_t)c * N + n) * HW + k];
+    if (i < N * C) y[i] = sqrtf(value / C);
+}
+void run(torch::Tensor x, torch::Tensor b, torch::Tensor y) {
+    const int N = x.size(0), C = x.size(1), HW = x.size(2);
+    dim3 grid((HW + 255) / 256, 1, C);
+    filtered<<<grid, 256>>>(x.data_ptr<float>(), b.data_ptr<float>(), y.data_ptr<float>(), N, C, HW);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "float value = bias[c];",
+        "if (i < N * C) y[i] = sqrtf(value / C) + bias[c];",
+        "for (int k = 0; k < HW; ++k) value += x[((size_t)n * C + c) * HW + k];",
+        "if (i < N * C) y[i] = sqrtf(value);",
+        "dim3 grid((HW + 255) / 256, 1, N * C);",
+    ],
+)
+def test_a_bias_that_nobody_reads_and_planes_of_a_grid(program: Program, line: str) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    text = head + WINDOWS + rest[rest.index('"""') :]
+    made = [edits.apply(text, fix.edits) for v in candidates(parse(text), program) if (fix := v.fix())]  # fmt: skip
+    assert any(line in changed for changed in made)

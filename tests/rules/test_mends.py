@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from grader.records import Evidence, Place, Task, TensorSpec, Workload
 from grader.rules import all_rules
+from grader.rules.build import undeclared
 from grader.rules.build.line_mends import line_mends
 from grader.rules.examples import as_submission
 from grader.rules.forward_mends import suffixes
@@ -677,6 +678,13 @@ __global__ void blur(const float* x, float* y, int H, int W, int C) {
         (made,) = zero_outside(parse(code), compiled(line, "out of bounds"))
         asked = f"(iy >= 0 && iy < H && ix < W ? {read} : 0.0f)"
         assert asked in apply(code, made.edits)
+
+
+def test_a_sum_that_is_never_declared_begins_at_zero() -> None:
+    code = as_submission(LEFT_OUT.replace("    float sum = 0.0f;\n", ""))
+    (made,) = undeclared.declared(parse(code), compiled(1, 'identifier "sum" is undefined'))
+    assert "    float sum = 0.0f;\n    for (int i" in apply(code, made.edits)
+    assert undeclared.declared(parse(code), compiled(1, 'identifier "row" is undefined')) == ()
 
 
 SMALL = """

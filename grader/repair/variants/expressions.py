@@ -79,7 +79,8 @@ def arithmetic(scope: Scope, node: Node) -> Iterator[Option]:
     if sign in {"+", "-"}:
         yield left, 1.5 if right == "1" else 2.5 if whole and right.isdigit() else 4.0
     if sign in {"*", "/"}:
-        yield left, 3.5
+        averaged = not whole and kind_of(scope, node.child_by_field_name("right")) == "integer"
+        yield left, 2.5 if sign == "/" and averaged else 3.5
     if sign in {"*", "-"}:
         yield right, 4.5
     if sign == "/" and re.fullmatch(r"\(?[A-Za-z_]\w*\)?", right) and not whole:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair.variants.idle import idle_elements
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import INTEGERS, REALS, Option, Scope, is_target, parts, stored_in
 from grader.rules.cuda_code import descendants, read_call, text
@@ -104,7 +105,7 @@ def result(scope: Scope, node: Node) -> Iterator[Option]:
     if scope.function.runs == "host" or not _is_result(scope, node):
         return
     words = text(node)
-    whole = words if re.fullmatch(r"[\w.\[\]]+", words) else f"({words})"
+    whole = words if node.type in FACTORS else f"({words})"
     for name in scope.integer_parameters:
         yield f"{whole} / {name}", 1.5
         yield f"{whole} * {name}", 3.0
@@ -113,6 +114,7 @@ def result(scope: Scope, node: Node) -> Iterator[Option]:
     for name in scope.names({"float", "double", "scalar_t"}, scope.function.node.start_byte):
         yield f"{whole} * {name}", 3.0
         yield f"{whole} + {name}", 3.5
+    yield from ((f"{whole} + {element}", 1.5) for element in idle_elements(scope, node.start_byte))
     yield f"-{whole}", 2.5
     yield f"sqrtf({whole})", 3.5
 

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from grader.repair.variants.sites import INTEGERS
 from grader.rules.cuda_code import descendants, text
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from grader.repair.variants.sites import Scope
 
+NEAR = 8
+"""How many of a kernel's own integers may be the index of such an array."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -28,6 +31,19 @@ def idle_names(scope: Scope) -> frozenset[str]:
     read = {text(node) for node in descendants(body, "identifier") if not _is_given_a_value(node)}
     known = {name for name, _, _, _ in scope.locals}
     return frozenset(known - read)
+
+
+@cache
+def idle_elements(scope: Scope, at: int) -> tuple[str, ...]:
+    """Return `bias[c]` for each array that a kernel is given and never reads, with the indices known at a byte."""
+    body = scope.function.body
+    if body is None or scope.function.runs == "host":
+        return ()
+    used = {text(node) for node in descendants(body, "identifier")}
+    arrays = [p.name for p in scope.function.parameters if p.is_pointer and p.is_const]
+    given = {p.name for p in scope.function.parameters}
+    known = [name for name in scope.names(INTEGERS, at) if name not in given][:NEAR]
+    return tuple(f"{array}[{index}]" for array in arrays if array not in used for index in known)
 
 
 def _is_given_a_value(node: Node) -> bool:

@@ -127,8 +127,13 @@ def nested(scope: Scope, node: Node) -> Iterator[Option]:
     if times != "*":
         return
     for other in (size, *(p for p in scope.integer_parameters if p != size)):
-        goes_with = other.lower() == a.lower()  # `h * W + w`
-        yield f"{_factor(b)} * {other} + {a}", 2.0 if goes_with else 2.8 if other == size else 3.2
+        goes_with = re.split(r"\W+", a)[-1].lower() == other.lower()  # `h * W + w`
+        cast = re.fullmatch(r"(\((?:size_t|int64_t|long long)\)\s*)(\w+)", a)
+        turned = f"{cast[1]}{_factor(b)} * {other} + {cast[2]}" if cast else ""
+        yield (
+            turned or f"{_factor(b)} * {other} + {a}",
+            2.0 if goes_with else 2.8 if other == size else 3.2,
+        )
     inner = re.fullmatch(r"\((.*) \* (\w+) \+ (\w+)\)", a)
     if inner and inner[2] != size:
         yield f"({inner[1]} * {size} + {inner[3]}) * {inner[2]} + {b}", 2.5

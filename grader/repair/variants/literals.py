@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair.variants.idle import idle_elements
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import Option, Scope, parts
 from grader.rules.cuda_code import around, read_call, text
@@ -55,6 +56,8 @@ def literal(scope: Scope, node: Node) -> Iterator[Option]:
             yield "0xffffffff", 1.5
     else:
         yield from _real(words)
+        if words.rstrip("fF") in {"0.0", "0."}:
+            yield from ((element, 1.5) for element in idle_elements(scope, node.start_byte))
 
 
 def _is_dim(node: Node) -> bool:

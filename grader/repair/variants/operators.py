@@ -39,6 +39,7 @@ OPERATORS: tuple[Operator, ...] = (
     indices.whole,
     sizes.dims,
     sizes.launch,
+    sizes.planes,
     sizes.shape,
     sizes.half_open,
     tensors.view,

@@ -50,6 +50,20 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
         yield f"dim3({text(node)}, {text(node)})", 0.8 if _in_two_axes(scope, parent) else 2.5
 
 
+def planes(scope: Scope, node: Node) -> Iterator[Option]:
+    """`N * C` for `C` in the sizes of a grid: what one block more for each of the others asks for."""
+    given = node.parent
+    outer = given.parent if given is not None and given.type == "argument_list" else None
+    made = outer.parent if outer is not None and outer.type == "init_declarator" else None
+    if made is None or text(made.child_by_field_name("type")) != "dim3":
+        return
+    if node.type != "identifier" or kind_of(scope, node) != "integer":
+        return
+    for name in scope.names(INTEGERS, node.start_byte):
+        if name != text(node):
+            yield f"{name} * {text(node)}", 1.6
+
+
 def _is_block(launched: Node, node: Node) -> bool:
     """Whether an expression is the second thing that a launch is told: its threads."""
     return [child for child in launched.named_children if child.type != "comment"][1:2] == [node]

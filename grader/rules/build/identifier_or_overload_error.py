@@ -10,6 +10,7 @@ from grader.rules.build.idioms import idioms
 from grader.rules.build.line_mends import line_mends
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
+from grader.rules.build.undeclared import declared
 from grader.rules.cuda_code import around, cuda_code, units
 from grader.rules.rule import Context, Example, Rule
 
@@ -48,7 +49,7 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
             message[:400],
             confidence="proven",
             evidence=group,
-            fixes=(*semicolon(source, first), *line_mends(source, first)),
+            fixes=(*semicolon(source, first), *line_mends(source, first), *declared(source, first)),
             data={"kind": meaning.kind if meaning else first.code},
         )
 
@@ -228,6 +229,6 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",
     mend="A semicolon where one is missed, braces around lists of sizes, C++ words for Python's, a product for a square, std::get for a "
-    "named part of a tuple, `const` for a pointer that lost it, the one parenthesis that a line lacks, a device by its name in C++, a mask for exchanges of a warp that name no lanes.",
+    "named part of a tuple, `const` for a pointer that lost it, the one parenthesis that a line lacks, a device by its name in C++, a mask for exchanges of a warp that name no lanes, a declaration of a sum that has none.",
     check=check,
 )
