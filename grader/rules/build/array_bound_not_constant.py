@@ -113,6 +113,10 @@ def _make_dynamic(
     edits = [replace_node(unit, array.node, f"extern __shared__ {kind} {array.name}[];")]
     if function.template_parameters:
         return ()
+    if all(
+        launch.shared is not None for launch in launches
+    ):  # its size comes with the launch already
+        return fix(f"make {array.name} dynamic shared memory", edits)
     for launch in launches:
         size = _at_launch(function, extent, launch.block, launch.arguments)
         if size is None or launch.shared is not None or launch.block is None:

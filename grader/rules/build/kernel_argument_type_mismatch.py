@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from grader.rules.build.launch_mends import as_parameter, pass_the_rest, written_through
@@ -57,7 +58,9 @@ def _launch(
         )
         return
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-        wrong = _mismatch(unit, kernel, parameter, argument)
+        wrong = _mismatch(unit, kernel, parameter, argument) or _of_one_type(
+            launch, kernel, parameter, argument
+        )
         if wrong is not None:
             evidence = confirming(context, KINDS, lines=lines)
             yield _finding(unit, owner, kernel, parameter, argument, wrong, evidence)
@@ -98,6 +101,18 @@ def _mismatch(unit: Unit, kernel: Kernel, parameter: Parameter, argument: Node) 
     return None
 
 
+def _of_one_type(
+    launch: Launch, kernel: Kernel, parameter: Parameter, argument: Node
+) -> str | None:
+    """Return what a pointer of one fixed type is, in a launch for each type of a dispatch."""
+    base = (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
+    names = [one.name for one in kernel.template_parameters]
+    told = [text(one) for one in launch.template_arguments]
+    asked = re.search(r"data_ptr<\s*(float|double|int|int64_t)\s*>\(\)$", text(argument))
+    dispatched = base in names[: len(told)] and told[names.index(base)] == "scalar_t"
+    return f"a pointer to {asked[1]}" if asked and dispatched else None
+
+
 def _pointer_mismatch(argument: Node, given: str, wanted: str, templates: set[str]) -> str | None:
     base = wanted.removeprefix("const ").rstrip("*")
     if not given.endswith("*"):
@@ -128,10 +143,9 @@ def _fixes(
         start = parameter.node.start_byte
         edit = owner.edit(start, start, "const ")
         return fix(f"make {parameter.name} a pointer to const", [edit], certain=True)
-    if wrong.startswith("a pointer to ") and base not in {
-        t.name for t in kernel.template_parameters
-    }:
-        return as_parameter(unit, parameter, argument)
+    if wrong.startswith("a pointer to "):
+        generic = base in {one.name for one in kernel.template_parameters}
+        return as_parameter(unit, parameter, argument, "scalar_t" if generic else "")
     return ()
 
 

@@ -20,9 +20,14 @@ SPELLED = {"long": "int64_t", "half": "at::Half"}
 _POINTER = re.compile(r"(.*\.(?:mutable_|const_)?data_ptr<)\s*[\w:]+\s*(>\(\))", re.DOTALL)
 
 
-def as_parameter(unit: Unit, parameter: Parameter, argument: Node) -> tuple[Fix, ...]:
-    """Return the fix that takes a tensor's data pointer in the type that the kernel's parameter has."""
-    base = (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
+def as_parameter(
+    unit: Unit, parameter: Parameter, argument: Node, known_as: str = ""
+) -> tuple[Fix, ...]:
+    """Return the fix that takes a tensor's data pointer in the type that the kernel's parameter has.
+
+    `known_as` is what that type is called at the launch, where it is a template's.
+    """
+    base = known_as or (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
     found = _POINTER.fullmatch(text(argument))
     if not found or not base:
         return ()

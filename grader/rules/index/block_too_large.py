@@ -94,14 +94,27 @@ def _clamp(case: Case) -> Iterator[Fix]:
         expr = resolve(case.launch.host, config[1])
         if not isinstance(expr, Items):
             node = expr.node
+            plain = text(node).isdigit()
+            new = str(MOST) if plain else f"std::min<int>({text(node)}, {MOST})"
+            told = _told_as_template(case, text(node)) if plain else []
             yield from fix(
                 "take at most 1024 threads",
-                [
-                    case.unit.edit(
-                        node.start_byte, node.end_byte, f"std::min<int>({text(node)}, 1024)"
-                    )
-                ],
+                [case.unit.edit(one.start_byte, one.end_byte, new) for one in (node, *told)],
             )
+
+
+def _told_as_template(case: Case, words: str) -> list[Node]:
+    """Return the template arguments of the launch that say the block's size as well."""
+    place = case.launch.call.node
+    return [
+        argument
+        for launch in case.unit.launches
+        if launch.kernel == case.kernel
+        and launch.node.start_byte <= place.end_byte
+        and place.start_byte <= launch.node.end_byte
+        for argument in launch.template_arguments
+        if text(argument) == words
+    ]
 
 
 def _smaller(case: Case) -> Iterator[Fix]:

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import around, one_line, text
-from grader.rules.mending import fix
+from grader.rules.mending import delete_lines_of, fix
 from grader.rules.observed import observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before, simple_statement, statement
+from grader.rules.statements import (
+    LOOPS,
+    enclosing_loops,
+    indent_of,
+    insert_before,
+    simple_statement,
+    statement,
+)
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -111,17 +118,29 @@ def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
         branch = branch.parent
     if branch is None or not branch.start_byte < where.start_byte < branch.end_byte:
         return
-    own = simple_statement(where)
+    loops = [loop for loop in enclosing_loops(where) if branch.start_byte < loop.start_byte]
+    own = loops[-1] if loops else simple_statement(where)
     if own == branch:  # the exchange is in a helper that the branch calls
         own = _only_statement(branch) or own
-    if own.type == "expression_statement" and own.start_byte > branch.start_byte:
+    if own.type in {"expression_statement", *LOOPS} and own.start_byte > branch.start_byte:
+        alone = own.parent is None or own.parent.type != "compound_statement"
+        left = case.unit.edit(own.start_byte, own.end_byte, ";")
         yield from fix(
             "let every lane take part in the exchange",
             [
-                insert_before(case.unit, statement(branch), text(own)),
-                case.unit.edit(own.start_byte, own.end_byte, ";"),
+                insert_before(case.unit, statement(branch), _outdented(case, own, branch)),
+                left if alone else delete_lines_of(case.unit, own),
             ],
         )
+
+
+def _outdented(case: Case, own: Node, branch: Node) -> str:
+    """Return a statement's text as it stands where the branch begins."""
+    more = len(indent_of(case.unit, own)) - len(indent_of(case.unit, statement(branch)))
+    base = " " * len(indent_of(case.unit, statement(branch)))
+    lines = text(own).split("\n")
+    rest = [line.removeprefix(" " * max(more, 0)).removeprefix(base) for line in lines[1:]]
+    return "\n".join((lines[0], *rest))
 
 
 def _only_statement(branch: Node) -> Node | None:
