@@ -124,7 +124,7 @@ class Watch:
             with contextlib.suppress(self._nvml.NVMLError):
                 self._busy.append(self._nvml.nvmlDeviceGetUtilizationRates(self._handle).gpu > 0)
 
-    def busy(self, seconds: float = 2.0) -> bool | None:
+    def busy(self, seconds: float = 1.0) -> bool | None:
         """Whether kernels ran all through the last seconds; None where that is not known."""
         last = self._busy[-max(int(seconds / self.PERIOD), 1) :]
         # The first look after the end may find it idle already.

@@ -79,10 +79,11 @@ def ratio(ours: Series, theirs: Series) -> tuple[float, float, float]:
     """Return how many times faster ours is, with its 95% interval.
 
     From the rounds' own ratios, and wider by what rounds of the same two processes can't show
-    (Georges, Buytaert, Eeckhout 2007: several invocations, here known beforehand).
+    (Georges, Buytaert, Eeckhout 2007: several invocations, here known beforehand), and by half of
+    the rounds' interquartile range: what scatters them, other work on the host, shifts them as well.
     """
     ratios = np.array(theirs.seconds) / np.array(ours.seconds)
     low, high = interval(ratios)
-    middle = float(np.median(ratios))
-    between = BETWEEN * middle
-    return middle, middle - hypot(middle - low, between), middle + hypot(high - middle, between)
+    lower, middle, upper = (float(part) for part in np.percentile(ratios, (25, 50, 75)))
+    unseen = hypot(BETWEEN * middle, (upper - lower) / 2)
+    return middle, middle - hypot(middle - low, unseen), middle + hypot(high - middle, unseen)
