@@ -14,6 +14,7 @@ from typing import Literal
 from grader.build.driver import config
 from grader.build.prepare import Prepared, configuration
 from grader.build.programs import programs
+from grader.build.readable import open_to_guests
 from grader.build.toolchain import output
 from grader.records import digest
 from grader.sandbox.interpreter import SYSTEM
@@ -136,5 +137,6 @@ def _write_configuration(prepared: Prepared, device: DeviceKind, mode: Mode) -> 
     if not path.is_file() or path.read_text("utf-8") != text:
         draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         draft.write_text(text, "utf-8")
+        open_to_guests(draft)
         draft.replace(path)
     return path

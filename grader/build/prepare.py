@@ -27,6 +27,7 @@ from grader.build.driver import host_pass
 from grader.build.driver.blank import without_assembly
 from grader.build.driver.config import Config
 from grader.build.programs import programs, write
+from grader.build.readable import let_read, open_to_guests
 from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
 from grader.machine import cores
@@ -80,7 +81,9 @@ def cache_folder() -> Path:
     try:
         if reached_by(strongest(), own):
             return own
-        SHARED.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if not SHARED.is_dir():
+            SHARED.mkdir(parents=True)
+            SHARED.chmod(0o755)
     except (GraderError, OSError):
         return own  # where it can't be read, a guest's start says what would help
     return SHARED if SHARED.stat().st_uid == os.geteuid() else own
@@ -164,7 +167,10 @@ def _simulator(toolchain: Toolchain, progress: Progress) -> tuple[Path | None, P
     runtime = library.build(folder, toolchain.gxx, cuda_includes=includes)
     progress("compiling the simulator's torch device")
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
-    return runtime, torch_library.build(folder, toolchain.gxx, headers)
+    torch_part = torch_library.build(folder, toolchain.gxx, headers)
+    for path in (folder, runtime.parent, runtime, torch_part.parent, torch_part):
+        let_read(path)
+    return runtime, torch_part
 
 
 def configuration(prepared: Prepared, device: str, mode: str) -> Config:
@@ -236,6 +242,8 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
         else:
             scratch.rename(folder)
         (folder / "ready.part").write_text(json.dumps({"precompiled": names}), "utf-8")
+        let_read(folder.parent)
+        open_to_guests(folder)
         (folder / "ready.part").rename(folder / "ready.json")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -16,6 +16,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from grader.build.driver.tools import CANNOT_RUN, UNABLE
+from grader.build.readable import open_to_guests
 from grader.build.toolchain import Toolchain
 from grader.records import digest
 
@@ -28,7 +30,12 @@ _START = """import gc, sys, types; gc.disable()
 for name in {packages!r}:
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [{copy!r} + "/" + name.replace(".", "/")]
-from grader.build.driver.main import main; sys.exit(main(sys.argv[1:]))"""
+try:
+    from grader.build.driver.main import main
+except Exception as error:
+    print("{unable} the driver:", error)
+    sys.exit({status})
+sys.exit(main(sys.argv[1:]))"""
 _PROGRAM = """#!/bin/sh
 case "$*" in
 {questions}) exec {tool} "$@" ;;
@@ -62,7 +69,6 @@ def write(prepared: Path, toolchain: Toolchain) -> None:
     if folder.is_dir():
         return
     draft = Path(tempfile.mkdtemp(prefix="programs-", dir=prepared))
-    draft.chmod(0o755)  # guests of another user run them
     for source in _sources(_ROOT):
         copy = draft / "lib" / source.relative_to(_ROOT).with_suffix(".pyc")
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +81,7 @@ def write(prepared: Path, toolchain: Toolchain) -> None:
     if toolchain.zig:
         linker = shlex.join([str(toolchain.zig), "ld.lld"])
         _executable(draft / "ld.lld", f'#!/bin/sh\nexec {linker} "$@"\n')
+    open_to_guests(draft)
     try:
         draft.rename(folder)
     except OSError:  # another process was quicker
@@ -86,13 +93,12 @@ def _compile(source: Path, target: Path) -> None:
     py_compile.compile(
         str(source), str(target), doraise=True, invalidation_mode=never_checked, quiet=2
     )
-    target.chmod(0o644)
 
 
 def _text(role: str, tool: str, copy: Path) -> str:
     # A virtual environment's own Python would look for its settings first.
     python = str(getattr(sys, "_base_executable", sys.executable))
-    start = _START.format(packages=_PACKAGES, copy=str(copy))
+    start = _START.format(packages=_PACKAGES, copy=str(copy), unable=UNABLE, status=CANNOT_RUN)
     return _PROGRAM.format(
         questions="|".join(f'"{question}"' for question in _QUESTIONS),
         tool=shlex.quote(tool),
@@ -102,4 +108,4 @@ def _text(role: str, tool: str, copy: Path) -> str:
 
 def _executable(path: Path, text: str) -> None:
     path.write_text(text, "utf-8", "surrogateescape")
-    path.chmod(0o755)
+    path.chmod(0o700)

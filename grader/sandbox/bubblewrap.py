@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -99,6 +100,12 @@ class Bubblewrap(Form):
 
     def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
         """Start the guest inside bwrap, or have it join what bwrap has made."""
+        shown = (*interpreter.own_files(), *plan.read_only)
+        if self.own_identity and (hidden := unreadable(shown)):
+            raise GraderError(
+                f"guests have a user id of their own, which may not read {hidden}",
+                f"run chmod -R go+rX {hidden}",
+            )
         identity, give_back = slots.take_identity() if self.own_identity else (None, None)
         try:
             if nursery is None:
@@ -216,6 +223,17 @@ class Bubblewrap(Form):
                 yield from ("--dev-bind", str(node), str(node))
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
         yield from ("--chdir", TEMPORARY, "--")
+
+
+@cache
+def unreadable(shown: tuple[Path, ...]) -> str:
+    """Return the first of these files and folders that other users may not read, or ""."""
+    for path in shown:
+        mode = path.stat().st_mode if path.exists() else 0o777
+        needed = 0o005 if stat.S_ISDIR(mode) else 0o004
+        if mode & needed != needed:
+            return str(path)
+    return ""
 
 
 def _parents(paths: Iterable[Path]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from grader.build import discover, prepare, programs, toolchain
+from grader.build.driver.tools import CANNOT_RUN, UNABLE
 from grader.build.guest_environment import environment, gxx_folders
+from grader.build.host_fault import sign
 from grader.build.prepare import Prepared
+from grader.build.readable import open_to_guests
 from grader.errors import GraderError
+from grader.records import Build
+from grader.sandbox.bubblewrap import unreadable
 
 ODD = ["plain", "with space", "o'brien", 'quoted "so"', "$HOME `id`", "Prüfstand", "back\\slash"]
 
@@ -39,6 +45,41 @@ def test_a_driver_runs_from_and_for_any_folder(odd: Path, monkeypatch: pytest.Mo
         [program, "-c", "a b.cu"], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.stdout, done.stderr) == ("['nvcc', '-c', 'a b.cu']\n", "")
+
+
+def test_a_driver_that_can_not_be_read_is_the_machines_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No module of the driver is there."""
+    (tmp_path / "grader" / "build").mkdir(parents=True)
+    (tmp_path / "grader" / "build" / "harvest.py").touch()
+    monkeypatch.setattr(programs, "_ROOT", tmp_path)
+    tools = replace(discover(), zig=None)
+    programs.write(tmp_path, tools)
+    done = subprocess.run(
+        [programs.programs(tmp_path, tools) / "kg-g++", "-c", "a.cpp"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == CANNOT_RUN
+    log = f"FAILED: [code=1] a.o\n{done.stdout}"
+    made = Build(status="failed", device="sim", mode="fast", log=log)
+    assert UNABLE in sign(made)
+
+
+def test_guests_of_root_are_not_started_where_they_can_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "package"
+    folder.mkdir(mode=0o700)
+    assert unreadable((folder,)) == str(folder)
+    other = tmp_path / "other"
+    other.mkdir()
+    other.chmod(0o755)
+    (folder / "file").touch(mode=0o600)
+    assert unreadable((other,)) == ""
+    assert unreadable((other, folder / "file")) == str(folder / "file")
+    assert unreadable((other / "absent",)) == ""
 
 
 def test_torch_gets_a_word_that_its_ninja_file_can_hold(odd: Path) -> None:
@@ -72,6 +113,25 @@ def test_a_compiler_outside_the_system_brings_its_folders(tmp_path: Path) -> Non
     places["g++"].chmod(0o755)
     assert set(gxx_folders(places["g++"])) == {path.parent for path in places.values()}
     assert gxx_folders(Path("/usr/bin/g++")) == ()
+
+
+def test_guests_of_another_user_read_what_an_umask_hid(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    (folder / "deep").mkdir(parents=True)
+    files = [folder / "library.so", folder / "deep" / "program"]
+    for path, mode in zip(files, (0o600, 0o700), strict=True):
+        path.touch()
+        path.chmod(mode)
+    for path in (folder, folder / "deep"):
+        path.chmod(0o700)
+    secret = tmp_path / "secret"
+    secret.touch(mode=0o600)
+    (folder / "link").symlink_to(secret)
+    open_to_guests(folder)
+    modes = [
+        stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "deep", *files, secret)
+    ]
+    assert modes == [0o755, 0o755, 0o644, 0o755, 0o600]
 
 
 def test_a_cache_that_takes_nothing_is_said_with_what_to_do(

@@ -10,7 +10,7 @@ from grader.build.driver import config as configuration
 from grader.build.driver import refusals
 from grader.build.driver.command import Command, RefusedError, parse, refuse
 from grader.build.driver.config import Config
-from grader.build.driver.tools import CANNOT_RUN, say
+from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, trace
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +41,11 @@ def _compile(config: Config, command: Command, role: str) -> int:
         say(known)
         return 1
     start = refusals.said_so_far()
-    status = _compiled(config, command, role)
+    try:
+        status = _compiled(config, command, role)
+    except Exception as error:  # noqa: BLE001 - whatever fails here is no word of a compiler
+        trace(f"the driver failed: {error!r}")
+        status = _plainly(config, command, role)
     if status == 0:
         refusal.forget()
     elif status != CANNOT_RUN:
@@ -58,6 +62,24 @@ def _compiled(config: Config, command: Command, role: str) -> int:
     from grader.build.driver import cxx
 
     return cxx.compile_cpp(config, command)
+
+
+def _plainly(config: Config, command: Command, role: str) -> int:
+    """Leave a file that our own way fails at to the stock compilers."""
+    import tempfile
+
+    from grader.build.driver import stock
+
+    say(STOCK_WAY)
+    try:
+        if role != "nvcc":
+            return stock.plain_cpp(config, command)
+        text = Path(command.sources[0]).read_text("utf-8", "replace")
+        with tempfile.TemporaryDirectory(prefix="kg") as folder:
+            return stock.compile_cuda(config, command, text, Path(folder))
+    except Exception as error:  # noqa: BLE001 - likewise
+        say(f"{UNABLE} the driver: {error!r}")
+        return CANNOT_RUN
 
 
 if __name__ == "__main__":
