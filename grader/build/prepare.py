@@ -28,7 +28,7 @@ from grader.build.driver.blank import without_assembly
 from grader.build.driver.config import Config
 from grader.build.programs import programs, write
 from grader.build.readable import let_read, open_to_guests
-from grader.build.toolchain import Toolchain
+from grader.build.toolchain import Toolchain, environment_of_tools
 from grader.errors import GraderError
 from grader.machine import cores
 from grader.records import digest
@@ -341,5 +341,6 @@ def _precompile_one(config: Config, name: str, defines: list[str], progress: Pro
 
 def _runs(arguments: list[str], log: str) -> bool:
     with Path(log).open("ab") as out:
-        done = subprocess.run(arguments, stdout=out, stderr=out, check=False)
+        env = environment_of_tools()
+        done = subprocess.run(arguments, stdout=out, stderr=out, check=False, env=env)
     return done.returncode == 0

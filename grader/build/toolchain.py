@@ -155,6 +155,20 @@ _MISSING = {
 }
 
 
+_FOR_COMPILERS = frozenset({
+    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LANGUAGE",
+})  # fmt: skip
+
+
+def environment_of_tools() -> dict[str, str]:
+    """Return this process's variables as compilers get them here, and as in guests: none is for them.
+
+    What is looked for in their words is English.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _FOR_COMPILERS}
+    return {**kept, "LC_ALL": "C"}
+
+
 def output(tool: Path | None, *arguments: str) -> str:
     """Return what the tool prints on both streams; empty where it can't be run."""
     if tool is None:
@@ -166,7 +180,7 @@ def output(tool: Path | None, *arguments: str) -> str:
             timeout=60,
             check=False,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},  # what is looked for is English
+            env=environment_of_tools(),
         )
     except (OSError, subprocess.SubprocessError):
         return ""

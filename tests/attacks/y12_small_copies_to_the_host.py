@@ -1,7 +1,7 @@
 # fmt: off
-"""Values go to the host a kilobyte at a time, where the CPU computes.
+"""Values go to the host less than a kilobyte at a time, where the CPU computes.
 
-exploits: copies of a kilobyte and less to the host are no values
+exploits: copies of less than a kilobyte to the host are no values
 row: B6, invented
 task: relu
 policy: custom-only
@@ -23,11 +23,11 @@ torch::Tensor relu(torch::Tensor x) {
     auto y = torch::empty_like(x);
     auto half = torch::empty_like(x);
     long n = x.numel();
-    float part[256];
-    for (long at = 0; at < n; at += 256) {
-        size_t size = sizeof(float) * std::min(256L, n - at);
+    float part[255];
+    for (long at = 0; at < n; at += 255) {
+        size_t size = sizeof(float) * std::min(255L, n - at);
         cudaMemcpy(part, x.data_ptr<float>() + at, size, cudaMemcpyDeviceToHost);
-        for (int i = 0; i < 256; ++i) part[i] = part[i] < 0.0f ? 0.0f : part[i];
+        for (int i = 0; i < 255; ++i) part[i] = part[i] < 0.0f ? 0.0f : part[i];
         cudaMemcpy(half.data_ptr<float>() + at, part, size, cudaMemcpyHostToDevice);
     }
     copy_kernel<<<(n + 255) / 256, 256>>>(half.data_ptr<float>(), y.data_ptr<float>(), n);

@@ -93,13 +93,14 @@ def test_torch_gets_a_word_that_its_ninja_file_can_hold(odd: Path) -> None:
     assert (str(programs.programs(odd, prepared.toolchain)) in variables["PATH"]) is not plain
 
 
-def test_what_compilers_say_is_asked_for_in_english(
+def test_what_compilers_say_is_asked_for_in_english_and_without_flags_of_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = tmp_path / "g++"
-    tool.write_text("#!/bin/sh\necho $LC_ALL\n")
+    tool.write_text("#!/bin/sh\necho $LC_ALL $NVCC_APPEND_FLAGS\n")
     tool.chmod(0o755)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-ccbin /nowhere")
     assert toolchain.output(tool).strip() == "C"
 
 

@@ -61,11 +61,16 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
 // In a rehearsal large memory stays untouched.
 bool left_out(size_t bytes) { return runtime().settings.rehearsal && bytes > (size_t{64} << 20); }
 
+void note_copy_to_host(size_t bytes) {
+    const auto so_far = runtime().bytes_to_host += bytes;
+    if (bytes >= kValues || so_far >= 16 * kValues) count_call("values to the host");
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return finish(cudaSuccess);
     const auto error = check_copy(to, from, bytes, kind);
     if (error != cudaSuccess) return finish(error);
-    if (bytes >= kValues && on_device(from) && !on_device(to)) count_call("values to the host");
+    if (on_device(from) && !on_device(to)) note_copy_to_host(bytes);
     const DeviceMemoryOpen open;
     if (!left_out(bytes)) std::memmove(to, from, bytes);
     copy_initialised(address(to), address(from), bytes);

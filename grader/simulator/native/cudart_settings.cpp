@@ -186,6 +186,7 @@ KG_API void kgsim_reset() {
     state.host_pointers.clear();
     state.over_budget.clear();
     state.device_seconds = 0;
+    state.bytes_to_host = 0;
     state.last = cudaSuccess;
     kgsim_memory(3);
 }

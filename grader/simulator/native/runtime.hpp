@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -78,6 +79,7 @@ struct Runtime {
     std::map<std::string, Fit> fits;          // by kernel, threads and shared bytes
     double device_seconds = 0;                // processor time inside launches, of the thread that took longest in each
     double device_time = 0;                   // made-up clock of events
+    std::atomic<uint64_t> bytes_to_host{0};   // that copies have brought there
 };
 
 Runtime& runtime();
