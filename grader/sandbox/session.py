@@ -25,7 +25,12 @@ from grader.sandbox.job_frames import job_frames, settings_frame
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.nursery import forget, shared
 from grader.sandbox.trial import holds_warm
+from grader.sandbox.usage import memory_kills
 
+SHORT_OF_MEMORY = (
+    "the machine ran out of memory, and its kernel ended the guest: "
+    "grade fewer at once (--jobs), or give guests less (--memory-gb)"
+)
 DYING = 2.0
 """Seconds that a guest has to end by itself once its channel is closed."""
 REPORTING = 30.0
@@ -103,6 +108,7 @@ class Conversation:
         self._end = started + limits.wall * self._longer
         self._start_end = started + min(limits.start, limits.wall) * self._longer
         self._hostile = False
+        self._kills_before = memory_kills()
         self._so_far: dict[str, Any] = {}
         self._results: list[GuestResult] = []
         self.channel = HostChannel(guest, limits)
@@ -258,6 +264,8 @@ class Conversation:
             if -status == signal.SIGXCPU:
                 return self.reply("timeout", "used up its CPU time", exit_signal=-status)
             kind = "killed" if -status == signal.SIGKILL else "crashed"
+            if kind == "killed" and memory_kills() > self._kills_before:
+                return self.reply("grader_error", SHORT_OF_MEMORY, exit_signal=-status)
             return self.reply(kind, f"ended by {name}", exit_signal=-status)
         return self.reply("crashed", f"ended early with exit status {status}")
 

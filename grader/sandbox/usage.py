@@ -18,6 +18,18 @@ _RESIDENT = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 _ALL = re.compile(rb"^VmRSS:\s*(\d+) kB", re.MULTILINE)
 
 
+VMSTAT = Path("/proc/vmstat")
+
+
+def memory_kills() -> int:
+    """Return how many processes the kernel has ended for lack of memory; 0 where it doesn't say."""
+    try:
+        found = re.search(rb"^oom_kill (\d+)$", VMSTAT.read_bytes(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
 class Usage:
     """Looks at one guest; rlimits hold for each process, this holds for all of them together."""
 

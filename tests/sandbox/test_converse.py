@@ -17,7 +17,9 @@ from grader.sandbox import (
     Limits,
     converse,
     interpreter,
+    session,
     strongest,
+    usage,
 )
 
 LINEAR = """
@@ -216,6 +218,21 @@ def test_every_end_is_told_apart(
     assert reply.status == status
     assert reason in reply.reason
     assert reply.results[0].status in {"crashed", "timeout"}
+
+
+def test_a_guest_that_the_kernel_ended_for_lack_of_memory_is_not_at_fault(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = tmp_path / "vmstat"
+    counts.write_text("nr_free_pages 5\noom_kill 3\npgfault 9\n")
+    monkeypatch.setattr(usage, "VMSTAT", counts)
+    assert usage.memory_kills() == 3
+    assert run("os.kill(os.getpid(), 9)").status == "killed"
+    seen = iter((3, 4))
+    monkeypatch.setattr(session, "memory_kills", lambda: next(seen))
+    reply: GuestReply = run("os.kill(os.getpid(), 9)")
+    assert reply.status == "grader_error"
+    assert "--memory-gb" in reply.reason
 
 
 def test_the_log_is_kept_head_and_tail(run: Any) -> None:
