@@ -24,6 +24,7 @@ def call(folder: Path, *flags: str) -> Command:
         ("  #  ifndef C10_API\n", "C10_API"),
         ("#if 0\n#elif defined(KG_LEAN)\n#endif\n", "KG_LEAN"),
         ("#if __has_include(<torch/nn.h>)\n", "__has_include"),
+        ('#if __has_include("/root/secret.h") || __has_include(<cuda_fp8.h>)\n', ""),
         ("#if 1 && \\\n  __VERSION__\n", "__VERSION__"),
         ("#if __CUDA_ARCH__ >= 800 && defined(__CUDACC__)\n", ""),
         ("#ifndef WARP\n#define WARP 32\n#endif\n", ""),

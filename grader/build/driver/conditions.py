@@ -16,6 +16,10 @@ MOST_HEADERS = 50
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_PROBE = re.compile(
+    r"__has_include\s*\(\s*[<\"](?!torch/|ATen/|c10/|caffe2/|pybind11/)[^>\"\n]*[>\"]\s*\)"
+)
+"""A question for a header that is none of torch's: the same files are there for both."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALIKE = re.compile(
@@ -35,7 +39,7 @@ def asked(command: Command, text: str) -> str:
     known = {define.removeprefix("-D").partition("=")[0] for define in command.defines}
     known |= set(_DEFINED.findall(bare))
     for condition in _CONDITION.findall(bare):
-        for name in _WORD.findall(condition):
+        for name in _WORD.findall(_PROBE.sub(" ", condition)):
             if name not in known and not _ALIKE.fullmatch(name):
                 return str(name)
     return ""
