@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -11,7 +12,8 @@ from grader.diagnose import Program
 from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
 from grader.repair.variants import Screen, guess
 from grader.repair.variants.guess import FIRST, ROUND
-from grader.repair.variants.screen import Call, Outcome
+from grader.repair.variants.screen import Call, Outcome, _Play
+from grader.sandbox import GuestReply
 
 from .test_variants import MEAN
 
@@ -110,3 +112,24 @@ def test_a_program_without_a_wrong_workload_has_nothing_to_search_for() -> None:
     table.suspects = lambda evaluation: ()  # type: ignore[method-assign]
     found = guess(program(), cast("Screen", table))
     assert (found.fixes, found.tried, table.asked) == ((), 0, [])
+
+
+class Slow(_Play):
+    """A guest that answers for one variant, and never comes back from number 2."""
+
+    def _converse(self, calls: Sequence[Call]) -> GuestReply:
+        stuck = any(number == 2 for _, number in calls)
+        return GuestReply("timeout" if stuck else "done", "")
+
+    def _outcomes(
+        self, reply: GuestReply, source: object, calls: Sequence[Call]
+    ) -> dict[Call, Outcome]:
+        before = calls[: next((k for k, call in enumerate(calls) if call[1] == 2), len(calls))]
+        return {call: Outcome(0.0, clean=True) for call in before}
+
+
+def test_a_variant_that_never_ends_takes_no_other_with_it() -> None:
+    given: dict[str, Any] = {"screen": None, "build": None, "group": None, "seconds": 1.0}
+    play = Slow(woven=program().submission, until=math.inf, **given)
+    found = play.all([("own", 1), ("own", 2), ("own", 3)])
+    assert {call[1]: outcome.right for call, outcome in found.items()} == {1: True, 2: False, 3: True}  # fmt: skip

@@ -123,9 +123,12 @@ class _Play:
             done = self._outcomes(reply, source, rest)
             found.update(done)
             rest = rest[len(done) :]
-            if not rest or not done or reply.status == "timeout":
+            if reply.status == "timeout" and rest:  # the one that was running is none to go on with
+                found[rest[0]] = Outcome(1.0)
+                rest = rest[1:]
+            elif not done:
                 break
-            if time.monotonic() > self.until:
+            if not rest or time.monotonic() > self.until:
                 break
         return found
 
