@@ -14,7 +14,7 @@ import numpy as np
 from grader.build import host_fault
 from grader.build import log as logs
 from grader.build.admission import ADMISSION
-from grader.build.driver import refusals
+from grader.build.driver import conditions, refusals
 from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
 from grader.build.imports import imports
@@ -31,6 +31,8 @@ from grader.store import grader_version, touch
 LOG_LIMIT = 200_000
 ARTIFACT = 128 << 20
 """Bytes of a build's files that are kept; an ordinary one has a few million."""
+STOCK_TIMES = 3
+"""So much more time has a program that only the stock compilers can build (`driver.conditions`)."""
 DRAFT = "building-"
 """What the folder of an unfinished build is called."""
 _RECORD = "build.json"
@@ -94,6 +96,8 @@ def build(
     except OSError as error:
         raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error
     bench = Bench(device, kept_as, form, place, artifact_dir, dict(options or {}), preload)
+    if conditions.asked_by(submission.code):
+        limits = replace(limits, wall=STOCK_TIMES * limits.wall)
     with bench.scratch() as scratch:
         made = bench.build(submission, init, limits, scratch)
         if mode == "draft" and made.status != "built":

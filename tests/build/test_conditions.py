@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.build.driver.command import Command, parse
-from grader.build.driver.conditions import asked
+from grader.build.driver.conditions import asked, asked_by
 
 
 def call(folder: Path, *flags: str) -> Command:
@@ -28,6 +28,7 @@ def call(folder: Path, *flags: str) -> Command:
         ("#if 1 && \\\n  __VERSION__\n", "__VERSION__"),
         ("#if __CUDA_ARCH__ >= 800 && defined(__CUDACC__)\n", ""),
         ("#ifndef WARP\n#define WARP 32\n#endif\n", ""),
+        ("#if __cplusplus >= 201703L && 0x1F > 2u\n", ""),
         ("// #ifdef __clang__\n/*\n#ifdef __clang__\n*/\n", ""),
         ("#ifndef M_PI\n#if defined(USE_ROCM) || CUDA_VERSION > 11000\n", ""),
         ("#include <torch/extension.h>\n#pragma unroll\nint iff = 3;\n", ""),
@@ -52,3 +53,10 @@ def test_headers_of_its_own_are_read_whatever_they_include(tmp_path: Path) -> No
     (tmp_path / "more" / "three.h").write_text("#ifdef __llvm__\n")
     flag = f"-I{tmp_path / 'more'}"
     assert asked(call(tmp_path, flag), "#include <three.h>\n") == "__llvm__"
+
+
+def test_a_whole_submission_is_asked_as_its_sources_are() -> None:
+    source = 'CUDA = r"""\n#ifdef __clang__\n#endif\n"""\n'
+    assert asked_by(source) == "__clang__"
+    assert asked_by(source, {"__clang__"}) == ""
+    assert asked_by("import torch\n# a comment\nif torch.cuda.is_available():\n    pass\n") == ""

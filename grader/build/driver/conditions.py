@@ -8,6 +8,7 @@ same to them; any other is for the stock compilers alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from grader.build.driver.command import Command
@@ -21,7 +22,7 @@ _PROBE = re.compile(
 )
 """A question for a header that is none of torch's: the same files are there for both."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
 _ALIKE = re.compile(
     r"defined|true|false|and|or|not|__cplusplus|NDEBUG|TORCH_EXTENSION_NAME|M_\w+|(?:FLT|DBL|INT|UINT|LONG)\w*_(?:MAX|MIN)"
     r"|INFINITY|NAN|__CUDA\w*|CUDA(?:RT)?_VERSION|__NVCC__"
@@ -35,12 +36,17 @@ def asked(command: Command, text: str) -> str:
 
     Looked at are the text and the headers beside it and in the call's own folders.
     """
-    bare = _COMMENT.sub(" ", "\n".join(_with_headers(command, text)))
     known = {define.removeprefix("-D").partition("=")[0] for define in command.defines}
-    known |= set(_DEFINED.findall(bare))
+    return asked_by("\n".join(_with_headers(command, text)), known)
+
+
+def asked_by(text: str, known: Collection[str] = ()) -> str:
+    """Return such a name in a condition of the text alone, beyond what is known to be defined, or ""."""
+    bare = _COMMENT.sub(" ", text)
+    own = {*known, *_DEFINED.findall(bare)}
     for condition in _CONDITION.findall(bare):
         for name in _WORD.findall(_PROBE.sub(" ", condition)):
-            if name not in known and not _ALIKE.fullmatch(name):
+            if name not in own and not _ALIKE.fullmatch(name):
                 return str(name)
     return ""
 
