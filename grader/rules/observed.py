@@ -127,6 +127,11 @@ def ran_clean(context: Context, kernel: str) -> bool:
     return not any(item.kind in RUN_KINDS and item.code in FATAL for item in context.evidence)
 
 
+def ran_right(context: Context, kernel: str) -> bool:
+    """Whether the kernel ran on the simulator, and all results were what was asked for."""
+    return ran_clean(context, kernel) and not wrong_results(context)
+
+
 def settle(
     rule: Rule,
     found: Sequence[tuple[str, Finding]],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.mending import fix
-from grader.rules.observed import ran_clean, wrong_results
+from grader.rules.observed import ran_right, wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
@@ -59,11 +59,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             ):
                 seen.add(key)
                 yield _finding(case, parameter.name, proof or _shown(view, context), view)
-
-
-def ran_right(context: Context, kernel: str) -> bool:
-    """Whether the kernel ran, and gave what was asked for: it takes what forward passes."""
-    return ran_clean(context, kernel) and not wrong_results(context)
 
 
 def _shown(view: str, context: Context) -> tuple[Evidence, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.mending import fix
-from grader.rules.observed import observed, settle
+from grader.rules.observed import observed, ran_right, settle
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
 from grader.source.flow.tree import (
@@ -45,18 +45,24 @@ SCALARS = frozenset(
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
-    found = tuple(("", finding) for finding in _text(source))
+    found = tuple(("", finding) for finding in _text(source, context))
     yield from settle(RULE, found, observed(context, "uninit-local"), context, (), contradict=False)
 
 
-def _text(source: Source) -> Iterator[Finding]:
+def _text(source: Source, context: Context) -> Iterator[Finding]:
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
-                folds = _folds(function)
-                for part in walk(function.body):
-                    if isinstance(part, Declare) and not part.dims and not part.shared:
-                        yield from _accumulator(unit, function, part, folds)
+                right = ran_right(context, function.name)
+                for finding in _accumulators(unit, function):
+                    yield finding.model_copy(update={"severity": "warning"}) if right else finding
+
+
+def _accumulators(unit: Unit, function: Function) -> Iterator[Finding]:
+    folds = _folds(function)
+    for part in walk(function.body):
+        if isinstance(part, Declare) and not part.dims and not part.shared:
+            yield from _accumulator(unit, function, part, folds)
 
 
 def _accumulator(
@@ -70,7 +76,7 @@ def _accumulator(
     value = _plain(start.init)
     for fold, node in folds.get(start.name, ()):
         wrong = _wrong(fold, value, node)
-        if wrong is not None:
+        if wrong is not None and not (wrong == "0" and _rectifies(function, fold)):
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
             yield RULE.finding(
                 unit.place(start.node),
@@ -83,6 +89,11 @@ def _accumulator(
                 data={"variable": start.name},
             )
             return
+
+
+def _rectifies(function: Function, fold: str) -> bool:
+    """Whether by its name it takes a ReLU as well, which is what a maximum that starts at 0 does."""
+    return fold == "max" and "relu" in function.name.lower()
 
 
 _NAMES = {"max": "maximum", "min": "minimum", "product": "product"}
@@ -318,7 +329,9 @@ __global__ void peak(const float* x, float* y, int n) {
     ),
     detects=("text", "evidence"),
     guards="A maximum over values that can't be negative (absolute values, squares, exponentials, "
-    "indices) may start at 0, and whatever starts from the first element is fine.",
+    "indices) may start at 0, so may one of a kernel that by its name takes a ReLU as well, and "
+    "whatever starts from the first element is fine. A warning where the kernel ran on the "
+    "simulator and all results were right.",
     mend="Puts the neutral value there.",
     check=check,
 )

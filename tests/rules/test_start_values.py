@@ -1,0 +1,49 @@
+"""A maximum that starts at 0: a slip, a ReLU, or a weakness that no result shows."""
+
+from __future__ import annotations
+
+from grader.records import Evidence, Launch
+from grader.rules import review_text
+from grader.rules.examples import as_submission
+from grader.rules.rule import Context
+from grader.source import parse
+
+POOL = """
+__global__ void NAME(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float best = 0.0f;
+    for (int k = 0; k < 4; ++k) {
+        float v = x[4 * i + k];
+        if (v > best) best = v;
+    }
+    y[i] = best;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.numel() / 4}, x.options());
+    int n = y.numel();
+    NAME<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+
+def severities(name: str, context: Context) -> list[str]:
+    submission = parse(as_submission(POOL.replace("NAME", name)))
+    return [f.severity for f in review_text(submission, context, select=("RED005",))]
+
+
+def test_a_start_at_zero_is_an_error_until_results_were_right() -> None:
+    ran = Context(
+        device="sim",
+        launches=(Launch(kernel="pool", grid=(1, 1, 1), block=(256, 1, 1), shared_bytes=0),),
+    )
+    wrong = Evidence(kind="mismatch", code="values", text="a few are wrong", workload="64")
+    assert severities("pool", Context()) == ["error"]
+    assert severities("pool", ran) == ["warning"]
+    both = Context(device="sim", launches=ran.launches, evidence=(wrong,))
+    assert severities("pool", both) == ["error"]
+
+
+def test_a_kernel_that_takes_a_relu_may_start_at_zero() -> None:
+    assert severities("relu_max_pool", Context()) == []
