@@ -272,3 +272,34 @@ def test_no_launch_is_proposed_where_several_functions_could_make_it() -> None:
     rule = all_rules()["CHT003"]
     (finding,) = rule.check(parse(as_submission(LEFT_OUT + second)), Context())
     assert finding.fixes == ()
+
+
+GUARDED = """
+__global__ void tiles(const float* x, float* y, int n) {
+    __shared__ float tile[32];
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i >= n) return;
+    tile[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = tile[31 - threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    tiles<<<(n + 31) / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+
+def test_threads_that_a_run_saw_leave_stay_and_a_return_too_many_is_dropped() -> None:
+    code = as_submission(GUARDED)
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if "__syncthreads" in words)
+    seen = Evidence(
+        kind="simulator", code="barrier-exited", text="threads have returned before the barrier",
+        place=Place(line=line, column=0, end_line=line, end_column=1),
+    )  # fmt: skip
+    (finding,) = all_rules()["SYN003"].check(parse(code), Context(evidence=(seen,)))
+    first, second, *_ = (apply(code, fix.edits) for fix in finding.fixes)
+    assert "return;" not in first
+    assert "const bool in_range = !(i >= n);" in second

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
 from grader.rules.cuda_code import around, descendants, read_call, text
-from grader.rules.mending import fix
+from grader.rules.mending import delete_lines_of, fix
 from grader.rules.statements import indent_of, simple_statement
 
 if TYPE_CHECKING:
@@ -41,12 +41,32 @@ def stay_in_block(case: Case, cause: Node | None) -> Iterator[Fix]:
     returns = _returns(body) if body is not None else []
     if body is None or cause is None or not any(_holds(one.branch, cause) for one in returns):
         return
+    yield from _dropped(case, body, returns)
     plain = [one for one in returns if not one.work]
     ways = [returns] if len(plain) == len(returns) else [plain, returns]
     label = "keep the threads in the block instead of returning early"
     for guards in (*ways, []):
         said = "" if guards == ways[0] else f" (loads under {len(guards)} of {len(returns)} flags)"
         yield from fix(f"{label}{said}", _edits(case, body, returns, guards))
+
+
+def stay_for_the_barrier(case: Case) -> Iterator[Fix]:
+    """Yield the same for the kernel's early returns where a run, and no walk, saw that threads had left."""
+    body = case.walk.kernel.node.child_by_field_name("body")
+    returns = _returns(body) if body is not None else []
+    if returns:
+        yield from stay_in_block(case, returns[0].branch)
+
+
+def _dropped(case: Case, body: Node, returns: Sequence[_Return]) -> Iterator[Fix]:
+    """Drop a return where what follows asks for the same bounds itself."""
+    if len(returns) != 1 or returns[0].work:
+        return
+    asked = re.findall(r"(\w+) >= (\w+)", returns[0].condition)
+    later = (body.text or b"")[returns[0].branch.end_byte - body.start_byte :].decode()
+    if asked and all(f"{index} < {size}" in later for index, size in asked):
+        edits = [delete_lines_of(case.unit, returns[0].branch)]
+        yield from fix("drop the early return: what follows asks for the bounds itself", edits)
 
 
 def _holds(outer: Node, inner: Node) -> bool:
