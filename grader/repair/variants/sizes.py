@@ -44,10 +44,14 @@ def launch(scope: Scope, node: Node) -> Iterator[Option]:
         return
     for name in (*scope.names(INTEGERS, node.start_byte), *sorted(scope.constants)):
         if name != text(node):
+            counted = name in scope.constants and re.search(
+                rf"\b{name}\b", _launched(scope, parent)
+            )
             yield name, 3.5
-            yield f"{text(node)} * {name}", 3.5
+            yield f"{text(node)} * {name}", 2.0 if counted else 3.5
     if _is_block(parent, node):
-        yield f"dim3({text(node)}, {text(node)})", 0.8 if _in_two_axes(scope, parent) else 2.5
+        in_two_axes = "threadIdx.y" in _launched(scope, parent)
+        yield f"dim3({text(node)}, {text(node)})", 0.8 if in_two_axes else 2.5
 
 
 def planes(scope: Scope, node: Node) -> Iterator[Option]:
@@ -69,11 +73,11 @@ def _is_block(launched: Node, node: Node) -> bool:
     return [child for child in launched.named_children if child.type != "comment"][1:2] == [node]
 
 
-def _in_two_axes(scope: Scope, launched: Node) -> bool:
-    """Whether the kernel that is launched asks for a thread's place along y."""
+def _launched(scope: Scope, launched: Node) -> str:
+    """Return the text of the kernel that is launched."""
     begun = launched.parent
     name = read_call(begun).last if begun is not None else ""
-    return any("threadIdx.y" in kernel.text for kernel in scope.unit.kernels if kernel.name == name)
+    return "".join(kernel.text for kernel in scope.unit.kernels if kernel.name == name)
 
 
 def other_shape(node: Node, new: str) -> bool:
