@@ -24,6 +24,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "MEM002": ("IDX005",),
     "BLD002": ("BLD006",),
     "BLD005": ("BLD002", "BLD004"),
+    "EXT001": ("BLD015",),
     "EXT003": ("EXT002",),
     "API004": ("CHT007",),
 }

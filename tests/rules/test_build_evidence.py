@@ -139,6 +139,12 @@ def test_a_rule_that_explains_the_error_takes_it_over() -> None:
     assert findings[0].also == ("BLD015",)
 
 
+def test_what_is_no_python_is_said_once() -> None:
+    source = parse("import torch\nprototype = (\n    // comes later\n)\n")
+    said = error(source, "SyntaxError: invalid syntax (line 3)", "// comes later", "python")
+    assert [(one.rule, one.also) for one in build(source, said)] == [("EXT001", ("BLD015",))]
+
+
 def test_what_no_rule_explains_is_said_in_words() -> None:
     source = parse(STREAM.replace("at::cuda::getCurrentCUDAStream()", "my_stream(x)"))
     first = error(source, 'identifier "my_stream" is undefined', "my_stream")

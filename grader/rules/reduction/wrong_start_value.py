@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.mending import fix
 from grader.rules.observed import observed, ran_right, settle
+from grader.rules.reduction.folds import MAXIMA, MINIMA, folds, same_text
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
 from grader.source.flow.tree import (
@@ -23,7 +24,6 @@ from grader.source.flow.tree import (
     Loop,
     Name,
     Number,
-    Stmt,
     Unary,
     Update,
     walk,
@@ -32,8 +32,6 @@ from grader.source.flow.tree import (
 if TYPE_CHECKING:
     from grader.source import Source, Unit
 
-MAXIMA = frozenset({"max", "fmax", "fmaxf", "std::max", "__hmax"})
-MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
 NOT_NEGATIVE = ("fabs", "fabsf", "abs", "exp", "expf", "__expf", "sqrt", "sqrtf", "relu")
 COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}
 """Functions that read all their arguments."""
@@ -59,14 +57,14 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _accumulators(unit: Unit, function: Function) -> Iterator[Finding]:
-    folds = _folds(function)
+    found = folds(function)
     for part in walk(function.body):
         if isinstance(part, Declare) and not part.dims and not part.shared:
-            yield from _accumulator(unit, function, part, folds)
+            yield from _accumulator(unit, function, part, found)
 
 
 def _accumulator(
-    unit: Unit, function: Function, start: Declare, folds: dict[str, list[tuple[str, Expr]]]
+    unit: Unit, function: Function, start: Declare, found: dict[str, list[tuple[str, Expr]]]
 ) -> Iterator[Finding]:
     if start.pointer or start.reference:
         return
@@ -74,7 +72,7 @@ def _accumulator(
         yield from _unset(unit, function, start)
         return
     value = _plain(start.init)
-    for fold, node in folds.get(start.name, ()):
+    for fold, node in found.get(start.name, ()):
         wrong = _wrong(fold, value, node)
         if wrong is not None and not (wrong == "0" and _rectifies(function, fold)):
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
@@ -133,85 +131,13 @@ def _known_sign(operand: Expr) -> bool:
     for part in walk(operand):
         if isinstance(part, Call) and part.name.startswith(NOT_NEGATIVE):
             return True
-        if isinstance(part, Binary) and part.op == "*" and _same(part.left, part.right):
+        if isinstance(part, Binary) and part.op == "*" and same_text(part.left, part.right):
             return True
         if isinstance(part, Name) and any(
             w in part.id.lower() for w in ("abs", "sq", "count", "len", "idx", "exp")
         ):
             return True
     return not any(isinstance(p, Name) for p in walk(operand))
-
-
-def _same(one: Expr, other: Expr) -> bool:
-    return bool(
-        one.node is not None and other.node is not None and one.node.text == other.node.text
-    )
-
-
-def _folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
-    """Return how variables are folded in loops that they outlive, and with what."""
-    out: dict[str, list[tuple[str, Expr]]] = {}
-    for loop in walk(function.body):
-        if not isinstance(loop, Loop):
-            continue
-        parts = list(walk(loop.body))
-        declared = {p.name for p in parts if isinstance(p, Declare)}
-        for part in parts:
-            name = _folded_name(part)
-            found = _fold(part, name) if name and name not in declared else None
-            if found is not None:
-                out.setdefault(name, []).append(found)
-    return out
-
-
-def _folded_name(part: Expr | Stmt) -> str:
-    if isinstance(part, Assign) and isinstance(part.target, Name):
-        return part.target.id
-    if isinstance(part, If):
-        test = _first_test(part.test)
-        if isinstance(test, Binary) and isinstance(test.right, Name):
-            return test.right.id
-    return ""
-
-
-def _first_test(test: Expr) -> Expr:
-    """Return `v > m` of `v > m || (v == m && i < k)`."""
-    while isinstance(test, Binary) and test.op == "||":
-        test = test.left
-    return test
-
-
-def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
-    if isinstance(part, Assign):
-        value = part.value
-        if part.op == "*=":
-            return "product", value
-        if part.op == "=" and isinstance(value, Call) and len(value.args) == 2:
-            kind = "max" if value.name in MAXIMA else "min" if value.name in MINIMA else ""
-            mine = [a for a in value.args if isinstance(a, Name) and a.id == name]
-            others = [a for a in value.args if not (isinstance(a, Name) and a.id == name)]
-            return (kind, others[0]) if kind and mine and others else None
-    test = _first_test(part.test) if isinstance(part, If) else None
-    if isinstance(part, If) and isinstance(test, Binary) and test.op in {">", "<"}:
-        return _guarded(part, test, name)
-    return None
-
-
-def _guarded(part: If, test: Binary, name: str) -> tuple[str, Expr] | None:
-    """Return the fold of `if (v > m) m = v;`."""
-    sets = [
-        p
-        for p in walk(part.then)
-        if isinstance(p, Assign)
-        and p.op == "="
-        and isinstance(p.target, Name)
-        and p.target.id == name
-    ]
-    if not sets or not isinstance(test.right, Name) or test.right.id != name:
-        return None
-    if not _same(sets[0].value, test.left):
-        return None
-    return ("max" if test.op == ">" else "min"), test.left
 
 
 def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
