@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from grader.errors import GraderError
@@ -23,6 +24,10 @@ _FLAGS = (
 )  # fmt: skip
 _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCES / 'cudart.map'}")
 _ROUNDING = ("ops_directed.cpp",)
+_COMMON = "core.hpp"
+"""What most units include first; half of the time of a small one."""
+_FEW = 6
+"""Units for which that is not precompiled."""
 _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
 _SANITIZER = (
@@ -79,22 +84,41 @@ def _compile(
 ) -> list[Path]:
     """Compile the units in parallel; objects are kept, so that a change costs what it touches."""
     folder.mkdir(parents=True, exist_ok=True)
+    keys = {unit: _key(command, [*flags, *_own_flags(unit)], [unit]) for unit in units}
+    objects = {unit: folder / f"{unit.stem}-{key}.o" for unit, key in keys.items()}
+    missing = [unit for unit in units if not objects[unit].exists()]
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        first = _precompiled(command, flags, Path(scratch)) if len(missing) > _FEW else []
 
-    def one(source: Path) -> Path:
-        extra = ["-frounding-math"] if source.name in _ROUNDING else []
-        key = _key(command, [*flags, *extra], [source])
-        target = folder / f"{source.stem}-{key}.o"
-        if not target.exists():
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                made = Path(scratch) / target.name
-                _run([*command, *flags, *extra, "-c", str(source), "-o", str(made)])
-                if _key(command, [*flags, *extra], [source]) != key:
-                    raise GraderError("the simulator's sources changed while they were compiled")
-                made.replace(target)
-        return target
+        def one(unit: Path) -> None:
+            made = Path(scratch) / objects[unit].name
+            own = [*_own_flags(unit), *(first if SOURCES / _COMMON in _included([unit]) else ())]
+            _run([*command, *flags, *own, "-c", str(unit), "-o", str(made)])
+            if _key(command, [*flags, *_own_flags(unit)], [unit]) != keys[unit]:
+                raise GraderError("the simulator's sources changed while they were compiled")
+            made.replace(objects[unit])
 
-    with ThreadPoolExecutor(jobs or cores()) as pool:
-        return list(pool.map(one, units))
+        with ThreadPoolExecutor(jobs or cores()) as pool:
+            list(pool.map(one, missing))
+    return [objects[unit] for unit in units]
+
+
+def _own_flags(unit: Path) -> list[str]:
+    return ["-frounding-math"] if unit.name in _ROUNDING else []
+
+
+def _precompiled(command: tuple[str, ...], flags: list[str], folder: Path) -> list[str]:
+    """Return the flags that bring the common header in precompiled, which saves a third of the time.
+
+    It changes nothing of what is compiled; only g++ finds it by itself.
+    """
+    if b"Free Software Foundation" not in _version(command):
+        return []
+    header = folder / "common.hpp"
+    header.write_text(f'#include "{_COMMON}"\n', "utf-8")
+    quoted = ["-iquote", str(SOURCES)]
+    _run([*command, *flags, *quoted, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
+    return [*quoted, "-include", str(header)]
 
 
 def _machine_flags(command: tuple[str, ...]) -> list[str]:
@@ -120,12 +144,16 @@ def _run(command: list[str]) -> None:
 
 def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:
     """Content of the sources, the compiler and the processor: what the bytes depend on."""
-    version = subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
-    hasher = hashlib.sha256(repr((command, flags)).encode() + version + _processor())
+    hasher = hashlib.sha256(repr((command, flags)).encode() + _version(command) + _processor())
     for path in sorted({*units, *_included(units), *SOURCES.glob("*.map")}):
         if path.is_file():
             hasher.update(path.name.encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()[:16]
+
+
+@cache
+def _version(command: tuple[str, ...]) -> bytes:
+    return subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
 
 
 def _included(units: Sequence[Path]) -> set[Path]:

@@ -82,26 +82,36 @@ bool holds(u16 mode, float a, float b) {
 }
 constexpr const char* comparison_names[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
+struct Floats { alignas(64) float of[warp_lanes]; };
+
+// Out of line, and once for all comparisons of a format: there are 168 handlers.
+template <bool BF> [[gnu::noinline]] Floats widened(const u32* values, u32 shift) {
+    Floats f;
+    for (u32 l = 0; l < warp_lanes; ++l) f.of[l] = widen<BF>(values[l] >> shift);
+    return f;
+}
+template <u16 Mode> [[gnu::noinline]] u32 lanes_where(const Floats& a, const Floats& b) {
+    u32 lanes = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) lanes |= u32(holds(Mode, a.of[l], b.of[l])) << l;
+    return lanes;
+}
+template <bool BF, u16 Mode> u32 compared(Ctx& c, const Insn& i, u32 shift) {
+    return lanes_where<Mode>(widened<BF>(c.src<u32>(i.a), shift), widened<BF>(c.src<u32>(i.b), shift));
+}
+
 template <bool BF, bool Packed, u16 Mode> void half_setp(Ctx& c, const Insn& i) {
-    const auto *a = c.src<u32>(i.a), *b = c.src<u32>(i.b);
-    u32 low = 0, high = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        low |= u32(holds(Mode, widen<BF>(a[l]), widen<BF>(b[l]))) << l;
-        if constexpr (Packed) high |= u32(holds(Mode, widen<BF>(a[l] >> 16), widen<BF>(b[l] >> 16))) << l;
-    }
+    const u32 low = compared<BF, Mode>(c, i, 0), high = Packed ? compared<BF, Mode>(c, i, 16) : ~low;
     c.put(i.d, low);
-    c.put(i.d2, Packed ? high : ~low);
+    c.put(i.d2, high);
 }
 // set.lt.f16x2.f16x2: 1.0 or 0.0 (or all ones for an integer result), by half.
 template <bool BF, bool Packed, u16 Mode, bool Bits> void half_set(Ctx& c, const Insn& i) {
-    const auto *a = c.src<u32>(i.a), *b = c.src<u32>(i.b);
+    const u32 low = compared<BF, Mode>(c, i, 0), high = Packed ? compared<BF, Mode>(c, i, 16) : 0;
     auto* d = c.dst<u32>(i.d);
     constexpr u32 yes = Bits ? 0xffff : BF ? 0x3f80 : 0x3c00;
     for (u32 l = 0; l < warp_lanes; ++l) {
-        if (!(c.mask >> l & 1)) continue;
-        u32 r = holds(Mode, widen<BF>(a[l]), widen<BF>(b[l])) ? yes : 0;
-        if constexpr (Packed) r |= holds(Mode, widen<BF>(a[l] >> 16), widen<BF>(b[l] >> 16)) ? yes << 16 : 0;
-        d[l] = r;
+        const u32 r = (low >> l & 1 ? yes : 0) | (high >> l & 1 ? yes << 16 : 0);
+        d[l] = c.m[l] ? r : d[l];
     }
 }
 
