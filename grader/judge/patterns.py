@@ -65,6 +65,10 @@ _COMPUTED_NAN = {
 fresh memory with other ones (`grader.guest.placement`)."""
 
 
+FINE = 1e-4
+"""Errors, relative to the size, below which no rounding to half precision is seen."""
+
+
 def _half(wrong: Wrong) -> Evidence | None:
     """Small errors of both signs: what rounding to half precision or TF32 leaves."""
     if not wrong.half:
@@ -75,8 +79,10 @@ def _half(wrong: Wrong) -> Evidence | None:
     steady = wrong.a.size > 8 and _constant_ratio(wrong) is not None
     if steady or (biased and wrong.a.size > 64):
         return None
-    text = f"right to half precision only (errors up to {float(relative.max()):.2g} of the size)"
-    return wrong.evidence("half-precision", text, error=float(relative.max()))
+    worst = float(relative.max())
+    kept = "half precision" if worst > FINE else f"{int(-np.log10(worst))} digits"
+    text = f"right to {kept} only (errors up to {worst:.2g} of the size)"
+    return wrong.evidence("half-precision", text, error=worst)
 
 
 def _zeros(wrong: Wrong) -> Evidence | None:
