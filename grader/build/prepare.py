@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,27 +21,18 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from grader.build import harvest, lean
-from grader.build.driver import host_pass
 from grader.build.driver.blank import without_assembly
 from grader.build.driver.config import Config
+from grader.build.precompile import Progress, precompile
 from grader.build.programs import programs, write
 from grader.build.readable import let_read, open_to_guests
-from grader.build.toolchain import Toolchain, environment_of_tools
+from grader.build.toolchain import Toolchain
 from grader.errors import GraderError
-from grader.machine import cores
 from grader.records import digest
 from grader.sandbox import reached_by, strongest
 from grader.simulator import library, torch_library
 
-Progress = Callable[[str], None]
 _HERE = Path(__file__).resolve().parent
-_PRECOMPILED: dict[str, list[str]] = {
-    "main": [],
-    "types": host_pass.CUDA_DEFINES,
-    "extension": host_pass.CUDA_DEFINES,
-    "main_old_abi": [host_pass.OLD_ABI],
-}
-"""Names of the precompiled headers, with the macros that each is made under."""
 _COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
 
 
@@ -238,7 +227,8 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
             # A precompiled header knows its own path: it is made where it will stay.
             shutil.rmtree(folder, ignore_errors=True)
             scratch.rename(folder)
-            names = _precompile(toolchain, folder, progress)
+            config = _config(toolchain, folder, "cuda", "fast", precompiled=(), libraries=())
+            names = precompile(config, progress)
         else:
             scratch.rename(folder)
         (folder / "ready.part").write_text(json.dumps({"precompiled": names}), "utf-8")
@@ -298,49 +288,3 @@ def _copies(toolchain: Toolchain, folder: Path) -> None:
                     text = without_assembly(path.read_text("utf-8", "replace"))
                     (folder / "host" / path.name).write_text(text, "utf-8")
                     break
-
-
-def _precompile(toolchain: Toolchain, folder: Path, progress: Progress) -> list[str]:
-    """Precompile each header and compile its half of the code; return the names that worked."""
-    config = _config(toolchain, folder, "cuda", "fast", precompiled=(), libraries=())
-    with ThreadPoolExecutor(min(len(_PRECOMPILED), cores())) as pool:
-        jobs = {
-            name: pool.submit(_precompile_one, config, name, defines, progress)
-            for name, defines in _PRECOMPILED.items()
-        }
-        failed = {name for name, job in jobs.items() if not job.result()}
-    # Side by side they may have lacked memory; what fails here is slow for good.
-    failed -= {n for n in failed if _precompile_one(config, n, _PRECOMPILED[n], progress)}
-    return [name for name in _PRECOMPILED if name not in failed]
-
-
-def _precompile_one(config: Config, name: str, defines: list[str], progress: Progress) -> bool:
-    """Precompile one header and compile its half of the code; False if clang can't."""
-    progress(f"precompiling torch's headers ({name})")
-    made = config.path(f"{name}.pch")
-    cuda = defines == host_pass.CUDA_DEFINES
-    mode = ["-x", "c++-header", *defines]
-    codegen = ["-fpch-instantiate-templates"]
-    if name != "main_old_abi":
-        codegen.append("-fpch-codegen")
-    common = host_pass.common(config)
-    call = [*common, *mode, *codegen, *host_pass.headers(config, cuda=cuda)]
-    if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
-        progress(f"clang can't precompile {name}: such builds take the plain, slow way")
-        return False
-    if "-fpch-codegen" not in codegen:
-        return True
-    progress(f"compiling torch's headers ({name})")
-    target = [str(config.zig), "clang", "--target=x86_64-linux-gnu", "-fPIC", "-O0", "-w", "-c"]
-    sections = ["-ffunction-sections", "-fdata-sections"]
-    half = config.path(f"{name}.o")
-    if not _runs([*target, *sections, made, "-o", half], config.path(f"{name}.log")):
-        return False
-    return _runs(["ar", "rcs", config.path(f"{name}.a"), half], config.path(f"{name}.log"))
-
-
-def _runs(arguments: list[str], log: str) -> bool:
-    with Path(log).open("ab") as out:
-        env = environment_of_tools()
-        done = subprocess.run(arguments, stdout=out, stderr=out, check=False, env=env)
-    return done.returncode == 0
