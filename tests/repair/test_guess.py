@@ -11,7 +11,7 @@ from typing import Any, cast
 from grader.diagnose import Program
 from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
 from grader.repair.variants import Screen, guess
-from grader.repair.variants.guess import FIRST, ROUND
+from grader.repair.variants.guess import FIRST, PATIENCE, ROUND
 from grader.repair.variants.screen import Call, Outcome, _Play
 from grader.sandbox import GuestReply
 
@@ -30,6 +30,7 @@ class Table:
 
     right: Right
     asked: list[tuple[str, int]] = field(default_factory=list)
+    patience: list[float] = field(default_factory=list)
     task: Any = field(
         default_factory=lambda: SimpleNamespace(
             judged=(workload("own", "nominal"), workload("other", "general"))
@@ -53,7 +54,9 @@ class Table:
         numbers: Sequence[int],
         before: Evaluation,
         until: float,
+        patience: float = 1.0,
     ) -> Mapping[Call, Outcome]:
+        self.patience.append(patience)
         calls = [(w.name, n) for w in workloads for n in numbers]
         self.asked += calls
         return {(w, n): Outcome(float(not self.right(w, n)), clean=True) for w, n in calls}
@@ -80,6 +83,8 @@ def test_a_change_that_is_right_everywhere_ends_the_search() -> None:
     table, found = searched(lambda workload, number: number == 3)
     assert found.right
     assert found.decides
+    assert table.patience[0] == 1
+    assert max(table.patience[1:]) == PATIENCE
     assert found.tried == ROUND
     assert table.asked[-1] == ("other", 3)
 

@@ -25,6 +25,8 @@ FEW = 6
 """Variants up to which all other workloads are run in one go."""
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
+PATIENCE = 5.0
+"""How many times the usual time a variant may take that was right once: a program that stops early is quick, a right one not."""
 SECONDS = 30.0
 """Wall time that a search may take on an idle machine, where nobody says another."""
 
@@ -152,12 +154,12 @@ class _Rounds:
         return self._nearest(seen, suspects[0].name)
 
     def _on(
-        self, workloads: Sequence[Workload], numbers: Sequence[int]
+        self, workloads: Sequence[Workload], numbers: Sequence[int], patience: float = 1.0
     ) -> Mapping[str, Mapping[int, Outcome]]:
         """Return the outcomes of these variants by workload."""
         found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
         calls = self.screen.run(
-            self.woven, self.build, workloads, numbers, self.evaluation, self.until
+            self.woven, self.build, workloads, numbers, self.evaluation, self.until, patience
         )
         for (name, number), outcome in calls.items():
             found[name][number] = outcome
@@ -174,7 +176,7 @@ class _Rounds:
     def _right_on(self, workloads: Sequence[Workload], numbers: Sequence[int]) -> list[int]:
         left = list(numbers)
         for some in _shares(sorted(workloads, key=self.screen.size), len(left)):
-            outcomes = self._on(some, left).values()
+            outcomes = self._on(some, left, PATIENCE).values()
             left = [n for n in left if all(n in of and of[n].right for of in outcomes)]
             if not left:
                 break

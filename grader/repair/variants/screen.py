@@ -76,16 +76,19 @@ class Screen:
         numbers: Sequence[int],
         before: Evaluation,
         until: float,
+        patience: float = 1.0,
     ) -> Mapping[Call, Outcome]:
         """Return how each variant fares on each workload; what was not reached is left out.
 
         One guest answers for all workloads of one set of weights. `before` is the evaluation of the
         program without any change, which says how much time a variant may need; no guest begins after
-        `until`, on the monotonic clock, but the first.
+        `until`, on the monotonic clock, but the first. `patience` is how many times the usual time a
+        variant may take.
         """
         found: dict[Call, Outcome] = {}
         for group in groups(workloads):
-            play = _Play(self, woven, build, group, allowed(before, group.workloads), until)
+            seconds = patience * allowed(before, group.workloads)
+            play = _Play(self, woven, build, group, seconds, until)
             found.update(play.all([(w.name, n) for w in group.workloads for n in numbers]))
         return found
 
