@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from grader.rules.python_code import python_code
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 
 
+@lru_cache(maxsize=16)
 def guarded(source: Source, *, remainder: bool = False) -> bool:
     """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import PurePosixPath
 
+from grader.source.scopes import nodes_under
+
 
 def named_file(path: str) -> str:
     """Return a path's last part in small letters, by which files are told apart."""
@@ -25,10 +27,10 @@ def written_files(tree: ast.Module) -> dict[str, ast.expr]:
     """Return what a program writes into files whose names stand in it, by the files' names."""
     found: dict[str, ast.expr] = {}
     handles: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes_under(tree):
         if isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             handles[node.optional_vars.id] = file_of(node.context_expr)
-    for node in ast.walk(tree):
+    for node in nodes_under(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         if node.func.attr not in {"write", "write_text"} or not node.args:

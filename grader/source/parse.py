@@ -13,6 +13,7 @@ from grader.source.evaluate import Evaluator
 from grader.source.extensions import Extension, ExtensionReader
 from grader.source.literals import scan_literals
 from grader.source.positions import Positions
+from grader.source.scopes import nodes_under
 from grader.source.source import PythonError, Source
 from grader.source.text import Text
 from grader.source.units import Unit
@@ -42,7 +43,7 @@ def parse(code: str) -> Source:
     tree, error = read_python(code)
     if tree is None:
         return _without_python(code, positions, error)
-    nodes = tuple(ast.walk(tree))
+    nodes = nodes_under(tree)
     imports = _imports(nodes)
     evaluator = Evaluator.of(positions, tree)
     reader = ExtensionReader(evaluator, imports, nodes)
@@ -83,7 +84,7 @@ def _without_python(
 ) -> Source:
     texts = [text for text in scan_literals(code) if _is_cuda(text)]
     units = tuple(Unit("cuda", text, positions) for text in dict.fromkeys(texts))
-    nodes = tuple(ast.walk(tree)) if tree is not None else ()
+    nodes = nodes_under(tree) if tree is not None else ()
     return Source(code, positions, tree, error, (), units, (), {}, nodes)
 
 

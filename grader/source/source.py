@@ -64,9 +64,18 @@ class Source:
 
     def walk(self, *kinds: type[NodeType]) -> Iterator[NodeType]:
         """Yield the nodes of some types, all over the program."""
-        for node in self.nodes:
+        found = [kind for kind in self._by_type if issubclass(kind, kinds)]
+        nodes = self.nodes if len(found) > 1 else self._by_type[found[0]] if found else ()
+        for node in nodes:
             if isinstance(node, kinds):
                 yield node
+
+    @cached_property
+    def _by_type(self) -> Mapping[type[ast.AST], list[ast.AST]]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
 
     @cached_property
     def classes(self) -> Mapping[str, ast.ClassDef]:

@@ -13,7 +13,7 @@ from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Care, Launch, Walk
-from grader.source.flow.tree import Program
+from grader.source.flow.tree import Function, Program
 
 if TYPE_CHECKING:
     from grader.source.units import Unit
@@ -68,14 +68,18 @@ class Flow:
     @cached_property
     def roots(self) -> tuple[str, ...]:
         """Names of the host functions that are called from Python and launch kernels."""
-        return tuple(f.name for f in roots(self.program))
+        return tuple(f.name for f in self._roots)
+
+    @cached_property
+    def _roots(self) -> tuple[Function, ...]:
+        return roots(self.program)
 
     def host(self, sizes: Sizes) -> tuple[HostRun, ...]:
         """Return what the host functions do for these sizes."""
         if sizes.name not in self._hosts:
             self._hosts[sizes.name] = tuple(
                 run_host(self.program, f, sizes)
-                for f in roots(self.program)
+                for f in self._roots
                 if sizes.function in {"", f.name}
             )
         return self._hosts[sizes.name]

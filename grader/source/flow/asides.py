@@ -11,7 +11,9 @@ from functools import lru_cache
 from grader.source.flow.loops import Loops, assigned_in
 from grader.source.flow.state import Box
 from grader.source.flow.tree import (
+    Assign,
     Call,
+    Declare,
     Evaluate,
     Expr,
     If,
@@ -26,7 +28,7 @@ from grader.source.flow.tree import (
     Stmt,
     walk,
 )
-from grader.source.flow.values import type_letter, unknown
+from grader.source.flow.values import Value, type_letter, unknown
 
 DATA = frozenset("fd")
 """Letters of the types that are not followed."""
@@ -82,9 +84,14 @@ def _behind(program: Program, part: Expr | Stmt, name: str, names: set[str], dep
 class Asides(Loops):
     """Leaving out what no address depends on."""
 
+    def type_name(self, text: str) -> str:
+        """Return a type's text with aliases replaced; defined by `variables`."""
+        raise NotImplementedError
+
     def pass_by(self, stmt: Stmt) -> bool:
         """Leave a statement out where nothing that counts depends on it; say whether it was."""
-        if not isinstance(stmt, Loop | If | Evaluate):
+        letter = type_letter(self.type_name(stmt.type)) if isinstance(stmt, Declare) else "f"
+        if letter not in DATA or not _worth_it(stmt):
             return False
         names = names_in(self.program, stmt)
         if names is None:
@@ -97,6 +104,8 @@ class Asides(Loops):
             return False
         for box in changed:
             self._spoil(box)
+        if isinstance(stmt, Declare):
+            self.define(stmt.name, Value(None, letter, loaded=True), letter)
         return True
 
     def _spoil(self, box: Box) -> None:
@@ -106,6 +115,19 @@ class Asides(Loops):
             return
         box.value = unknown(box.value)
         box.value.varies = box.value.loaded = True
+
+
+def _worth_it(stmt: Stmt) -> bool:
+    """Whether a statement is more than a little arithmetic."""
+    if isinstance(stmt, Loop | If):
+        return True
+    if isinstance(stmt, Declare):
+        plain = not (stmt.shared or stmt.dims or stmt.pointer or stmt.reference)
+        return plain and isinstance(stmt.init, Call)
+    if not isinstance(stmt, Evaluate):
+        return False
+    value = stmt.expr.value if isinstance(stmt.expr, Assign) else stmt.expr
+    return isinstance(value, Call)
 
 
 def _leads_out(box: Box) -> bool:

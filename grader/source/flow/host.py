@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class HostMachine(TorchCalls):
         if parameter.type.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
             position = len(self.tensors)
             given = self.sizes.tensors[position] if position < len(self.sizes.tensors) else None
-            sizes = given or self.sizes.by_rank.get(self._rank(parameter.name))
+            sizes = given or self.sizes.by_rank.get(_rank(self.function, parameter.name))
             return self.tensor(
                 Tensor(parameter.name, sizes, node=parameter.node, guessed=given is None)
             )
@@ -102,33 +103,6 @@ class HostMachine(TorchCalls):
             number = self.sizes.numbers.get(parameter.name, usual)
             return Value(number, letter, False)
         return Value(None, letter, varies=False)
-
-    def _rank(self, name: str) -> int:
-        """Return a tensor's number of dimensions, from the sizes that the function asks for."""
-        top = 0
-        names = _aliases(self.function, name)
-        for part in walk(self.function.body):
-            if isinstance(part, Binary) and part.op == "==" and isinstance(part.left, Call):
-                inner = part.left
-                if inner.name == "dim" and isinstance(inner.base, Name) and inner.base.id in names:
-                    if isinstance(part.right, Number):
-                        top = max(top, int(part.right.value))
-            if isinstance(part, Call) and part.name == "size" and isinstance(part.base, Name):
-                if part.base.id in names and part.args:
-                    index = self.eval(part.args[0]).scalar if _literal(part.args[0]) else None
-                    top = max(top, 2 if index is None or index < 0 else index + 1)
-            elif (
-                (
-                    isinstance(part, Subscript)
-                    and isinstance(part.base, Call)
-                    and part.base.name == "sizes"
-                )
-                and isinstance(part.base.base, Name)
-                and part.base.base.id in names
-            ):
-                index = self.eval(part.index).scalar if _literal(part.index) else None
-                top = max(top, 2 if index is None else index + 1)
-        return top or 1
 
     def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch."""
@@ -181,6 +155,35 @@ def _is_extent(name: str) -> bool:
     return bool(_EXTENT.search(name)) and not _SMALL.search(name)
 
 
+@lru_cache(maxsize=256)
+def _rank(function: Function, name: str) -> int:
+    """Return a tensor's number of dimensions, from the sizes that the function asks for."""
+    top = 0
+    names = _aliases(function, name)
+    for part in walk(function.body):
+        if isinstance(part, Binary) and part.op == "==" and isinstance(part.left, Call):
+            inner = part.left
+            if inner.name == "dim" and isinstance(inner.base, Name) and inner.base.id in names:
+                if isinstance(part.right, Number):
+                    top = max(top, int(part.right.value))
+        if isinstance(part, Call) and part.name == "size" and isinstance(part.base, Name):
+            if part.base.id in names and part.args:
+                index = _literal(part.args[0])
+                top = max(top, 2 if index is None or index < 0 else index + 1)
+        elif (
+            (
+                isinstance(part, Subscript)
+                and isinstance(part.base, Call)
+                and part.base.name == "sizes"
+            )
+            and isinstance(part.base.base, Name)
+            and part.base.base.id in names
+        ):
+            index = _literal(part.index)
+            top = max(top, 2 if index is None else index + 1)
+    return top or 1
+
+
 def _aliases(function: Function, name: str) -> set[str]:
     """Return the variables that hold a tensor parameter or a copy of it."""
     names = {name}
@@ -193,8 +196,12 @@ def _aliases(function: Function, name: str) -> set[str]:
     return names
 
 
-def _literal(expr: Expr) -> bool:
-    return isinstance(expr, (Number, Unary))
+def _literal(expr: Expr) -> int | None:
+    """Return the number that an index is as written; None for any other expression."""
+    if isinstance(expr, Unary) and expr.op == "-":
+        inner = _literal(expr.operand)
+        return None if inner is None else -inner
+    return expr.value if isinstance(expr, Number) and isinstance(expr.value, int) else None
 
 
 def _three(value: Value) -> tuple[int | None, int | None, int | None]:
