@@ -13,7 +13,8 @@ from grader.rules.memory.hosts import refuses, resolve
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, task_inputs
-from grader.source.flow import Access
+from grader.source.flow import Access, Walk
+from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
 
 if TYPE_CHECKING:
@@ -36,16 +37,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _rest(case: Case) -> tuple[Access, int, int] | None:
     """Return the last store to a result, and where it ends, when that is before the result does."""
     grid = case.launch.grid
-    if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1) or case.walk.stopped:
+    if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
-    stores = [a for a in case.walk.accesses if a.kind != "load"]
+    block, care = _block(case)
+    stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
     if not stores or any(a.loops or a.kind == "atomic" for a in stores):
         return None
     runs = case.flow.host(case.sizes)
     returned = {id(tensor) for run in runs for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
-    linear = np.arange(case.walk.threads)
-    for access in _of_both(case):
+    linear = np.arange(block.threads)
+    for access in _of_both(case, block):
         tensor = access.region.tensor
         if access.kind == "load" or tensor is None or id(tensor) not in returned:
             continue
@@ -66,7 +68,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         numel = tensor.numel if tensor is not None else None
         writers = sum(
             1
-            for other in case.flow.walks(case.sizes)
+            for other in case.flow.walks(case.sizes, care)
             for r in other.regions
             if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
         )
@@ -76,10 +78,17 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     return None
 
 
-def _of_both(case: Case) -> Iterator[Access]:
+def _block(case: Case) -> tuple[Walk, Care]:
+    """Return the walk of the first block; of sizes that no other rule asks for, its stores only."""
+    alone = case.sizes.name.startswith("odd") and not case.flow.cooperates(case.kernel)
+    care = Care.STORES if alone else case.care
+    return case.flow.walk(case.launch, care), care
+
+
+def _of_both(case: Case, block: Walk) -> Iterator[Access]:
     """Yield the accesses of the first block, then those of the last."""
-    yield from case.walk.accesses
-    yield from (case.flow.last_block(case.walk) or case.walk).accesses
+    yield from block.accesses
+    yield from (case.flow.last_block(block) or block).accesses
 
 
 def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:

@@ -34,8 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the trees of a kernel with the block sizes that it is launched with."""
     done: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "odd"):
-        threads = case.walk.threads
-        if threads & (threads - 1) == 0 or case.launch.threads is None:
+        threads = case.launch.threads
+        if threads is None or threads & (threads - 1) == 0:
             continue
         for halving in halving_loops(case.flow.program):
             key = (case.kernel, halving.loop.node.start_byte)

@@ -130,16 +130,17 @@ class Flow:
         kernel = self.program.named(name)
         return kernel is not None and has_loop(self.program, kernel)
 
-    def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
+    def walks(self, sizes: Sizes, care: Care = Care.DATA) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""
-        return tuple(self.walk(launch) for launch in self.launched(sizes))
+        return tuple(self.walk(launch, care) for launch in self.launched(sizes))
 
     def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
         """Return the walk of another block of a launch, of which only the addresses count."""
-        key = (id(walk.launch), index)
+        key = (id(walk), index)
         if key not in self._blocks:
-            other = walk_block(self.program, walk.kernel, walk.launch, index, care=Care.ADDRESSES)
-            self._blocks[key] = (walk, other)  # the first keeps the launch, and so its id, alive
+            care = min(walk.care, Care.ADDRESSES)
+            other = walk_block(self.program, walk.kernel, walk.launch, index, care=care)
+            self._blocks[key] = (walk, other)  # the first must live as long as its id counts
         return self._blocks[key][1]
 
     def last_block(self, walk: Walk) -> Walk | None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from grader.source.flow.loops import Loops, assigned_in
 from grader.source.flow.state import Box
+from grader.source.flow.trace import Care
 from grader.source.flow.tree import (
     Assign,
     Call,
@@ -26,12 +27,16 @@ from grader.source.flow.tree import (
     Program,
     Return,
     Stmt,
+    Unary,
+    Update,
     walk,
 )
 from grader.source.flow.values import Value, type_letter, unknown
 
 DATA = frozenset("fd")
 """Letters of the types that are not followed."""
+READERS = frozenset({"__ldg", "fmaf", "fmaxf", "fminf", "max", "min", "expf", "__expf", "sqrtf"})
+"""Functions that store nothing."""
 DEPTH = 6
 """Functions in functions."""
 
@@ -97,7 +102,8 @@ class Asides(Loops):
         if names is None:
             return False
         boxes = {name: box for name in names if (box := self.find(name)) is not None}
-        if any(_leads_out(box) for box in boxes.values()):
+        reads = self.walk.care is Care.STORES and only_reads(stmt)
+        if any(_leads_out(box, reads) for box in boxes.values()):
             return False
         changed = [boxes[name] for name in assigned_in(stmt) if name in boxes]
         if not all(_holds_data(box) for box in changed):
@@ -130,14 +136,30 @@ def _worth_it(stmt: Stmt) -> bool:
     return isinstance(value, Call)
 
 
-def _leads_out(box: Box) -> bool:
-    """Whether a variable leads to global memory, or to something that isn't followed."""
+def only_reads(stmt: Stmt) -> bool:
+    """Whether a statement surely stores to variables alone, and to no memory."""
+    for part in walk(stmt):
+        if isinstance(part, Assign | Update) and not isinstance(part.target, Name):
+            return False
+        if isinstance(part, Call) and part.name not in READERS:
+            return False
+        if isinstance(part, Unary) and part.op == "&":
+            return False
+    return True
+
+
+def _leads_out(box: Box, reads: bool) -> bool:
+    """Whether a variable leads to global memory (unless that is only read), or isn't followed."""
     pointer = box.value.pointer
-    return box.value.thing is not None or (pointer is not None and pointer.region.space == "global")
+    elsewhere = pointer is not None and pointer.region.space == "global" and not reads
+    return box.value.thing is not None or elsewhere
 
 
 def _holds_data(box: Box) -> bool:
     pointer = box.value.pointer
     if pointer is None:
         return box.type in DATA
-    return pointer.region.space == "shared" or type_letter(pointer.region.type) in DATA
+    region = pointer.region
+    return region.space == "shared" or (
+        region.space == "local" and type_letter(region.type) in DATA
+    )

@@ -100,7 +100,7 @@ class State:
         self.program = program
         self.walk = walk
         self.threads = threads
-        self.hurried = walk.care is Care.ADDRESSES
+        self.hurried = walk.care <= Care.ADDRESSES
         self.words = (threads + 63) // 64
         self.ids = np.arange(threads, dtype=np.int64)
         self.mask: Mask = np.ones(threads, np.bool_)

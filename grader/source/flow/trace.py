@@ -17,11 +17,13 @@ from grader.source.flow.values import Mask, Value
 class Care(IntEnum):
     """How much a walk looks at; less takes less time."""
 
-    ADDRESSES = 0
+    STORES = 0
+    """Where results are stored in global memory only: what only reads is passed by as well."""
+    ADDRESSES = 1
     """Addresses in global memory only: what touches none and leaves only data behind is passed by."""
-    BOUNDS = 1
+    BOUNDS = 2
     """Those in shared memory as well, against its arrays' sizes."""
-    DATA = 2
+    DATA = 3
     """Shared memory cell by cell (races, reads of nothing), and whose data a value holds."""
 
 
