@@ -68,3 +68,27 @@ def test_what_the_run_showed_stays_an_error(code: str) -> None:
     )
     found = _found(Context(device="sim", launches=(RAN,), evidence=(seen,)))
     assert [(f.severity, f.confidence) for f in found] == [("error", "proven")]
+
+
+BYTES = """
+__global__ void mix(const float* x, float* y, int n) {
+    extern __shared__ char mem[];
+    float* a = (float*)mem;
+    float* b = (float*)(mem + 256 * sizeof(float));
+    a[threadIdx.x] = x[threadIdx.x];
+    b[threadIdx.x] = x[n + threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = a[255 - threadIdx.x] + b[255 - threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({256}, x.options());
+    mix<<<1, 256, HALVES * 256 * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>(), 256);
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(("halves", "said"), [("2", []), ("1", ["MEM005"])])
+def test_a_part_of_shared_bytes_starts_at_its_byte(halves: str, said: list[str]) -> None:
+    source = parse(as_submission(BYTES.replace("HALVES", halves)))
+    assert [f.rule for f in review_text(source, Context(), select=("MEM005", "SYN"))] == said

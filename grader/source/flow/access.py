@@ -152,6 +152,9 @@ class Accesses(Asides):
         region = pointer.region
         if region.shadow is None or pointer.offset is None or isinstance(pointer.offset, float):
             return None
+        if SIZES.get(pointer.type, 0) == 1 != SIZES.get(region.type, 1):
+            region.escaped = True  # single bytes of what is followed in larger cells
+            return None
         offsets, threads = spread(pointer.offset, self.threads), self.ids
         if not every(self.mask):
             offsets, threads = offsets[self.mask], threads[self.mask]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from grader.source.flow.memory import Shadow
@@ -14,6 +16,7 @@ from grader.source.flow.tree import (
 from grader.source.flow.values import (
     SIZES,
     VECTORS,
+    Number,
     Pointer,
     Value,
     binary,
@@ -159,7 +162,7 @@ class Operators(Variables):
             return value
         was, now = SIZES.get(pointer.type, 4), SIZES.get(kind, 0)
         if pointer.region.space == "shared" and (was != now or now == 0):
-            self._recast_shared(pointer, kind, now)
+            pointer = self._recast_shared(pointer, kind, now)
             was = SIZES.get(pointer.type, 4)
         scale = max(now // was, 1) * pointer.scale if now and now % was == 0 else pointer.scale
         if kind in VECTORS and now // max(was, 1) > 1:
@@ -172,7 +175,8 @@ class Operators(Variables):
             pointer=Pointer(pointer.region, pointer.offset, pointer.varies, scale, depth, same),
         )
 
-    def _recast_shared(self, pointer: Pointer, kind: str, now: int) -> None:
+    def _recast_shared(self, pointer: Pointer, kind: str, now: int) -> Pointer:
+        """Return the pointer to elements; bytes that are first seen as some type are cells of it."""
         region = pointer.region
         fresh = region.shadow is not None and region.shadow.initialised == 0 and pointer.offset == 0
         raw = region.dynamic and SIZES.get(region.type, 0) == 1
@@ -180,6 +184,15 @@ class Operators(Variables):
             region.cells = region.cells // now
             region.type = kind
             region.shadow = Shadow(region.cells, self.threads, self.words)
-            pointer.type = kind
-            return
+            return replace(pointer, type=kind)
+        bytewise = region.dynamic and SIZES.get(pointer.type, 0) == 1
+        if bytewise and now and SIZES.get(region.type, 0) == now and _divides(now, pointer.offset):
+            offset = None if pointer.offset is None else pointer.offset // now
+            return replace(pointer, offset=offset, type=kind)
         region.escaped = True
+        return pointer
+
+
+def _divides(size: int, offset: Number) -> bool:
+    """Whether an offset in bytes, in every thread, is one in elements of a size; unknown ones are."""
+    return offset is None or bool(np.all(np.asarray(offset) % size == 0))
