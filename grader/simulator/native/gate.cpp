@@ -3,6 +3,9 @@
 // Its pages can't be touched but while the runtime, cuBLAS or an operator of torch is at work. Host
 // code that follows a device pointer faults, as it does where there is a GPU; the fault is noted, the
 // context is lost, and the host code goes on to its end, so that a report can say what happened.
+//
+// A call that is at work opens what it touches when it first does, by the same fault, and that is shut
+// when the call ends: a model has hundreds of tensors, and one operator looks at a few of them.
 
 #include "gate.hpp"
 
@@ -22,6 +25,7 @@ namespace {
 struct Pages {
     size_t mapped;
     uint64_t data, bytes;
+    bool open;
 };
 
 struct Gate {
@@ -43,10 +47,19 @@ bool protect(uint64_t pages, size_t bytes, bool open) {
     return mprotect(reinterpret_cast<void*>(pages), bytes, how) == 0;
 }
 
-void protect_all(Gate& all, bool open) {
-    for (const auto& [base, block] : all.pages)
-        if (!protect(base, block.mapped, open))  // the process may have no more memory than it has
-            make_sticky(cudaErrorMemoryAllocation, "CUDA error: out of memory");
+// False where the process may have no more mappings than it has.
+bool set(uint64_t base, Pages& block, bool open) {
+    if (block.open == open) return true;
+    if (!protect(base, block.mapped, open)) {
+        make_sticky(cudaErrorMemoryAllocation, "CUDA error: out of memory");
+        return false;
+    }
+    block.open = open;
+    return true;
+}
+
+void set_all(Gate& all, bool open) {
+    for (auto& [base, block] : all.pages) set(base, block, open);
 }
 
 bool is_write(const void* context) {
@@ -59,26 +72,31 @@ bool is_write(const void* context) {
 #endif
 }
 
-// Whether the fault was host code's at the gate, which stands open from then on.
-bool note_fault(uint64_t address, const void* context) {
+enum class Fault { kNone, kExpected, kHostCode };
+
+// Opens what was touched: by a call at work, or by host code, for which all stands open from then on.
+// Threads of one call may meet here; none of them holds the lock where it faults.
+Fault met(uint64_t address, const void* context) {
     auto& all = gate();
-    std::unique_lock lock(all.mutex, std::try_to_lock);
-    if (!lock || !all.shut || all.inside > 0) return false;
+    std::lock_guard lock(all.mutex);
+    if (!all.shut) return Fault::kNone;
     auto next = all.pages.upper_bound(address);
-    if (next == all.pages.begin()) return false;
-    const auto& [base, block] = *std::prev(next);
-    if (address >= base + block.mapped) return false;
+    if (next == all.pages.begin()) return Fault::kNone;
+    auto& [base, block] = *std::prev(next);
+    if (address >= base + block.mapped) return Fault::kNone;
+    if (all.inside > 0) return set(base, block, true) ? Fault::kExpected : Fault::kNone;
     all.access = {true, is_write(context), address > block.data ? address - block.data : 0, block.bytes};
     all.shut = false;
-    protect_all(all, true);
-    return true;
+    set_all(all, true);
+    return Fault::kHostCode;
 }
 
 void on_fault(int, siginfo_t* info, void* context) {
-    if (note_fault(reinterpret_cast<uint64_t>(info->si_addr), context))
+    const auto fault = met(reinterpret_cast<uint64_t>(info->si_addr), context);
+    if (fault == Fault::kHostCode)
         make_sticky(cudaErrorIllegalAddress,
                     "host code touches the GPU's memory through a pointer: a segmentation fault");
-    else
+    else if (fault == Fault::kNone)
         sigaction(SIGSEGV, &gate().before, nullptr);  // the access is made again, and meets it
 }
 
@@ -99,8 +117,8 @@ void gate_add(void* pages, size_t mapped, const void* data, size_t bytes) {
     auto& all = gate();
     const auto base = reinterpret_cast<uint64_t>(pages);
     std::lock_guard lock(all.mutex);
-    all.pages[base] = {mapped, reinterpret_cast<uint64_t>(data), bytes};
-    if (all.shut && all.inside == 0) protect(base, mapped, false);
+    auto& block = all.pages[base] = {mapped, reinterpret_cast<uint64_t>(data), bytes, true};
+    if (all.shut && all.inside == 0) set(base, block, false);
 }
 
 void gate_remove(const void* pages) {
@@ -122,11 +140,11 @@ using namespace kgsim;
 KG_API void kgsim_open() {
     auto& all = gate();
     std::lock_guard lock(all.mutex);
-    if (all.inside++ == 0 && all.shut) protect_all(all, true);
+    ++all.inside;
 }
 
 KG_API void kgsim_close() {
     auto& all = gate();
     std::lock_guard lock(all.mutex);
-    if (--all.inside == 0 && all.shut) protect_all(all, false);
+    if (--all.inside == 0 && all.shut) set_all(all, false);
 }
