@@ -7,6 +7,7 @@ property.
 """
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +15,7 @@ UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 settings.register_profile("steady", UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", UNTIMED, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So a shell starts what it runs in the background; programs that the tests interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
