@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from grader.machine import cores
-
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -46,6 +44,7 @@ def crowding() -> float:
     """Return how many times longer things take now than on an idle machine, 1 to `PATIENCE`.
 
     From the load of the last minute: a submission is not charged with what else this machine does.
+    The load is the whole machine's, and so are the cores, whatever share of them is this process's.
     """
     load, _, _ = os.getloadavg()
-    return min(PATIENCE, max(1.0, load / cores()))
+    return min(PATIENCE, max(1.0, load / (os.cpu_count() or 1)))
