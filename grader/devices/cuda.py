@@ -19,7 +19,7 @@ from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
-from grader.devices.sanitizer import TOOLS, sanitize, telling
+from grader.devices.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
 from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
 from grader.devices.timing_session import timed
@@ -173,14 +173,13 @@ class CudaDevice(GuestDevice):
 
         With compute-sanitizer on the GPU, and on the simulator.
         """
-        wish = self.options.sanitize
-        if wish is False:
-            return Sanitized()
-        always = wish is True
-        seen = sanitize(self, submission, build, task, references, evaluation, always=always)
+        status = evaluation.verdict.status
+        tools = tools_for(status, self.options.sanitize)
         workload = telling(task, evaluation)
-        if workload is None or not (always or evaluation.verdict.status in TOOLS):
-            return seen
+        if not tools or workload is None:
+            return Sanitized()
+        seconds = HUNG_SECONDS if status == "hung" else SECONDS
+        seen = sanitize(self, submission, build, references, workload, tools, seconds)
         return seen + consult(self._simulator, submission, task, references, workload)
 
     @property

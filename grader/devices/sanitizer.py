@@ -45,31 +45,34 @@ def program() -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
+def tools_for(status: str, wish: bool | None) -> tuple[str, ...]:
+    """Return the tools that can tell why a verdict is as it is; all or none where that is wished."""
+    if wish is None:
+        return TOOLS.get(status, ())
+    return ALL if wish else ()
+
+
 def sanitize(
     device: GuestDevice,
     submission: Submission,
     build: Build,
-    task: Task,
     references: References,
-    evaluation: Evaluation,
-    *,
-    always: bool = False,
+    workload: Workload,
+    tools: tuple[str, ...],
+    seconds: float = SECONDS,
 ) -> Sanitized:
-    """Run what went wrong once more under the tools that can tell why; `always`: under all.
+    """Run one workload once more under each of the tools.
 
     Raises:
         GraderError: the device can't be used any more.
 
     """
-    tools = ALL if always else TOOLS.get(evaluation.verdict.status, ())
-    workload = telling(task, evaluation)
-    if not tools or workload is None or not build.key:
+    if not build.key:
         return Sanitized()
     sanitizer = program()
     if sanitizer is None:
         return Sanitized(notes=("compute-sanitizer is not installed: its checks were not run",))
     source = parse(submission.code)
-    seconds = HUNG_SECONDS if evaluation.verdict.status == "hung" else SECONDS
     under = partial(_under, device, sanitizer, seconds, submission, build, workload, references)
     with ThreadPoolExecutor(len(tools)) as pool:
         replies = list(pool.map(under, tools))

@@ -15,7 +15,7 @@ from grader.judge import References
 from grader.records import Submission, Task, Workload
 
 SECONDS = 20.0
-"""Wall time of the program's run there."""
+"""Wall time of the program's run there, at most."""
 
 
 def consult(
@@ -26,7 +26,8 @@ def consult(
     workload: Workload,
 ) -> Sanitized:
     """Run one workload on the simulator; return what it saw, or why it saw nothing."""
-    brief = simulator.options.model_copy(update={"run_seconds": SECONDS})
+    seconds = min(SECONDS, simulator.options.run_seconds)
+    brief = simulator.options.model_copy(update={"run_seconds": seconds})
     asked = replace(simulator, options=brief)
     try:
         build = asked.build(submission, workload.init)
