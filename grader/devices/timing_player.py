@@ -82,7 +82,7 @@ class Player:
         self._thread.start()
 
     def _live(self, job: GuestJob, form: Form, limits: Limits) -> None:
-        self._reply = converse(job, form, limits, then=self._attend)
+        self._reply = converse(job, form, limits, timed=True, then=self._attend)
         self._answers.put(self._reply)
 
     def _attend(self, channel: HostChannel, end: float) -> None:
@@ -200,12 +200,11 @@ class Player:
 
 
 def _do(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
-    """Give one order; return seconds by this clock until its answer, and what the answer claims."""
+    """Give one order; return seconds by our clock until its answer, and what the answer claims."""
     channel.send(frame)
-    started = time.perf_counter()
     channel.flush(end)
     answer = channel.receive(end, "timed")
-    seconds = time.perf_counter() - started
+    seconds = channel.took
     if answer.header["status"] != "ran":
         raise PlayerGoneError(answer.header["reason"], answer.header["status"])
     return seconds, float(answer.header["claimed"])

@@ -120,6 +120,15 @@ class HostChannel:
                 raise GuestEndedError
             self._turn(deadline)
 
+    @property
+    def took(self) -> float:
+        """Return the seconds from the last bytes that left to the end of the guest's last frame.
+
+        Of a guest that was started as `timed`; other threads of this process do not count.
+        """
+        assert self._guest.took is not None
+        return self._guest.took()
+
     def _turn(self, deadline: float) -> None:
         """Wait for one event, deal with it, and look at the limits now and then."""
         now = time.monotonic()

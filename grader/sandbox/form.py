@@ -76,6 +76,8 @@ class Guest:
     """pidfd of the first process of a pid namespace, whose death is the death of all in it."""
     ends: list[Callable[[], None]] = field(default_factory=list)
     """What is to be done after the last process is gone, last first."""
+    took: Callable[[], float] | None = None
+    """Seconds that it took for its last frame, where a relay notes them."""
 
     @property
     def roots(self) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
 from grader.sandbox.job_frames import job_frames, settings_frame
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.nursery import forget, shared
+from grader.sandbox.stopwatch import attach
 from grader.sandbox.trial import holds_warm
 from grader.sandbox.usage import memory_kills
 
@@ -42,20 +43,28 @@ Then = Callable[[HostChannel, float], None]
 
 
 def converse(
-    job: GuestJob, form: Form, limits: Limits, *, warm: bool = True, then: Then | None = None
+    job: GuestJob,
+    form: Form,
+    limits: Limits,
+    *,
+    warm: bool = True,
+    timed: bool = False,
+    then: Then | None = None,
 ) -> GuestReply:
     """Run a job in a new guest and return all that became of it.
 
     Blocks until no process of the guest is left. Never raises for what a guest did: that is the
     reply's `status`. Where the sandbox itself fails the status is `grader_error`. `warm` lets the
     guest be forked from a parent that has imported torch, where that works; `then` goes on with
-    the channel where the workloads end.
+    the channel where the workloads end, and `timed` gives that channel a clock.
     """
     started = time.monotonic()
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
         outgoing = job_frames(job)
         guest = start(form, plan, warm=warm and not job.under)
+        if timed:
+            attach(guest)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
     conversation = Conversation(job, guest, limits, started, then)
