@@ -1,11 +1,13 @@
 """The same programs graded again and again: do verdicts and speed-ups agree?
 
     python benchmarks/gpu_repeatability.py [--times 5] [--jobs 8] [--keep FILE] [part of a name ...]
+    python benchmarks/gpu_repeatability.py --times 2 --builds fast stock ...
 
 Grades the right programs of the labelled set (tests/corpus), the honest twins of tests/attacks and
 `samples/`, each time in a process of its own with inputs of a new seed. Two gradings agree on a
 speed-up when their 95% intervals meet. Prints every pair that does not agree, and the shares; exits
-with 1 where a verdict differs or under 95% of speed-ups agree. `--keep` writes the figures as JSON.
+with 1 where a verdict differs or under 95% of speed-ups agree. `--keep` writes the figures as JSON;
+with `--builds` the gradings take these ways to build in turn.
 """
 
 from __future__ import annotations
@@ -85,17 +87,19 @@ def _near(pair: Pair) -> bool:
     return one is not None and other is not None and abs(one / other - 1) <= 0.05
 
 
-def main(times: int, jobs: int, keep: Path | None, parts: list[str], device: str) -> int:
+def main(given: argparse.Namespace) -> int:
     """Grade, keep and report."""
+    parts, jobs = given.parts, str(given.jobs)
     with tempfile.TemporaryDirectory() as folder:
         wanted = (p for p in programs() if not parts or any(part in p[0] for part in parts))
         path = write(wanted, Path(folder) / "programs.jsonl")
-        options = ("--device", device, "--jobs", str(jobs), "--no-repair", "--no-torch-compile")
+        options = ("--device", given.device, "--jobs", jobs, "--no-repair", "--no-torch-compile")
         runs = []
-        for number in range(times):
-            runs.append(grade(path, Path(folder) / f"out-{number}", *options))
-            if keep:
-                keep.write_text(json.dumps([_kept(run) for run in runs], indent=1) + "\n")
+        for number, build in zip(range(given.times), itertools.cycle(given.builds), strict=False):
+            out = Path(folder) / f"out-{number}"
+            runs.append(grade(path, out, *options, "--build", build))
+            if given.keep:
+                given.keep.write_text(json.dumps([_kept(run) for run in runs], indent=1) + "\n")
     return report(runs)
 
 
@@ -114,5 +118,5 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--device", default="cuda", choices=["cuda", "sim"])
-    given = parser.parse_args()
-    raise SystemExit(main(given.times, given.jobs, given.keep, given.parts, given.device))
+    parser.add_argument("--builds", nargs="+", default=["fast"], choices=["fast", "stock"])
+    raise SystemExit(main(parser.parse_args()))
