@@ -1,8 +1,9 @@
-"""What a user sees while samples are graded: a line a worker, counts, time left; nothing in a pipe."""
+"""What a user sees while samples are graded: a line a worker, counts, time left; in a log, a line now and then."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -24,12 +25,17 @@ from rich.table import Table
 from grader.records import Review, Sample
 from grader.schedule import Watcher
 
+EVERY = 10.0
+"""Seconds between two lines of a log, at least."""
+
 
 class Progress:
-    """A live display on a terminal; plain silence elsewhere."""
+    """A live display on a terminal; elsewhere lines, `every` so many seconds at most."""
 
-    def __init__(self, console: Console, *, quiet: bool) -> None:
+    def __init__(self, console: Console, *, quiet: bool, every: float = EVERY) -> None:
         self._shown = console.is_terminal and not quiet
+        self._console = None if quiet or self._shown else console
+        self._every, self._noted = every, time.monotonic()
         self._stages: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -62,6 +68,8 @@ class Progress:
 
     def preparing(self, what: str) -> None:
         """Show what is prepared once for this machine."""
+        if what and self._console:
+            self._console.print(f"preparing: {what}", markup=False, highlight=False)
         with self._lock:
             self._stages["preparing"] = what
             if not what:
@@ -89,12 +97,23 @@ class Progress:
             self._stages.pop(review.sample, None)
             self._counts[review.verdict.status] += 1
             self._bar.advance(self._task)
+            self._note()
+
+    def _note(self) -> None:
+        """Print a line for a log, where nothing can be drawn, unless there was one just now."""
+        if self._console and time.monotonic() >= self._noted + self._every:
+            self._noted = time.monotonic()
+            line = f"{self._counts.total()} graded: {self._tally()}"
+            self._console.print(line, markup=False, highlight=False)
+
+    def _tally(self) -> str:
+        return " · ".join(f"{count} {status}" for status, count in self._counts.most_common())
 
     def _render(self) -> Table:
         grid = Table.grid(padding=(0, 2))
         with self._lock:
             for name, stage in self._stages.items():
                 grid.add_row(escape(name[:50]), escape(stage))
-            counts = " · ".join(f"{count} {status}" for status, count in self._counts.most_common())
+            counts = self._tally()
         grid.add_row(self._bar, counts)
         return grid
