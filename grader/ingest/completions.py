@@ -56,6 +56,7 @@ REFERENCE_FIELDS = (
     "ref_code",
     "pytorch_code",
     "pytorch_code_module",
+    "pytorch_code_functional",
 )
 ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "index", "idx")
 TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")

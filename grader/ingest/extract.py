@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
+from grader.ingest.bare_extension import with_class
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, is_asked, thought_end
 from grader.ingest.numbered import joined, number_lines, trimmed
+from grader.ingest.prose import prose_outside
 from grader.ingest.python_region import class_line, defines, find_program, python_error
 from grader.ingest.restore import Program, restore
 from grader.ingest.source_files import with_files
 from grader.ingest.split_answer import Part, complete
-from grader.records import Extraction, Prose, Sample, Submission
+from grader.records import Extraction, Sample, Submission
 
 MODEL = "ModelNew"
 REFERENCE = "Model"
 MAX_CODE = 2_000_000
 """Characters of a submission; no program that a model writes comes near it."""
 
-MOST_PROSE = 200_000
-"""Characters of prose that are read before and after a gap, where a transcript is longer."""
 MAX_BLOCKS = 24
 """Earlier blocks that are looked at for the reference or for parts of the answer."""
 
 _GIVEN = ("given the following architecture", "given the following PyTorch architecture")
-_PROGRAM = re.compile(r"^[ \t>]*class[ \t]+\w+.*:|__global__", re.MULTILINE)
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 
 
@@ -42,16 +40,30 @@ def extract(sample: Sample) -> Extraction:
     if quoted is not None:
         return _from_quoted(sample, quoted, prompted)
     if not defines(text, MODEL):
-        return Extraction(
-            submission=None,
-            reference=prompted or _reference_in(text),
-            found=_what_instead(sample),
-            prose=_prose(text, cut_segments(text), []),
-        )
+        return _without_class(sample, prompted or _reference_in(text))
     whole = _whole(sample)
     if whole is not None:
         return Extraction(submission=whole, reference=prompted)
     return _from_transcript(sample, prompted)
+
+
+def _without_class(sample: Sample, reference: str | None) -> Extraction:
+    """Return an answer that is an extension for a harness that brings the class, or what it is instead."""
+    text = sample.text
+    segments = cut_segments(text)
+    bare = with_class(text, segments, reference, MODEL) if len(text) <= MAX_CODE else None
+    if bare is None:
+        prose = prose_outside(text, segments, [])
+        found = _what_instead(sample)
+        return Extraction(submission=None, reference=reference, found=found, prose=prose)
+    program = Program(bare.lines, bare.notes)
+    spans = [(segments[i].start, segments[i].end) for i in bare.segments]
+    first = next(line.number for line in bare.lines if line.number)
+    return Extraction(
+        submission=_submission(sample, program, "the last block that binds a function for Python"),
+        reference=reference,
+        prose=prose_outside(text, segments, spans, first),
+    )
 
 
 def _quoted_answer(text: str) -> Quoted | None:
@@ -74,7 +86,7 @@ def _from_quoted(sample: Sample, quoted: Quoted, prompted: str | None) -> Extrac
             "how": f"the code in the JSON string at line {line}",
         }
     )
-    prose = _prose(text, cut_segments(text), [(quoted.start, quoted.end)], line)
+    prose = prose_outside(text, cut_segments(text), [(quoted.start, quoted.end)], line)
     return inner.model_copy(
         update={
             "submission": submission,
@@ -121,7 +133,9 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
         return Extraction(submission=None, reference=reference, found=found)
     submission = _submission(sample, program._replace(lines=lines, notes=notes), how)
     return Extraction(
-        submission=submission, reference=reference, prose=_prose(text, segments, spans, first)
+        submission=submission,
+        reference=reference,
+        prose=prose_outside(text, segments, spans, first),
     )
 
 
@@ -247,45 +261,3 @@ def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[i
     for _ in range(numbers[-1] - numbers[0] + 1 if numbers else 0):
         end = text.find("\n", end) + 1 or len(text)
     return start, end
-
-
-def _prose(
-    text: str, segments: tuple[Segment, ...], spans: list[tuple[int, int]], code_line: int = 0
-) -> tuple[Prose, ...]:
-    """Return the runs of text outside the code; fence lines and other programs are left out."""
-    runs: list[Prose] = []
-    line = 1
-    at = 0
-    for one in segments:
-        if one.inside and _PROGRAM.search(text, one.start, one.end):
-            continue
-        for start, end in _ends(_outside(one, spans)):
-            line += text.count("\n", at, start)
-            at = start
-            if text[start:end].strip():
-                before = line < code_line or code_line == 0
-                runs.append(Prose(line=line, text=text[start:end], before_code=before))
-    return tuple(runs)
-
-
-def _ends(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans, of one that is longer than any prose only its beginning and its end."""
-    for start, end in spans:
-        if end - start > 2 * MOST_PROSE:
-            yield start, start + MOST_PROSE
-            yield end - MOST_PROSE, end
-        else:
-            yield start, end
-
-
-def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what is left of a segment when the spans are taken out."""
-    rest = [(segment.start, segment.end)]
-    for low, high in spans:
-        rest = [
-            piece
-            for start, end in rest
-            for piece in ((start, min(end, low)), (max(start, high), end))
-            if piece[0] < piece[1]
-        ]
-    return rest

@@ -43,6 +43,8 @@ def choose(
         _by_hint(sample, tasks_dir)
         or _by_kernelbench_file(sample.kernelbench, tasks_dir)
         or _by_problem_name(sample, tasks_dir)
+        or _by_prompt(sample, extraction)
+        or _by_similar_hint(sample)
         or _by_reference(sample, extraction)
         or _by_kernelbench_number(sample.kernelbench)
         or _by_inference(sample, extraction)
@@ -62,30 +64,44 @@ def named(name: str, tasks_dir: Path | None) -> Task:
     No path is opened: a sample may give the name. Raises UsageError, with the nearest names, where
     there is none.
     """
-    if name in builtin_tasks():
-        return builtin_tasks()[name]
-    path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
-    if path is not None:
-        return problem.load(path)
-    entry = _by_alias(name)
-    if entry is not None:
-        return entry.task
+    found = _exactly(name, tasks_dir) or _by_alias(name)
+    if found is not None:
+        return found
     near = difflib.get_close_matches(name, builtin_tasks(), n=3)
     hint = f"did you mean {', '.join(near)}?" if near else "`tasks` lists the built-in ones"
     raise UsageError(f"there is no task called {name!r}", hint)
+
+
+def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
+    """Return the task of just that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
+    if name in builtin_tasks():
+        return builtin_tasks()[name]
+    path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
+    return problem.load(path) if path is not None else None
 
 
 def _by_hint(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
     if not sample.task_hint:
         return None
     try:
-        found = named(sample.task_hint, tasks_dir)
+        found = _exactly(sample.task_hint, tasks_dir)
     except UsageError:
+        return None
+    return _named_so(sample, found)
+
+
+def _by_similar_hint(sample: Sample) -> TaskChoice | None:
+    """Return the built-in task that the sample's name for it means; the prompt's reference comes first."""
+    return _named_so(sample, _by_alias(sample.task_hint) if sample.task_hint else None)
+
+
+def _named_so(sample: Sample, found: Task | None) -> TaskChoice | None:
+    if found is None:
         return None
     return TaskChoice(task=found, how="side-file", reason=f"the sample names {sample.task_hint!r}")
 
 
-def _by_alias(name: str) -> Entry | None:
+def _by_alias(name: str) -> Task | None:
     """Return the built-in task of another spelling: `L2Norm`, `39_L2Norm_`, `level1/39_L2Norm_`."""
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".py")
     numbered = _NUMBERED.fullmatch(stem)
@@ -93,9 +109,9 @@ def _by_alias(name: str) -> Entry | None:
         entry = _of_problem(int(numbered["number"]))
         words = set(words_of(numbered["name"]).split())
         if entry and words & set(words_of(entry.task.title + " " + entry.task.name).split()):
-            return entry
+            return entry.task
     plain = words_of(stem).replace(" ", "")
-    found = [e for n, e in entries().items() if words_of(n).replace(" ", "") == plain]
+    found = [e.task for n, e in entries().items() if words_of(n).replace(" ", "") == plain]
     return found[0] if found else None
 
 
@@ -130,6 +146,12 @@ def _of_file(path: Path | None, reason: str) -> TaskChoice | None:
 
 def _said(ident: KernelBenchId | None) -> str:
     return f"level {ident.level}, problem {ident.problem}" if ident else ""
+
+
+def _by_prompt(sample: Sample, extraction: Extraction) -> TaskChoice | None:
+    """Return the task of the reference that was given with the prompt, which no answer can bring."""
+    asked = sample.prompt and _MODEL.search(sample.prompt)
+    return _by_reference(sample, extraction) if asked else None
 
 
 def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:

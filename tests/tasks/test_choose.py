@@ -81,6 +81,15 @@ def test_a_hint_is_next(folder):
     assert chosen(task=str(path), code="x").task.reference == PROBLEM
 
 
+def test_a_prompts_reference_comes_before_a_name_that_is_only_like_a_task_s():
+    """An archive's row names its problem, of sizes that are its own; an answer's reference is not asked."""
+    asked = f"Make this faster.\n{PROBLEM}"
+    found = chosen(task_hint="39_L2Norm_", prompt=asked, reference=PROBLEM)
+    assert (found.how, found.task.reference) == ("embedded", PROBLEM)
+    assert chosen(task_hint="39_L2Norm_", reference=PROBLEM).task.name == "l2-norm"
+    assert chosen(task_hint="l2-norm", prompt=asked, reference=PROBLEM).task.name == "l2-norm"
+
+
 def test_an_answers_own_reference_is_said_to_be_one():
     assert "what the author chose" in chosen(prompt="Write softmax.", reference=PROBLEM).reason
     for prompt in (None, f"Make this faster.\n{PROBLEM}"):
