@@ -1,6 +1,6 @@
 """Our reference-fixed kernels on a GPU: achieved bandwidth beside eager torch, torch.compile and a plain copy.
 
-    python benchmarks/reference_kernels.py [--only GLOB[,GLOB]] [--jobs N] [--folder DIR] [--out FILE]
+    python benchmarks/reference_kernels.py [--only GLOB[,GLOB]] [--sizes] [--jobs N] [--folder DIR] [--out FILE]
 
 Needs an NVIDIA GPU and nvcc. Each task's `full` workloads are timed with CUDA events, medians of interleaved rounds. Before each
 call 1 GB is written: no cache holds the inputs, and the call is in the GPU's queue by the time it begins, so that what
@@ -35,6 +35,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from reference_sizes import with_more_sizes
+
 from grader.build import discover, environment
 from grader.build.prepare import prepare
 from grader.records import Task, TensorSpec, Workload
@@ -62,6 +64,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--sizes", action="store_true", help="more sizes and odd ones as well")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         print("no GPU: nothing is measured")
@@ -84,7 +87,8 @@ def main() -> int:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: copy {copy:.0f} GB/s")
     rows = []
     for name, (task, code) in chosen.items():
-        for workload in (item for item in task.workloads if item.role == "full"):
+        full = [item for item in task.workloads if item.role == "full"]
+        for workload in with_more_sizes(name, full) if options.sizes else full:
             row = measure(name, task, code, workload, folder, copy, not options.no_compile)
             rows.append(row)
             print(shown(row), flush=True)

@@ -216,3 +216,40 @@ def test_a_mean_that_comes_back_through_the_same_array_takes_no_part_in_the_next
     workload = Workload(name="w", role="nominal", inputs=(shape,))
     task = Task(name="t", title="t", source="file", reference="", workloads=(workload,))
     assert not [f for f in review(TWICE, context=Context(task=task)) if f.severity == "error"]
+
+
+SLICES = """
+struct Sizes {{ int many[3]; }};
+__global__ void turn(const float* x, float* y, Sizes sizes) {{
+    __shared__ float tile[256];
+    const int slices = {many};
+    for (int s = 0; s < slices; ++s) {{
+        tile[threadIdx.x] = x[(blockIdx.x * sizes.many[0] + s) * 256 + threadIdx.x];
+        __syncthreads();
+        y[(blockIdx.x * sizes.many[0] + s) * 256 + threadIdx.x] = tile[255 - threadIdx.x];
+        __syncthreads();
+    }}
+}}
+torch::Tensor run(torch::Tensor x) {{
+    auto y = torch::empty_like(x);
+    Sizes sizes;
+    for (int d = 0; d < 3; ++d) sizes.many[d] = (int)x.size(d);
+    turn<<<x.size(1), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), sizes);
+    return y;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("many", "alike"),
+    [
+        ("sizes.many[0]", True),
+        ("sizes.many[blockIdx.x % 3]", True),
+        ("sizes.many[threadIdx.x % 3]", False),
+    ],
+)
+def test_an_array_in_a_struct_that_all_threads_got_is_the_same_for_all(
+    many: str, alike: bool
+) -> None:
+    found = [f.rule for f in review(SLICES.format(many=many)) if f.rule == "SYN003"]
+    assert (found == []) == alike

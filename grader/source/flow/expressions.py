@@ -65,7 +65,17 @@ class Machine(Operators):
         return self.name(expr.id)
 
     def _subscript(self, expr: Subscript) -> Value:
-        return self.load(self.address(expr), expr.node)
+        pointer = self.address(expr)
+        if pointer is None and isinstance(expr.base, Member):
+            return self._element(expr.base, expr.index)
+        return self.load(pointer, expr.node)
+
+    def _element(self, array: Member, index: Expr) -> Value:
+        """Return an element of a struct's array: as alike in all threads as the struct and the index are."""
+        box = self.find(array.base.id) if isinstance(array.base, Name) else None
+        if box is None or box.value.pointer is not None:
+            return Value(None, loaded=True)
+        return unknown(box.value, self.eval(index))
 
     def _size_of(self, expr: SizeOf) -> Value:
         return Value(self.size_of(expr.type), "l", False)
@@ -147,7 +157,10 @@ class Machine(Operators):
                     if value.pointer is not None or value.thing is not None:
                         box.value.pointer, box.value.thing = value.pointer, value.thing
             case Subscript():
-                self.put(self.address(target), value, node)
+                pointer = self.address(target)
+                self.put(pointer, value, node)
+                if pointer is None and isinstance(target.base, Member):
+                    self._assign_member(target.base, unknown(value, self.eval(target.index)), node)
             case Unary(op="*"):
                 pointer = self.eval(target.operand).pointer
                 if pointer is not None:
