@@ -16,7 +16,6 @@ from typing import NamedTuple
 from grader.ingest.fences import Segment, segment_lines
 from grader.ingest.markers import answer_start, thought_end
 from grader.ingest.numbered import Line, Lines, joined, number_lines, trimmed
-from grader.ingest.split_answer import missing_names
 from grader.source import read_python
 
 _MODULE = re.compile(r"^[ \t]*PYBIND11_MODULE\s*\(\s*\w+\s*,\s*(?P<handle>\w+)\s*\)", re.MULTILINE)
@@ -201,14 +200,14 @@ def _rewritten(
     del forward.args.args[at]
     _Call(operation, name).visit(forward)
     _Renamed(theirs.name, model).visit(theirs)
-    rest = [node for node in tree.body if node is not theirs]
     kept: list[ast.stmt] = [theirs]
-    while missing := missing_names(ast.unparse(ast.Module(kept, []))) - {_EXTENSION}:
-        needed = [n for n in rest if n not in kept and _bound(n) & missing - _GIVEN]
-        if not needed:
-            break
+    while needed := [n for n in tree.body if n not in kept and _bound(n) & _used(kept)]:
         kept = [n for n in tree.body if n in kept or n in needed]
     return ast.unparse(ast.Module(kept, []))
+
+
+def _used(nodes: list[ast.stmt]) -> set[str]:
+    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)} - _GIVEN
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -33,6 +33,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 WIDTH = 8
+FACTOR = 2
 
 def halved(value):
     return value / 2
@@ -41,12 +42,12 @@ def module_fn(x, weight, scale):
     return F.linear(x, weight) * scale
 
 class Model(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width, FACTOR=3):
         super(Model, self).__init__()
         self.weight = nn.Parameter(torch.randn(width, WIDTH))
         self.scale = halved(width)
 
-    def forward(self, x, fn=module_fn):
+    def forward(self, x, factor=FACTOR, fn=module_fn):
         return fn(x, self.weight, self.scale)
 
 def get_inputs():
@@ -84,7 +85,8 @@ def test_the_functional_reference_is_called_with_the_extension() -> None:
     code = found.submission.code
     assert "class ModelNew(nn.Module)" in code
     assert "return _extension.forward(x, self.weight, self.scale)" in code
-    assert "def forward(self, x):" in code
+    assert "def forward(self, x, factor=FACTOR):" in code
+    assert "FACTOR = 2" in code
     assert "super(ModelNew, self)" in code
     assert "def halved" in code
     assert "WIDTH = 8" in code
