@@ -58,7 +58,7 @@ REFERENCE_FIELDS = (
     "pytorch_code_module",
     "pytorch_code_functional",
 )
-ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "index", "idx")
+ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "kernel_name", "index", "idx")
 TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")
 
 ENTRY_CLASS = "ModelNew"

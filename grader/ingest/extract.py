@@ -239,9 +239,11 @@ def _what_instead(sample: Sample) -> str:
     whole = sample.format == "python" and python_error(trimmed(number_lines(text))) is None
     if not blocks and not whole:
         return f"{words} words without a code block"
-    if any(_defines(text, one, REFERENCE) for one in blocks) or (
-        whole and defines(text, REFERENCE)
-    ):
+    models = [one for one in blocks if _defines(text, one, REFERENCE)]
+    if models or (whole and defines(text, REFERENCE)):
+        said = [text[one.start : one.end] for one in models] or [text]
+        if any(sign in one for one in said for sign in ("__global__", "load_inline", "triton.jit")):
+            return f"kernels in a class {REFERENCE}, which must be called {MODEL} to be found"
         return f"only the reference: class {REFERENCE}, and no class {MODEL}"
     if "__global__" in text:
         return f"CUDA code, but no Python class {MODEL}"

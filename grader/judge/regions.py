@@ -12,6 +12,8 @@ from grader.records import Evidence
 PERIODS = (2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_WRONG = 0.9
 """Share of a flat tail that must be wrong for it to count as one."""
+TAIL = 16
+"""A flat tail begins behind one part in so many at least: "all but the first" says no more than "all"."""
 
 Make = Callable[..., Evidence]
 
@@ -112,7 +114,7 @@ def _few(bad: Array, name: str, dim: int, make: Make) -> Evidence | None:
 
 def _flat_tail(flat: Array, row: int, make: Make) -> Evidence | None:
     first = int(np.argmax(flat))
-    if first % row == 0 or float(flat[first:].mean()) < MOST_WRONG:
+    if first % row == 0 or first * TAIL < flat.size or float(flat[first:].mean()) < MOST_WRONG:
         return None
     text = f"only elements from flat index {first} of {flat.size} on are wrong"
     return make("flat-tail", text, first_wrong=first, size=int(flat.size))

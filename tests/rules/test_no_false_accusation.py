@@ -55,6 +55,16 @@ def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
     assert layouts(forward) == [("warning", "b")]
 
 
+def test_arguments_of_one_function_are_named_together() -> None:
+    """What is to be done is the same for each: one finding, one mend of all."""
+    found = review_text(parse(as_submission(MATMUL)), Context())
+    [one] = [finding for finding in found if finding.rule == "MEM004"]
+    assert "walks `a` and `b` as if their rows" in one.message
+    [mend] = one.fixes
+    [edit] = mend.edits
+    assert "a = a.contiguous();\n    b = b.contiguous();" in edit.text
+
+
 def test_a_view_that_forward_makes_is_an_error_where_results_are_wrong() -> None:
     forward = "        return extension.run(a, b.t())\n"
     assert layouts(forward, WRONG) == [("error", "b")]
@@ -253,3 +263,44 @@ def test_an_array_in_a_struct_that_all_threads_got_is_the_same_for_all(
 ) -> None:
     found = [f.rule for f in review(SLICES.format(many=many)) if f.rule == "SYN003"]
     assert (found == []) == alike
+
+
+HEAVY = """
+__global__ void raise(float* x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] += 1.f; }
+torch::Tensor run(torch::Tensor a) {
+    raise<<<(a.numel() + 255) / 256, 256>>>(a.data_ptr<float>(), a.numel());
+    return a;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        ("        return extension.run(torch.matmul(a, b))\n", True),
+        ("        return torch.matmul(a, b)\n", False),
+    ],
+)
+def test_a_kernel_that_forward_never_reaches_is_not_called_trivial(
+    forward: str, said: bool
+) -> None:
+    head, _, _ = as_submission(HEAVY).partition("    def forward")
+    code = f"{head}    def forward(self, a, b):\n{forward}"
+    rules = {finding.rule for finding in review_text(parse(code), Context())}
+    assert ("PRF013" in rules) is said
+    assert ("CHT003" in rules) is not said
+
+
+def test_work_on_streams_of_its_own_has_to_be_waited_for() -> None:
+    """To leave the wait out, as elsewhere, would return a result that is not there yet."""
+    own = HEAVY.replace(
+        "    raise<<<", "    cudaStream_t s;\n    cudaStreamCreate(&s);\n    raise<<<"
+    )
+    own = own.replace(", 256>>>", ", 256, 0, s>>>")
+    own = own.replace("    return a", "    cudaStreamSynchronize(s);\n    return a")
+    [waits] = [one for one in review(own) if one.rule == "API001"]
+    assert not waits.fixes
+    assert "current stream" in waits.message
+    current = HEAVY.replace("    return a", "    cudaDeviceSynchronize();\n    return a")
+    [waits] = [one for one in review(current) if one.rule == "API001"]
+    assert [mend.label for mend in waits.fixes] == ["leave cudaDeviceSynchronize out"]

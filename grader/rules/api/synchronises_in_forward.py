@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
          "cudaEventSynchronize"}  # fmt: skip
+OWN_STREAMS = ("cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority")
 SCALARS = {"item", "tolist"}
 
 
@@ -31,13 +32,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             if cuda_code(unit).in_device_code(call.node):
                 continue
             if call.last in WAITS and call.object is None:
-                yield RULE.finding(
-                    unit.place(call.node),
-                    f"{call.last} makes the host wait for the GPU on every call; the order of the "
-                    "stream is enough",
-                    fixes=_without(unit, call),
-                    data={"call": call.last},
-                )
+                yield _waiting(unit, call)
             elif (
                 call.name == "item"
                 and call.object is not None
@@ -49,6 +44,21 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     data={"call": "item"},
                 )
     yield from _python(source)
+
+
+def _waiting(unit: Unit, call: Call) -> Finding:
+    """Return what is said of a wait: it can be left out unless the work is on streams of its own."""
+    own = any(other.last in OWN_STREAMS for other in cuda_code(unit).calls)
+    said = f"{call.last} makes the host wait for the GPU on every call; "
+    return RULE.finding(
+        unit.place(call.node),
+        said + "launched on PyTorch's current stream, the kernels would need neither streams of "
+        "their own nor a wait"
+        if own
+        else said + "the order of the stream is enough",
+        fixes=() if own else _without(unit, call),
+        data={"call": call.last},
+    )
 
 
 def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
@@ -131,6 +141,7 @@ if __name__ == "__main__":
     guards="Only what forward and the host functions run; waiting at import or in a benchmark of "
     "the "
     "file's own is fine.",
-    mend="Leaves the call out, or asks for the launch's error instead.",
+    mend="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
+    "of its own, which somebody has to wait for.",
     check=check,
 )

@@ -42,23 +42,23 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for inputs whose pointer is taken without a word about their layout."""
     careful = _python_handles(source)
     proof = _proof(context)
-    seen: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], tuple[Case, dict[str, None]]] = {}
     for case in cases(source, context):
         function = case.launch.host
         if _handled(case):
             continue
         views = {} if ran_right(context, case.kernel) else _views(source, function)
         for parameter in function.parameters:
-            key = (function.name, parameter.name)
             view = views.get(parameter.name, "")
             if (
                 parameter.type.endswith("Tensor")
-                and key not in seen
                 and (view or not careful)
                 and _pointer_taken(case, parameter.name)
             ):
-                seen.add(key)
-                yield _finding(case, parameter.name, proof or _shown(view, context), view)
+                _, names = found.setdefault((function.name, view), (case, {}))
+                names[parameter.name] = None
+    for (_, view), (case, names) in found.items():
+        yield _finding(case, [*names], proof or _shown(view, context), view)
 
 
 def _shown(view: str, context: Context) -> tuple[Evidence, ...]:
@@ -66,7 +66,7 @@ def _shown(view: str, context: Context) -> tuple[Evidence, ...]:
     return wrong_results(context)[:1] if view else ()
 
 
-def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> Finding:
+def _finding(case: Case, names: list[str], proof: tuple[Evidence, ...], view: str) -> Finding:
     function = case.launch.host
     node = next(
         (
@@ -75,33 +75,39 @@ def _finding(case: Case, name: str, proof: tuple[Evidence, ...], view: str) -> F
             if isinstance(p, Call)
             and p.name in {"data_ptr", "clone"}
             and isinstance(p.base, Name)
-            and p.base.id == name
+            and p.base.id in names
         ),
         function.node,
     )
+    them, its = ("it", "its") if len(names) == 1 else ("them", "their")
     told = (
-        f"and `forward` passes a view made by `{view}`: its memory is in another order"
+        f"and `forward` passes a view made by `{view}`: {its} memory is in another order"
         if view
-        else "and nothing makes it contiguous or checks that it is: a transposed or sliced input "
+        else f"and nothing makes {them} contiguous or checks for it: a transposed or sliced input "
         "gives wrong numbers"
     )
     return RULE.finding(
         case.place(node),
-        f"the kernel walks `{name}` as if its rows lay one after the other, {told}",
+        f"the kernel walks {_listed(names)} as if {its} rows lay one after the other, {told}",
         severity="error" if view and proof else "warning" if proof or view else "note",
         confidence="proven" if proof and not view else "likely",
         evidence=proof,
-        fixes=_fixes(case, name),
+        fixes=_fixes(case, names),
         data={"fold": not (proof or view)},
     )
 
 
-def _fixes(case: Case, name: str) -> Iterator[Fix]:
+def _listed(names: list[str]) -> str:
+    *some, last = [f"`{name}`" for name in names]
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+def _fixes(case: Case, names: list[str]) -> Iterator[Fix]:
     first = body_start(case.launch.host)
     if first is not None:
+        made = "\n".join(f"{name} = {name}.contiguous();" for name in names)
         yield from fix(
-            f"make `{name}` contiguous first",
-            [insert_before(case.unit, first, f"{name} = {name}.contiguous();")],
+            f"make {_listed(names)} contiguous first", [insert_before(case.unit, first, made)]
         )
 
 

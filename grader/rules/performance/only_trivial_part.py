@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.python_code import python_code
+from grader.rules.honesty.extension_use import holders, refers, uses_operators
+from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 from grader.source.flow import flow
@@ -30,13 +31,14 @@ HEAVY = (
 LAYERS = ("Conv", "Linear", "LSTM", "GRU", "MultiheadAttention", "Bilinear")
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for heavy torch operators in forward beside kernels without a loop."""
     code = python_code(source)
     kernels = [k for unit in source.cuda for k in flow(unit).program.kernels]
     if (
         code is None
         or not kernels
+        or not (context.launches or _extension_is_called(source, code))
         or any(isinstance(p, Loop) for k in kernels for p in walk(k.body))
     ):
         return
@@ -59,6 +61,13 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     severity="note",
                 )
                 return
+
+
+def _extension_is_called(source: Source, code: PythonCode) -> bool:
+    """Whether forward reaches the extension; where it does not, CHT003 is what matters."""
+    names = holders(source, code)
+    called = any(refers(node, names) for function in code.reached for node in code.live(function))
+    return not names or called or uses_operators(code)
 
 
 def _heavy(name: str, node: ast.Call, layers: set[str]) -> bool:
@@ -113,7 +122,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     guards="Fusing what follows a convolution or a product is a legitimate design where the task "
-    "allows it: a note there. Views and allocations don't count.",
+    "allows it: a note there. Views and allocations don't count. Silent where forward never reaches the kernels.",
     mend="",
     check=check,
 )
