@@ -304,3 +304,39 @@ def test_work_on_streams_of_its_own_has_to_be_waited_for() -> None:
     current = HEAVY.replace("    return a", "    cudaDeviceSynchronize();\n    return a")
     [waits] = [one for one in review(current) if one.rule == "API001"]
     assert [mend.label for mend in waits.fixes] == ["leave cudaDeviceSynchronize out"]
+
+
+ROW_EACH = """
+__global__ void total(const float* x, float* y, int64_t rows, int64_t n) {{
+    const int lane = threadIdx.x & 31;
+    const int64_t row = (int64_t)blockIdx.x * {step} + {own};
+    if (row >= rows) return;
+    float sum = 0.f;
+    for (int64_t i = lane; i < n; i += 32) sum += x[row * n + i];
+    for (int offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    if (lane == 0) y[row] = sum;
+}}
+torch::Tensor run(torch::Tensor x, int64_t dim) {{
+    const int64_t n = x.size(dim), rows = x.numel() / n;
+    auto y = torch::empty({{rows}}, x.options());
+    total<<<(rows + {step} - 1) / {step}, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, n);
+    return y;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "own", "whole"),
+    [
+        (4, "threadIdx.x / 32", True),
+        (4, "(threadIdx.x >> 5)", True),
+        (128, "threadIdx.x", False),
+    ],
+)
+def test_a_warp_that_leaves_as_a_whole_is_missed_by_no_exchange(
+    step: int, own: str, whole: bool
+) -> None:
+    forward = "        return extension.run(a, self.dim)\n"
+    cuda = ROW_EACH.format(step=step, own=own)
+    found = [f.message for f in review(cuda, forward) if f.rule == "SYN004"]
+    assert (found == []) == whole, found

@@ -26,7 +26,7 @@ from grader.source.flow.tree import (
     Return,
     Stmt,
 )
-from grader.source.flow.values import Mask, Value, blend, merge, some, truth, unknown
+from grader.source.flow.values import Mask, Value, blend, divergence, merge, some, truth, unknown
 
 STEP_LIMIT = 2500
 
@@ -94,7 +94,7 @@ class Statements(State):
                 self.run(branch)
             return
         if held is None:
-            self.run_both(stmt, 1 if test.uniform else 2)
+            self.run_both(stmt, divergence(test))
             return
         before = self.mask
         self.branch.append(stmt.test.node)
@@ -127,7 +127,7 @@ class Statements(State):
             if frame.result is None:
                 frame.result = value
             elif self.doubt:
-                frame.result = merge(frame.result, value, self.doubt == 2)
+                frame.result = merge(frame.result, value, self.doubt > 1)
             else:
                 frame.result = blend(frame.result, value, self.mask)
         if self.doubt:
@@ -178,7 +178,7 @@ class Statements(State):
                 test = self.eval(stmt.test)
                 held = truth(test)
                 if held is None:
-                    return left | self._unknown_turns(stmt, 1 if test.uniform else 2)
+                    return left | self._unknown_turns(stmt, divergence(test))
                 if isinstance(held, np.ndarray):
                     left = left | (self.mask & ~held)
                     if (

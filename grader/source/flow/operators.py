@@ -21,6 +21,7 @@ from grader.source.flow.values import (
     Value,
     binary,
     blend,
+    divergence,
     merge,
     some,
     truth,
@@ -63,7 +64,7 @@ class Operators(Variables):
             return self._as_bool(self.eval(expr.right))
         saved, doubt = self.mask, self.doubt
         if held is None:
-            self.doubt = max(doubt, 1 if left.uniform else 2)
+            self.doubt = max(doubt, divergence(left))
         else:
             self.mask = saved & (held if both else ~held)
         right = self.eval(expr.right) if some(self.mask) else Value(int(not both), "b", False)
@@ -96,7 +97,7 @@ class Operators(Variables):
             return self.eval(expr.yes if held else expr.no)
         saved, doubt = self.mask, self.doubt
         if held is None:
-            self.doubt = max(doubt, 1 if test.uniform else 2)
+            self.doubt = max(doubt, divergence(test))
             yes, no = self.eval(expr.yes), self.eval(expr.no)
             self.doubt = doubt
             out = merge(yes, no, not test.uniform)

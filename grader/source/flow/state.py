@@ -15,7 +15,7 @@ from grader.source.flow.tree import (
     Node,
     Program,
 )
-from grader.source.flow.values import Bits, Mask, Value, blend, every, merge, spread
+from grader.source.flow.values import Bits, Mask, Value, blend, divergence, every, merge, spread
 
 
 class Box:
@@ -113,7 +113,8 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[Node] = []
         self.doubt = 0
-        """0: certain; 1: under a condition on data, the same for all threads; 2: not the same."""
+        """0: certain; 1: under a condition on data, the same for all threads; 2: the same within each warp;
+        3: not the same."""
         self.doubt_node: Node = None
         self.branch: list[Node] = []
         self.order = 0
@@ -225,7 +226,10 @@ class State:
         """Assign to a variable, in the active threads."""
         value = converted(value, box.type)
         if self.doubt:
-            box.value = merge(box.value, value, self.doubt == 2)
+            warps = self.doubt == 2 and max(divergence(box.value), divergence(value)) < 3
+            box.value = merge(box.value, value, self.doubt > 1)
+            if warps:
+                box.value.like = self.warp_of
         elif every(self.mask):
             box.value = value
         else:
@@ -237,7 +241,7 @@ class State:
         """Let the block meet at `__syncthreads()`."""
         self.walk.barriers += 1
         here = self.mask
-        if self.doubt == 2:
+        if self.doubt > 1:
             self.emit("barrier-divergence", node, other=self.doubt_node, sure=False)
         elif not np.array_equal(here, self.alive):
             missing = self.alive & ~here

@@ -198,6 +198,16 @@ def likeness(value: Value) -> npt.NDArray[np.int64] | None:
     return None
 
 
+def divergence(value: Value) -> int:
+    """Return how threads may differ in a condition: 1: not at all; 2: only from warp to warp; 3: within one."""
+    if value.uniform:
+        return 1
+    like = likeness(value)
+    warps = () if like is None else (like[i : i + 32] for i in range(0, like.size, 32))
+    alike = like is not None and all((warp == warp[0]).all() for warp in warps)
+    return 2 if alike else 3
+
+
 def _likeness(sources: tuple[Value, ...]) -> npt.NDArray[np.int64] | None:
     """Return which threads agree in all of the sources that vary, where only one kind does."""
     found: npt.NDArray[np.int64] | None = None

@@ -86,9 +86,9 @@ class Warps(Accesses):
     def check_mask(self, node: Node, mask: Value) -> None:
         """Report lanes that a shuffle's mask names and that are not there."""
         number = mask.scalar
-        if number is None or self.doubt == 1:
+        if number is None or self.doubt in {1, 2}:
             return
-        if self.doubt == 2:
+        if self.doubt > 2:
             self.emit(
                 "shuffle-mask", node, other=self.doubt_node, sure=False, data={"mask": number}
             )
