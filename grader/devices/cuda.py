@@ -171,16 +171,20 @@ class CudaDevice(GuestDevice):
     ) -> Sanitized:
         """Look at why a program went wrong; at any or none where asked.
 
-        With compute-sanitizer on the GPU, and on the simulator.
+        On the simulator, and with compute-sanitizer on the GPU; for a program that hangs only where
+        the simulator didn't see it: under a tool it holds the GPU for minutes.
         """
         status = evaluation.verdict.status
         tools = tools_for(status, self.options.sanitize)
         workload = telling(task, evaluation)
         if not tools or workload is None:
             return Sanitized()
-        seconds = HUNG_SECONDS if status == "hung" else SECONDS
-        seen = sanitize(self, submission, build, references, workload, tools, seconds)
-        return seen + consult(self._simulator, submission, task, references, workload)
+        seen = consult(self._simulator, submission, task, references, workload)
+        hung = status == "hung"
+        if hung and seen.evidence and self.options.sanitize is None:
+            return seen
+        seconds = HUNG_SECONDS if hung else SECONDS
+        return sanitize(self, submission, build, references, workload, tools, seconds) + seen
 
     @property
     def _simulator(self) -> Simulator:
