@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_QUOTE = re.compile(r'(?<!\\)"')
 _ESCAPED_LINE = re.compile(r"\\n[ \t]*class[ \t]")
 MAX_DEPTH = 3
 """Strings in strings that are opened: a call's arguments are JSON in a string of JSON."""
@@ -38,12 +39,27 @@ def quoted_texts(text: str, name: str) -> Iterator[Quoted]:
 
 
 def _in_line(text: str, start: int, end: int, wanted: re.Pattern[str]) -> Iterator[Quoted]:
+    found = False
     for literal in _STRING.finditer(text, start, end):
         if not wanted.search(text, *literal.span()):
             continue
         decoded = _decoded(literal[0], wanted)
         if decoded is not None:
+            found = True
             yield Quoted(literal.start(), literal.end(), decoded)
+    if not found and (end - start) * 10 > len(text) * 9:
+        bare = _bare(text[start:end])
+        if bare is not None and wanted.search(bare):
+            yield Quoted(start, end, bare)
+
+
+def _bare(line: str) -> str | None:
+    """Return what a line stands for that is all of a text and has lost its quotes."""
+    inside = _QUOTE.sub(r'\\"', line.replace("\\'", "'"))
+    try:
+        return str(json.loads(f'"{inside}"', strict=False))
+    except ValueError:
+        return None
 
 
 def _decoded(literal: str, wanted: re.Pattern[str]) -> str | None:

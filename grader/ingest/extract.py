@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.ingest.bare_extension import with_class
+from grader.ingest.entities import without_entities
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, is_asked, thought_end
@@ -34,6 +35,9 @@ def extract(sample: Sample) -> Extraction:
     Never raises. The final answer is the last block that defines `ModelNew` (of those with a
     `forward`, if any has one), behind the reasoning if there is one there.
     """
+    page = without_entities(sample.text)
+    if page is not None and len(page) <= MAX_CODE:
+        sample = sample.model_copy(update={"text": page})
     text = sample.text
     prompted = _reference_in(sample.prompt) if sample.prompt else None
     quoted = _quoted_answer(text)

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from grader.ingest.numbered import Lines, number_lines, without_indent
 
 _FENCE = re.compile(
-    r"^(?P<lead>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$", re.MULTILINE
+    r"(?:^(?P<lead>[ \t>]*)|(?<=\|>))(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*(?:$|(?=<\|))",
+    re.MULTILINE,
 )
+"""A line of its own but for a chat's marks, between which models put fences: `<|message|>```python`."""
 _GLUED_CODE = re.compile(r"(?:(?:python3?|py)[ \t]+)?(?=(?:import|from)[ \t]+\w)")
 """A first line of code on the fence's own line."""
 
@@ -62,8 +64,8 @@ def find_fences(text: str) -> tuple[Fence, ...]:
         glued = _GLUED_CODE.match(found["info"])
         end = found.start("info") + glued.end() - 1 if glued else found.end()
         info = (glued[0] if glued else found["info"]).strip().lower()
-        below = line if glued else line + 1
-        fences.append(Fence(line, at, end, found["lead"], found["mark"], info, below))
+        below = line if glued or text[found.end() : found.end() + 2] == "<|" else line + 1
+        fences.append(Fence(line, at, end, found["lead"] or "", found["mark"], info, below))
     return tuple(fences)
 
 
@@ -92,14 +94,16 @@ def cut_segments(text: str) -> tuple[Segment, ...]:
 
 
 def segment_lines(text: str, segment: Segment) -> Lines:
-    """Return the lines of a segment, without the indentation of its opening fence."""
+    """Return the lines of a segment, without the indentation of its opening fence if they have it."""
     body = text[segment.start : segment.end]
     if segment.closing is not None:
         body = body.removesuffix("\n")
     if not body and segment.closing is not None and segment.start == segment.end:
         return ()
     lines = number_lines(body, segment.first_line)
-    return without_indent(lines, segment.opening.lead) if segment.opening else lines
+    lead = segment.opening.lead if segment.opening else ""
+    first = next((line.text for line in lines if line.text.strip()), "")
+    return without_indent(lines, lead) if first.startswith(lead.rstrip() or lead) else lines
 
 
 def _next_open(opened: Fence | None, fence: Fence) -> Fence | None:

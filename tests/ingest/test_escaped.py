@@ -30,6 +30,8 @@ SHAPES = {
     "a block after a call": f"{block(OTHER)}Better, by hand:\n{FENCED}",
     "JSON in JSON": json.dumps({"arguments": json.dumps({"code": CODE})}),
     "markdown in JSON": json.dumps({"answer": f"So:\n{FENCED}"}),
+    "without its quotes": json.dumps(f"Hi\n{FENCED}bye")[1:-1],
+    "without its quotes, those inside as they were": f"Hi\n{FENCED}bye".replace("\n", "\\n"),
     "a skeleton in a call": f"{FENCED}{block('class ModelNew(nn.Module):' + chr(10) + '    ...')}",
 }
 

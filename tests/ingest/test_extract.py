@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +41,14 @@ SHAPES = {
     "closing fence after code": f"Here\n```python\n{CODE.rstrip()}```\nbye",
     "stray fence in the code": f"```python\n{CODE}```\n".replace("\n\n\nclass", "\n\n```\n\nclass"),
     "channel tags": f"<|channel|>analysis<|message|>Hm<|end|>{FINAL}{CODE}<|end|>",
+    "channels on the fences' lines": (
+        f"<|channel|>analysis<|message|>Hm\n```python\n{OTHER}```<|end|><|start|>assistant"
+        f"{FINAL}{FENCED.rstrip()}<|return|>"
+    ),
+    "an indented fence around code that is not": f"1. Do:\n   ```python\n{CODE}   ```\n",
+    "from a web page": html.escape(f"Hi\n\n{FENCED}bye, it's done", quote=False),
+    "from a web page, quotes as well": html.escape(f"Hi\n\n{FENCED}bye"),
+    "in a page's tags": f'<pre><code class="language-python">{html.escape(CODE)}</code></pre>',
     "channel tags and fence": f"{FINAL}{FENCED.rstrip()}<|return|>",
     "answer tags": f"<think>hm</think>\n<answer>\n{CODE}</answer>\n",
     "answer tags and fence": f"<think>hm</think>\n<answer>\n{FENCED}</answer>\n",
@@ -79,7 +89,7 @@ def check_line_map(one: Sample, extraction: Extraction) -> None:
     """Each mapped line of the code stands in the line of the sample that it is mapped to."""
     submission = extraction.submission
     assert submission is not None
-    lines = one.text.split("\n")
+    lines = html.unescape(one.text).split("\n")  # as a page shows them
     code = submission.code.split("\n")
     assert code.pop() == ""
     assert len(submission.line_map) == len(code)
