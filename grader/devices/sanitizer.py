@@ -83,7 +83,7 @@ def sanitize(
 
 def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that went wrong, or the smallest of all."""
-    bad = {run.workload for run in evaluation.runs if run.status != "ran"}
+    bad = {run.workload for run in evaluation.runs if run.status not in {"ran", "not_run"}}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}
     chosen = [workload for workload in task.judged if workload.name in bad] or list(task.judged)
     return min(chosen, key=element_count, default=None)

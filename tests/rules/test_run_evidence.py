@@ -100,6 +100,12 @@ def test_what_follows_from_a_fault_is_no_fault_of_its_own() -> None:
     assert "MEM008" not in _rules(code, unwritten, refused)
 
 
+def test_a_loop_that_a_run_never_left_is_no_barrier() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    line = _line(code, "s[tid] += s[tid + k]")
+    assert _rules(code, _evidence("livelock", line, "row_mean")) == ["SYN007"]
+
+
 def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:
     text = (KERNELS / "tree_sum.cu").read_text()
     code = as_submission(text.replace("empty_like(x)", "empty({x.size(0), x.size(1)})"))
