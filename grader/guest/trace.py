@@ -18,7 +18,8 @@ KEPT = (
     "track_running_stats", "dim", "negative_slope", "alpha", "beta", "threshold", "min_val", "max_val", "lambd",
     "approximate", "inplace", "p", "keepdim", "start_dim", "end_dim", "output_size", "reduction", "margin", "delta",
     "in_features", "out_features", "return_indices", "scale_factor", "label_smoothing", "swap", "log_target",
-    "elementwise_affine", "num_parameters",
+    "elementwise_affine", "num_parameters", "num_layers", "bidirectional", "batch_first", "proj_size", "nonlinearity",
+    "dropout",
 )  # fmt: skip
 """Attributes of torch's modules that say what they compute."""
 TEXT = 200

@@ -35,8 +35,8 @@ def sources(stages: dict[Stage, str]) -> tuple[str, list[str]]:
 
 
 def _declaration(text: str, name: str) -> str:
-    head = text[: text.index("{", text.rindex(f" {name}(torch::Tensor"))]
-    return " ".join(head[head.rindex(f"torch::Tensor {name}") :].split())
+    at = text.rindex(f" {name}(torch::Tensor")
+    return " ".join(text[text.rfind("\n", 0, at) + 1 : text.index("{", at)].split())
 
 
 def _parameters(declaration: str) -> list[str]:

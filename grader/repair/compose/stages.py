@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from grader.repair.compose.graph import Node, UncoveredError
+from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.families.family import Operation
 from grader.repair.families.normalisations import MOMENTS
@@ -250,4 +251,5 @@ STAGES: dict[str, Callable[[Node, Writer], Call]] = {
     "cumsum": scan,
     "cumprod": scan,
     "scaled_dot_product_attention": attention,
+    **dict.fromkeys(("lstm", "gru", "rnn"), recurrent),
 }

@@ -20,6 +20,9 @@ SETTINGS = {"eps", "momentum", "stride", "padding", "dilation", "groups", "kerne
 TUPLES = SETTINGS - {"eps", "momentum", "groups"}
 SAME = {"epsilon": "eps", "e": "eps", "gamma": "weight", "w": "weight", "beta": "bias", "b": "bias"}
 """Names that authors use for what layers call otherwise."""
+USUAL = {"dim": "-1", "axis": "-1", "eps": "1e-5", "alpha": "1.0", "scale": "1.0", "negative_slope": "0.01",
+         "keepdim": "False", "training": "False"}  # fmt: skip
+"""What settings are by default in most of torch."""
 
 
 def pass_the_rest(
@@ -73,7 +76,7 @@ class _Known:
         if len(self.layers) == 1 and name in SETTINGS:
             first = "[0]" if name in TUPLES else ""
             return f"{self.layers[0]}.{name}{first}"
-        return ""
+        return USUAL.get(name, "")
 
     def _tensor(self, named: str, name: str, tensors: Sequence[str]) -> str:
         if len(self.layers) == 1 and name in {"weight", "bias"}:

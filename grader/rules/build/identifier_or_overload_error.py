@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Place
 from grader.rules.build.idioms import idioms
 from grader.rules.build.line_mends import line_mends
+from grader.rules.build.mends import mends
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from grader.records import Fix
     from grader.source import Source, Unit
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
@@ -49,9 +51,18 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
             message[:400],
             confidence="proven",
             evidence=group,
-            fixes=(*semicolon(source, first), *line_mends(source, first), *declared(source, first)),
+            fixes=_fixes(source, first),
             data={"kind": meaning.kind if meaning else first.code},
         )
+
+
+def _fixes(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    return (
+        *semicolon(source, item),
+        *line_mends(source, item),
+        *declared(source, item),
+        *mends(source, item),
+    )
 
 
 def _groups(context: Context) -> list[tuple[Evidence, ...]]:
@@ -228,7 +239,9 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     guards="One finding for one cause: errors on one line and the broken grammar that an error "
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",
-    mend="A semicolon where one is missed, braces around lists of sizes, C++ words for Python's, a product for a square, std::get for a "
-    "named part of a tuple, `const` for a pointer that lost it, the one parenthesis that a line lacks, a device by its name in C++, a mask for exchanges of a warp that name no lanes, a declaration of a sum that has none.",
+    mend="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
+    "methods that are called, braces around lists of sizes; macros, constants and functions that kernels need, declared where they can use "
+    "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "
+    "exchanges of a warp; an atomic maximum of floats. See `grader/rules/build/mends/`.",
     check=check,
 )

@@ -83,9 +83,10 @@ def _part(start: Expr | None) -> str:
 
 
 def _overwritten_step(halving: Halving) -> Iterator[Suspect]:
-    """Yield steps that put the partner's value in the place of their own."""
+    """Yield steps that put the partner's value in the place of their own, whatever the two are."""
+    chosen = _chosen(halving)
     for part in walk(halving.loop.body):
-        if not isinstance(part, Assign) or part.op != "=":
+        if not isinstance(part, Assign) or part.op != "=" or any(part is one for one in chosen):
             continue
         partner = part.value
         array = array_of(part.target)
@@ -94,6 +95,18 @@ def _overwritten_step(halving: Halving) -> Iterator[Suspect]:
                 yield Suspect(part.node, _lost(f"`{part.target.id}`"))
         elif array is not None and array_of(partner) == array and _mentions(partner, halving):
             yield Suspect(part.node, _lost(f"the cell of `{array}`"))
+
+
+def _chosen(halving: Halving) -> list[Node]:
+    """Return what stands under a test of data: a step that takes the better of two values."""
+    made = {p.name for p in walk(halving.loop.body) if isinstance(p, Declare)}
+    tests = (p for p in walk(halving.loop.body) if isinstance(p, If))
+    return [
+        inner
+        for test in tests
+        if _on_data(test.test) or any(isinstance(p, Name) and p.id in made for p in walk(test.test))
+        for inner in walk(test)
+    ]
 
 
 def _lost(what: str) -> str:

@@ -1,0 +1,58 @@
+"""What a reviewer would change where a compiler stops: one small edit for each kind of slip.
+
+Each module holds the slips of one kind; each function takes the submission and one compiler message and
+returns the fixes of the slip that the message shows, or none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.rules.build.mends.braces import braced
+from grader.rules.build.mends.build_call import with_argument, without_standard
+from grader.rules.build.mends.constness import writable
+from grader.rules.build.mends.conversions import narrowed, plain_pointers
+from grader.rules.build.mends.defines import plain_macro
+from grader.rules.build.mends.device_code import (
+    atomic_extremum,
+    device_constant,
+    device_function,
+    device_maths,
+)
+from grader.rules.build.mends.headers import without_header
+from grader.rules.build.mends.methods import called, sized
+from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
+from grader.rules.build.mends.order import declared_first
+from grader.rules.build.mends.results import returned_type
+
+if TYPE_CHECKING:
+    from grader.records import Evidence, Fix
+    from grader.source import Source
+
+KINDS = (
+    declared_first,
+    builtin,
+    qualified,
+    check_macro,
+    missing_constant,
+    device_constant,
+    device_function,
+    device_maths,
+    atomic_extremum,
+    called,
+    sized,
+    plain_macro,
+    narrowed,
+    plain_pointers,
+    writable,
+    returned_type,
+    without_header,
+    without_standard,
+    with_argument,
+    braced,
+)
+
+
+def mends(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Return the fixes of the slip that one compiler message shows."""
+    return tuple(one for kind in KINDS for one in kind(source, item))

@@ -1,0 +1,65 @@
+"""Mends of the call that builds: a language standard that torch refuses, an argument that is missing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from grader.records import Edit
+from grader.rules.mending import delete_item, fix, prototype, quoted
+
+if TYPE_CHECKING:
+    from grader.records import Evidence, Fix
+    from grader.source import Extension, Source
+
+_TOO_OLD = re.compile(
+    r"or later compatible compiler is required|requires C\+\+\d\d|not supported by this compiler.*std"
+)
+_MISSING = re.compile(r"missing \d+ required positional arguments?: (.*)")
+FLAGS = ("extra_cflags", "extra_cuda_cflags")
+
+
+def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Leave the language standard to torch, which asks for the one that its headers need."""
+    if not _TOO_OLD.search(item.text):
+        return ()
+    edits = []
+    for extension in source.extensions:
+        for name in FLAGS:
+            value = extension.keywords.get(name)
+            for flag in value.elts if isinstance(value, ast.List) else ():
+                said = flag.value if isinstance(flag, ast.Constant) else None
+                if isinstance(said, str) and said.startswith(("-std=", "--std=")):
+                    edits.append(delete_item(source, flag, source.span(value)[1]))
+    return fix("leave the language standard to torch", edits)
+
+
+def with_argument(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Pass the name or the declarations that `load_inline` is called without."""
+    found = _MISSING.search(item.text) if "load_inline" in item.text else None
+    if not found or len(source.extensions) != 1:
+        return ()
+    extension = source.extensions[0]
+    words = []
+    if "'name'" in found[1]:
+        words.append(f'name="{(extension.functions or ("custom",))[0]}_extension"')
+    if "'cpp_sources'" in found[1]:
+        declared = "\n".join(_prototypes(extension))
+        words.append(f"cpp_sources={quoted(declared)}")
+    if not words or not extension.node.keywords:
+        return ()
+    at = source.span(extension.node.keywords[0])[0]
+    return fix(
+        f"pass {words[0].split('=')[0]}", [Edit(start=at, end=at, text=", ".join(words) + ", ")]
+    )
+
+
+def _prototypes(extension: Extension) -> list[str]:
+    wanted = extension.functions or ()
+    return [
+        prototype(function)
+        for unit in extension.cuda
+        for function in unit.functions
+        if function.name in wanted and function.body is not None
+    ]

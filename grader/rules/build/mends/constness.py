@@ -1,0 +1,61 @@
+"""A mend: a variable or a pointer that is declared const and written to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.rules.build.mends.undefined import line_of
+from grader.rules.cuda_code import cuda_code, descendants, text
+from grader.rules.mending import fix
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.records import Edit, Evidence, Fix
+    from grader.source import Source, Unit
+
+_CONSTANT = re.compile(
+    r"expression must be a modifiable lvalue|assignment of read-only|cannot assign to|read-only variable is not assignable"
+)
+
+
+def writable(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Take the `const` off what is written to on a line: a parameter, or a local variable."""
+    if item.place is None or not _CONSTANT.search(item.text):
+        return ()
+    for unit in source.cuda:
+        for node in cuda_code(unit).of("assignment_expression", "update_expression"):
+            if line_of(unit, node) != item.place.line:
+                continue
+            target = node.child_by_field_name("left") or node.child_by_field_name("argument")
+            name = _base(target)
+            edit = _without_const(unit, node, name) if name else None
+            if edit is not None:
+                return fix(f"let {name} be written to", [edit])
+    return ()
+
+
+def _base(target: Node | None) -> str:
+    """Return the name of what is written to, or through."""
+    while target is not None and target.type != "identifier":
+        inner = target.child_by_field_name("argument")
+        target = inner if inner is not None else next(iter(target.named_children), None)
+    return text(target)
+
+
+def _without_const(unit: Unit, node: Node, name: str) -> Edit | None:
+    function = cuda_code(unit).function(node)
+    kinds = ("parameter_declaration", "declaration")
+    for made in descendants(function.node, *kinds) if function is not None else ():
+        declarator = made.child_by_field_name("declarator")
+        named = [text(one) for one in descendants(declarator, "identifier")] if declarator else []
+        if named[:1] != [name]:
+            continue
+        for child in made.children:
+            if child.type == "type_qualifier" and text(child) == "const":
+                end = child.end_byte
+                while unit.data[end : end + 1] == b" ":
+                    end += 1
+                return unit.edit(child.start_byte, end, "")
+    return None

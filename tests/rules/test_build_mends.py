@@ -1,0 +1,185 @@
+"""What is proposed where a compiler stops: one slip in a small program, the compiler's words, the text after the mend."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Place
+from grader.rules.build.mends import mends
+from grader.rules.examples import as_submission
+from grader.source import parse
+from grader.source.edits import apply
+
+PROGRAM = """
+#include <torch/extension.h>
+#define WIDE 128
+__device__ float half_of(float v) { return 0.5f * v; }
+__global__ void halves(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = half_of(x[i]);
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    dim3 grid((n + WIDE - 1) / WIDE);
+    halves<<<grid, WIDE>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+HELPER = "__device__ float half_of(float v) { return 0.5f * v; }\n"
+SLIPS = {
+    "a built-in in small letters": (
+        ("blockDim.x", "blockdim.x"), 'identifier "blockdim" is undefined', "blockIdx.x * blockDim.x"),
+    "Python's infinity": (
+        ("half_of(x[i])", "fmaxf(-inf, x[i])"), 'identifier "inf" is undefined', "fmaxf(-INFINITY, x[i])"),
+    "a tensor without its namespace": (
+        ("torch::Tensor run(torch::Tensor x)", "Tensor run(Tensor x)"), 'identifier "Tensor" is undefined',
+        "torch::Tensor run(torch::Tensor x)"),
+    "a tutorial's check of a tensor": (
+        ("int n = x.numel();", "CHECK_INPUT(x); int n = x.numel();"), 'identifier "CHECK_INPUT" is undefined',
+        "#define CHECK_INPUT(x) TORCH_CHECK((x).is_cuda()"),
+    "a tutorial's check of a call": (
+        ("return y;", "cudaCheck(cudaGetLastError()); return y;"), 'identifier "cudaCheck" is undefined',
+        '#define cudaCheck(call) TORCH_CHECK((call) == 0, "a CUDA call failed")'),
+    "a constant that nothing defines": (
+        ("#define WIDE 128\n", "#define OTHER 3\n"), 'identifier "WIDE" is undefined', None),
+    "a block size that nothing defines": (
+        ("<<<grid, WIDE>>>", "<<<grid, BLOCK_SIZE>>>"), 'identifier "BLOCK_SIZE" is undefined', "#define BLOCK_SIZE 256"),
+    "a helper without __device__": (
+        ("__device__ float half_of", "float half_of"),
+        'calling a __host__ function("half_of(float)") from a __global__ function("halves") is not allowed',
+        "__device__ float half_of"),
+    "a helper that is a kernel": (
+        ("__device__ float half_of", "__global__ float half_of"), "a __global__ function call must be configured",
+        "__device__ float half_of"),
+    "torch's functions in a kernel": (
+        ("half_of(x[i])", "torch::sigmoid(x[i])"), 'no suitable constructor exists to convert from "float" to "at::Tensor"',
+        "y[i] = (1.0f / (1.0f + expf(-(x[i]))));"),
+    "an atomic maximum of floats": (
+        ("y[i] = half_of(x[i]);", "atomicMax(&y[i], x[i]);"),
+        'no instance of overloaded function "atomicMax" matches the argument list',
+        "__device__ float atomicMax(float* address, float value)"),
+    "a method that is not called": (
+        ("x.numel();", "x.numel;"), "a pointer to a bound function may only be used to call the function", "x.numel();"),
+    "Python's shape": (
+        ("int n = x.numel();", "int n = x.shape[0] * x.shape[1];"), 'class "at::Tensor" has no member "shape"',
+        "int n = x.size(0) * x.size(1);"),
+    "a dot after torch": (
+        ("torch::empty_like(x)", "torch.empty_like(x)"), "a namespace name is not allowed", "torch::empty_like(x)"),
+    "a macro with a semicolon": (
+        ("#define WIDE 128", "#define WIDE 128;"), 'expected a ")"', "#define WIDE 128\n"),
+    "a macro with an equals sign": (
+        ("#define WIDE 128", "#define WIDE = 128"), "expected an expression", "#define WIDE 128\n"),
+    "braces that narrow": (
+        ("dim3 grid((n + WIDE - 1) / WIDE);", "dim3 grid{(x.numel() + WIDE - 1) / WIDE};"),
+        "non-constant-expression cannot be narrowed from type 'int64_t' (aka 'long') to 'unsigned int' in initializer list",
+        "dim3 grid{static_cast<unsigned int>((x.numel() + WIDE - 1) / WIDE)};"),
+    "a pointer to const that is written through": (
+        ("float* y, int n", "const float* y, int n"), "expression must be a modifiable lvalue", "(const float* x, float* y, int n)"),
+    "a kernel that returns": (
+        ("__global__ void halves", "__global__ int halves"), 'a "__global__" function must have a void return type',
+        "__global__ void halves"),
+    "a pair from a function of one tensor": (
+        ("return y;", "return std::make_tuple(y, x);"),
+        'no suitable user-defined conversion from "std::tuple<at::Tensor, at::Tensor>" to "at::Tensor" exists',
+        "std::tuple<torch::Tensor, torch::Tensor> run(torch::Tensor x)"),
+    "a header of CUDA's samples": (
+        ("#define WIDE 128\n", '#include "helper_cuda.h"\n#define WIDE 128\n'),
+        'cannot open source file "helper_cuda.h"', "#include <torch/extension.h>\n#define WIDE 128"),
+    "a brace that is missing": (
+        ("    }\n}\ntorch::Tensor run", "    }\ntorch::Tensor run"), 'expected a ";"', "    }\n}\ntorch::Tensor run"),
+    "a brace too many": (
+        ("    return y;\n}\n", "    return y;\n}\n}\n"), "expected a declaration", "    return y;\n}\n\n"),
+}  # fmt: skip
+
+
+BESIDE = "y[i] = half_of"
+ELSEWHERE = {
+    "a __global__ function call must be configured",
+    "expression must be a modifiable lvalue",
+}
+"""Messages about a line that uses what another line declares."""
+
+
+def compiled(line: int, words: str) -> Evidence:
+    place = Place(line=line, column=0, end_line=line, end_column=1)
+    return Evidence(kind="compiler", code="cuda-error", text=words, place=place)
+
+
+def after(old: str, new: str, said: str) -> list[str]:
+    """Return the program with a slip after each mend of what the compiler says of the slip's line."""
+    assert old in PROGRAM
+    code = as_submission(PROGRAM.replace(old, new, 1))
+    where = (
+        BESIDE
+        if said in ELSEWHERE
+        else next(iter(set(new.splitlines()) - set(old.splitlines())), "")
+    )
+    line = next((k for k, words in enumerate(code.splitlines(), 1) if where and where in words), 1)
+    return [apply(code, fix.edits) for fix in mends(parse(code), compiled(line, said))]
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_the_mend_writes_what_a_reviewer_would(slip: str) -> None:
+    (old, new), said, wanted = SLIPS[slip]
+    mended = after(old, new, said)
+    if wanted is None:
+        assert mended == []
+    else:
+        assert any(wanted in text for text in mended), mended
+
+
+def test_functions_that_follow_are_declared_before_what_uses_them() -> None:
+    later = PROGRAM.replace(HELPER, "") + HELPER
+    code = as_submission(later)
+    mended = [
+        apply(code, fix.edits)
+        for fix in mends(parse(code), compiled(1, 'identifier "half_of" is undefined'))
+    ]
+    assert any(
+        "__device__ float half_of(float v);\n\n__global__ void halves" in text for text in mended
+    )
+
+
+def test_a_constant_of_the_host_function_is_given_to_kernels_too() -> None:
+    inside = PROGRAM.replace("#define WIDE 128\n", "").replace("int i = ", "int i = WIDE - WIDE + ")
+    code = as_submission(inside.replace("    int n = ", "    const int WIDE = 128;\n    int n = "))
+    mended = [
+        apply(code, fix.edits)
+        for fix in mends(parse(code), compiled(1, 'identifier "WIDE" is undefined'))
+    ]
+    assert any("constexpr int WIDE = 128;\n" in text for text in mended)
+
+
+def test_pointers_of_a_dispatch_fit_a_kernel_of_one_type() -> None:
+    launch = "halves<<<grid, WIDE>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);"
+    generic = launch.replace("<float>", "<scalar_t>")
+    mended = after(
+        launch,
+        generic,
+        'argument of type "double *" is incompatible with parameter of type "const float *"',
+    )
+    assert any(launch in text for text in mended)
+
+
+BUILD = """
+import torch
+from torch.utils.cpp_extension import load_inline
+cuda = "torch::Tensor twice(torch::Tensor x) { return x + x; }"
+ext = load_inline(name="e", cuda_sources=cuda, functions=["twice"], extra_cflags=["-O2", "-std=c++14"])
+"""
+
+
+def test_the_language_standard_is_left_to_torch() -> None:
+    said = "#error C++17 or later compatible compiler is required to use PyTorch."
+    (made,) = mends(parse(BUILD), compiled(5, said))
+    assert 'extra_cflags=["-O2"]' in apply(BUILD, made.edits)
+
+
+def test_the_declarations_that_a_build_needs_are_passed() -> None:
+    said = "TypeError: load_inline() missing 1 required positional argument: 'cpp_sources'"
+    item = Evidence(kind="python", code="error", text=said)
+    (made,) = mends(parse(BUILD), item)
+    assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(BUILD, made.edits)
