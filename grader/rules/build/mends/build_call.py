@@ -28,7 +28,9 @@ def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
     for extension in source.extensions:
         for name in FLAGS:
             value = extension.keywords.get(name)
-            for flag in value.elts if isinstance(value, ast.List) else ():
+            if not isinstance(value, ast.List):
+                continue
+            for flag in value.elts:
                 said = flag.value if isinstance(flag, ast.Constant) else None
                 if isinstance(said, str) and said.startswith(("-std=", "--std=")):
                     edits.append(delete_item(source, flag, source.span(value)[1]))
