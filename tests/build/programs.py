@@ -194,7 +194,8 @@ torch::Tensor run(torch::Tensor x) {
         functions="",
     ),
     "flags": Program(
-        _elementwise(),
+        # What torch's own headers bring along under nvcc, so that no answer includes it.
+        _elementwise("y[i] = fminf(x[i], FLT_MAX) + 0 * INT_MAX;"),
         arguments={
             "extra_cflags": "['-O3', '-DNDEBUG']",
             "extra_cuda_cflags": "['-O3', '--use_fast_math', '-Xptxas', '-v', '--expt-relaxed-constexpr', "

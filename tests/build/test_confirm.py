@@ -128,6 +128,18 @@ def test_an_unknown_name_is_sure_where_no_header_can_declare_it(
             'no suitable conversion function from "at::Tensor" to "int" exists',
             False,
         ),
+        ("int own(int a, int b);\nint k = own(1);", "too few arguments in function call", True),
+        (
+            "int own(int a, int b); int k = own(\n    1);",
+            "too few arguments in function call",
+            True,
+        ),
+        (
+            "int own(int a, int b); int forward(int a, int b);\nint k = own(1) + forward(1);",
+            "too few arguments in function call",
+            False,
+        ),
+        ("\nint k = not_here(1, 2);", "too many arguments in function call", False),
     ],
 )
 def test_a_slip_of_the_language_is_sure_where_torch_has_no_part(

@@ -55,6 +55,8 @@ _OPEN = re.compile(
 """What a header that clang did not read might mend."""
 _GRAMMAR = re.compile(r"expected|storage class|type specifier|does not name a type")
 _EXPECTED = re.compile(r"expected (?:an? )?(?:[\"'].{1,3}[\"']|expression|identifier|declaration)")
+_ARGUMENTS = re.compile(r"too (?:few|many) arguments in function call")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;()]*>\s*)?\(")
 _QUOTED = re.compile(r'"([^"]*)"')
 _PLAIN_TYPE = re.compile(
     r"(?:(?:const|volatile|unsigned|signed|long|short|int|char|bool|float|double|void|float[234]|int[234]"
@@ -113,10 +115,21 @@ def _is_plain(config: Config, command: Command, error: Error) -> bool:
     if _has_macros(config, command, near):
         return False
     statement = [line for line in near[:-1] if not line.rstrip().endswith((";", "{", "}"))]
-    member = _MEMBER.search(_INDEX.sub("", "\n".join([*statement, *near[-1:]])))
+    code = "\n".join([*statement, *near[-1:]])
+    if _ARGUMENTS.match(error.text):
+        return _calls_own_only(config, command, code)
+    member = _MEMBER.search(_INDEX.sub("", code))
     types = _QUOTED.findall(error.text)
     plain = types and all(_PLAIN_TYPE.fullmatch(one) for one in types)
     return bool(_EXPECTED.match(error.text) or (plain and not member))
+
+
+def _calls_own_only(config: Config, command: Command, code: str) -> bool:
+    """Whether all that is called here are functions of the file's whose names no header has."""
+    own = Path(command.sources[0]).read_text("utf-8", "replace")
+    called = set(_CALLED.findall(code))
+    defined = all(re.search(rf"[\w>&*]\s+{name}\s*\(", own) for name in called)
+    return bool(called) and defined and called.isdisjoint(_words(config))
 
 
 def _near(command: Command, error: Error) -> list[str]:

@@ -3,6 +3,9 @@
 // real headers judges host code. What the submission doesn't name is left out (KG_* are set by the driver).
 #pragma once
 #include <cuda_runtime.h>
+// Under nvcc torch's complex numbers are thrust's, which bring FLT_MAX along; INT_MAX comes with any of its headers.
+#include <cfloat>
+#include <climits>
 
 #if KG_LEAN
 // Most sources name no more than this, and nvcc reads it in half of the time.
