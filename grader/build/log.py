@@ -35,7 +35,7 @@ _GCC = re.compile(
 )
 _PTXAS = re.compile(r"^ptxas (?P<severity>error|fatal|warning)\s*: (?P<text>.*)")
 _PTXAS_AT = re.compile(
-    r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|warning)\s*: (?P<text>.*)"
+    r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|fatal|warning)\s*: (?P<text>.*)"
 )
 _NVCC_ITSELF = re.compile(r"^nvcc (?P<severity>fatal|error|warning)\s*: (?P<text>.*)")
 _LINKER = re.compile(
@@ -59,8 +59,9 @@ _FOLLOW_UPS = (
     "too many errors emitted",
     "compilation terminated",
     "Ptx assembly aborted due to errors",
-    "expected a declaration",
 )
+_AFTER_OTHERS = "expected a declaration"
+"""What a broken grammar leaves behind; alone it is a brace too many."""
 _CODES = (
     ("missing-library", r"cannot find -l|unable to find library"),
     ("missing-header", r"No such file or directory|cannot open source file"),
@@ -92,10 +93,14 @@ _CODES = (
 
 def messages(log: str) -> Iterator[Message]:
     """Yield the diagnostics of a log in its order; notes and follow-ups are left out."""
+    others = False
     for line in log.splitlines():
         message = _message(line.rstrip())
-        if message and not any(text in message.text for text in _FOLLOW_UPS):
+        if message is None or any(text in message.text for text in _FOLLOW_UPS):
+            continue
+        if not (others and _AFTER_OTHERS in message.text):
             yield message
+        others = others or message.severity == "error"
 
 
 def _message(line: str) -> Message | None:

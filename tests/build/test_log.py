@@ -97,3 +97,10 @@ def test_ptxas_is_heard_at_the_kernel_that_it_names() -> None:
     (error,) = log.parse(text, source)
     assert error.place is not None
     assert "scale" in source.lines[error.place.line - 1]
+
+
+def test_a_brace_too_many_is_an_error_of_its_own_and_follows_others_as_an_echo() -> None:
+    alone = "/tmp/e/cuda.cu(27): error: expected a declaration"
+    assert [m.text for m in log.messages(alone)] == ["expected a declaration"]
+    after = f'/tmp/e/cuda.cu(12): error: expected a ";"\n{alone}'
+    assert [m.text for m in log.messages(after)] == ['expected a ";"']

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
+from grader.rules import review_text
 from grader.rules.build.mends import mends
+from grader.rules.build.semicolons import semicolon
 from grader.rules.examples import as_submission
+from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 
@@ -46,7 +49,7 @@ SLIPS = {
     "a constant that nothing defines": (
         ("#define WIDE 128\n", "#define OTHER 3\n"), 'identifier "WIDE" is undefined', None),
     "a block size that nothing defines": (
-        ("<<<grid, WIDE>>>", "<<<grid, BLOCK_SIZE>>>"), 'identifier "BLOCK_SIZE" is undefined', "#define BLOCK_SIZE 256"),
+        ("<<<grid, WIDE>>>", "<<<grid, BLOCK_SIZE>>>"), 'identifier "BLOCK_SIZE" is undefined', "constexpr int BLOCK_SIZE = 256;"),
     "a helper without __device__": (
         ("__device__ float half_of", "float half_of"),
         'calling a __host__ function("half_of(float)") from a __global__ function("halves") is not allowed',
@@ -78,6 +81,9 @@ SLIPS = {
         "dim3 grid{static_cast<unsigned int>((x.numel() + WIDE - 1) / WIDE)};"),
     "a pointer to const that is written through": (
         ("float* y, int n", "const float* y, int n"), "expression must be a modifiable lvalue", "(const float* x, float* y, int n)"),
+    "a cast that loses const": (
+        ("y[i] = half_of(x[i]);", "y[i] = (*reinterpret_cast<float4*>(x + i)).x;"),
+        "reinterpret_cast cannot cast away const or other type qualifiers", "*reinterpret_cast<const float4*>(x + i)"),
     "a kernel that returns": (
         ("__global__ void halves", "__global__ int halves"), 'a "__global__" function must have a void return type',
         "__global__ void halves"),
@@ -183,3 +189,27 @@ def test_the_declarations_that_a_build_needs_are_passed() -> None:
     item = Evidence(kind="python", code="error", text=said)
     (made,) = mends(parse(BUILD), item)
     assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(BUILD, made.edits)
+
+
+def test_the_last_declaration_gets_its_semicolon_inside_of_the_string() -> None:
+    code = BUILD.replace(
+        "cuda_sources", 'cpp_sources="torch::Tensor twice(torch::Tensor x)", cuda_sources'
+    )
+    (made,) = semicolon(parse(code), compiled(5, "expected ';' after top level declarator"))
+    assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(code, made.edits)
+
+
+def test_an_untyped_pointer_is_asked_for_its_type() -> None:
+    code = as_submission(PROGRAM.replace("x.data_ptr<float>()", "x.data_ptr()"))
+    found = review_text(parse(code), Context(), select=("BLD014",))
+    (made,) = [fix for finding in found for fix in finding.fixes]
+    assert apply(code, made.edits) == as_submission(PROGRAM)
+
+
+def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
+    code = BUILD.replace(
+        '"torch::Tensor twice(torch::Tensor x) { return x + x; }"', 'f"""int f() { return 1; }"""'
+    )
+    found = review_text(parse(code), Context(), select=("EXT001",))
+    (made,) = [fix for finding in found for fix in finding.fixes]
+    assert apply(code, made.edits) == code.replace('f"""', '"""')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_mends import as_parameter, pass_the_rest, written_through
+from grader.rules.build.launch_mends import SPELLED, as_parameter, pass_the_rest, written_through
 from grader.rules.build.messages import confirming
 from grader.rules.cpp_types import canonical, type_of
 from grader.rules.cuda_code import one_line, text
@@ -143,6 +143,11 @@ def _fixes(
         start = parameter.node.start_byte
         edit = owner.edit(start, start, "const ")
         return fix(f"make {parameter.name} a pointer to const", [edit], certain=True)
+    if wrong == "an untyped pointer" and text(argument).endswith("data_ptr()"):
+        generic = base in {one.name for one in kernel.template_parameters}
+        kind = "scalar_t" if generic else SPELLED.get(base, base)
+        at = argument.end_byte - len("()")
+        return fix(f"ask for a pointer to {kind}", [unit.edit(at, at, f"<{kind}>")])
     if wrong.startswith("a pointer to "):
         generic = base in {one.name for one in kernel.template_parameters}
         return as_parameter(unit, parameter, argument, "scalar_t" if generic else "")

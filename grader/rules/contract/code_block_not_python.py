@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
+F_STRING = re.compile(r"\bf(?=\"\"\"|''')")
 TAG = re.compile(r"^\s*(?:</?\w*think\w*>|<\|[^|]*\|>|</?answer>|</?code>|\*\*[^*]*\*\*:?)\s*$")
 
 
@@ -61,9 +62,19 @@ def _repairs(source: Source) -> Iterator[tuple[str, list[Edit]]]:
         start = source.positions.offset(error.line, 0)
         if "class ModelNew" in source.code[:start]:
             yield "cut what follows the code", [Edit(start=start, end=len(source.code), text="")]
+    if error is not None and "f-string" in error.message:
+        yield "let the string stand as it is", _without_f(source)
     dedented = textwrap.dedent(source.code)
     if dedented != source.code:
         yield "remove the indentation", [Edit(start=0, end=len(source.code), text=dedented)]
+
+
+def _without_f(source: Source) -> list[Edit]:
+    """Take the `f` from the strings of several lines that hold braces of C++."""
+    return [
+        Edit(start=found.start(), end=found.start() + 1, text="")
+        for found in F_STRING.finditer(source.code)
+    ]
 
 
 def _applied(code: str, edits: list[Edit]) -> str:
@@ -97,6 +108,7 @@ RULE = Rule(
     detects=("text",),
     guards="What stands inside a string is not looked at. The repairs are only offered when the "
     "text parses after them.",
-    mend="Cuts stray fences and tags, or what follows the code; removes a common indentation.",
+    mend="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
+    "braces of C++.",
     check=check,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.mends.braces import braced
 from grader.rules.build.mends.build_call import with_argument, without_standard
-from grader.rules.build.mends.constness import writable
+from grader.rules.build.mends.constness import cast_to_const, writable
 from grader.rules.build.mends.conversions import narrowed, plain_pointers
 from grader.rules.build.mends.defines import plain_macro
 from grader.rules.build.mends.device_code import (
@@ -45,6 +45,7 @@ KINDS = (
     narrowed,
     plain_pointers,
     writable,
+    cast_to_const,
     returned_type,
     without_header,
     without_standard,

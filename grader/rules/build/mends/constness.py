@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from grader.records import Edit
 from grader.rules.build.mends.undefined import line_of
 from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.mending import fix
@@ -12,12 +13,30 @@ from grader.rules.mending import fix
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.records import Edit, Evidence, Fix
+    from grader.records import Evidence, Fix
     from grader.source import Source, Unit
 
 _CONSTANT = re.compile(
     r"expression must be a modifiable lvalue|assignment of read-only|cannot assign to|read-only variable is not assignable"
 )
+
+
+_CAST_AWAY = re.compile(
+    r"cast(?: from .*?)? casts? away|cannot cast away const|casts away qualifiers"
+)
+_CAST = re.compile(r"\b(reinterpret_cast|static_cast)<\s*(?!const\b)(\w+\s*\*)\s*>")
+
+
+def cast_to_const(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Cast a pointer to const to one of another type that is const as well."""
+    if item.place is None or not _CAST_AWAY.search(item.text):
+        return ()
+    start = source.positions.offset(item.place.line, 0)
+    edits = [
+        Edit(start=start + found.start(2), end=start + found.start(2), text="const ")
+        for found in _CAST.finditer(source.lines[item.place.line - 1])
+    ]
+    return fix("keep the pointer's const in the cast", edits)
 
 
 def writable(source: Source, item: Evidence) -> tuple[Fix, ...]:

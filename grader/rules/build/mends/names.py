@@ -6,6 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from grader.rules.build.mends.device_code import device_constant
 from grader.rules.build.mends.undefined import first_code, unknown, uses
 from grader.rules.cuda_code import read_call, text
 from grader.rules.mending import fix, replace_node
@@ -101,11 +102,12 @@ def missing_constant(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Define a constant of the launch that is defined nowhere."""
     name = unknown(item)
     value = next((value for part, value in SIZES if part in name), "")
-    if not value or not name.isupper():
+    if not value or not name.isupper() or device_constant(source, item):
         return ()
+    kind = "float" if value.endswith("f") else "int"
     edits = []
     for unit in source.cuda:
         first = first_code(unit)
         if first is not None and any(owner is unit for owner, _ in uses(source, name)):
-            edits.append(insert_before(unit, first, f"#define {name} {value}\n"))
+            edits.append(insert_before(unit, first, f"constexpr {kind} {name} = {value};\n"))
     return fix(f"define {name} as {value}", edits)
