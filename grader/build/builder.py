@@ -19,6 +19,7 @@ from grader.build.driver.tools import LOG, STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Environment, Mode, environment
 from grader.build.imports import imports
 from grader.build.lacking import lacking
+from grader.build.on_demand import prepared_for
 from grader.build.prepare import Prepared
 from grader.errors import GraderError
 from grader.records import Build, Evidence, JsonValue, Submission, digest
@@ -92,7 +93,7 @@ def build(
     if kept := _read(folder):
         return kept
     try:
-        place = environment(prepared, device, mode, arch, jobs)
+        place = environment(prepared_for(prepared, submission.code), device, mode, arch, jobs)
         artifact_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error

@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from grader.build.configuration import configuration
 from grader.build.driver import config
-from grader.build.prepare import Prepared, configuration
+from grader.build.prepare import Prepared
 from grader.build.programs import programs
 from grader.build.readable import open_to_guests
 from grader.build.toolchain import output
@@ -132,7 +133,15 @@ def _stock_variables(prepared: Prepared) -> dict[str, str]:
 
 def _write_configuration(prepared: Prepared, device: DeviceKind, mode: Mode) -> Path:
     """Write the drivers' configuration beside the prepared files, under a name of its content."""
-    text = json.dumps(asdict(configuration(prepared, device, mode)), sort_keys=True, indent=1)
+    told = configuration(
+        prepared.toolchain,
+        prepared.folder,
+        device,
+        mode,
+        precompiled=prepared.precompiled,
+        libraries=prepared.libraries,
+    )
+    text = json.dumps(asdict(told), sort_keys=True, indent=1)
     path = prepared.folder / f"{device}-{mode}-{digest(text)[:12]}.json"
     if not path.is_file() or path.read_text("utf-8") != text:
         draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")

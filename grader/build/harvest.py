@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 Declarations = dict[str, list[str]]
@@ -114,32 +114,35 @@ def scalar_types(include: Path) -> str:
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b(.*(?:\\\n.*)*)", re.MULTILINE)
 
 
-def condition_names(headers: list[Path]) -> list[str]:
+def texts(headers: Iterable[Path]) -> dict[Path, str]:
+    """Return the text of each of these headers that there is."""
+    return {path: path.read_text("utf-8", "replace") for path in headers if path.is_file()}
+
+
+def condition_names(headers: Iterable[str]) -> list[str]:
     """Return every name that these headers' conditional directives ask for.
 
     A `-D` of one of them would change what was precompiled, so such a build takes the plain way.
     """
     names: set[str] = set()
-    for header in headers:
-        if header.is_file():
-            for match in _CONDITIONAL.finditer(header.read_text("utf-8", "replace")):
-                names.update(re.findall(r"[A-Za-z_]\w*", match.group(1)))
+    for text in headers:
+        for match in _CONDITIONAL.finditer(text):
+            names.update(_WORD.findall(match.group(1)))
     return sorted(names)
 
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def words(headers: list[Path]) -> list[str]:
+def words(headers: Iterable[str]) -> list[str]:
     """Return every identifier in these headers, comments left out.
 
     A name that isn't among them can't be declared by any of them.
     """
     found: set[str] = set()
-    for header in headers:
-        if header.is_file():
-            text = _COMMENT.sub(" ", header.read_text("utf-8", "replace"))
-            found.update(re.findall(r"[A-Za-z_]\w*", text))
+    for text in headers:
+        found.update(_WORD.findall(_COMMENT.sub(" ", text)))
     return sorted(found)
 
 
@@ -148,10 +151,9 @@ _TOKEN = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|[A-Za-z_]\w*|[{}
 _DIRECTIVE = re.compile(r"^#.*", re.MULTILINE)
 
 
-def macros(headers: list[Path]) -> set[str]:
+def macros(headers: Iterable[str]) -> set[str]:
     """Return the names of every macro that these headers define."""
-    texts = (h.read_text("utf-8", "replace") for h in headers if h.is_file())
-    return {name for text in texts for name in _MACRO.findall(text)}
+    return {name for text in headers for name in _MACRO.findall(text)}
 
 
 def global_words(preprocessed: str) -> set[str]:

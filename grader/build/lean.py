@@ -73,7 +73,8 @@ def closure(toolchain: Toolchain) -> Closure:
     modes: list[list[str]] = [[], ["-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13"]]
     with ThreadPoolExecutor(len(modes)) as pool:
         texts = list(pool.map(lambda defines: _preprocessed(toolchain, text, defines), modes))
-    found = {Path(name): None for one in texts for name in _LINE_MARK.findall(one)}
+    marks = dict.fromkeys(name for one in texts for name in _LINE_MARK.findall(one))
+    found = {Path(name): None for name in marks}
     for include in toolchain.cuda_includes[:1]:
         for name in ("crt/*.h", "crt/*.hpp", "sm_*.h*", "device_*.h*", "math_*.h", "*vector_*.h*"):
             found.update(dict.fromkeys(include.glob(name)))
@@ -113,13 +114,13 @@ def include_names(toolchain: Toolchain, headers: list[Path]) -> set[str]:
     return {path.removeprefix(b) for path in paths for b in bases if path.startswith(b)}
 
 
+TYPES = _CUDA_START + _TYPES
+"""Text of the header `types`: load_inline's own start of a CUDA file."""
+
+
 def headers(names: set[str]) -> dict[str, str]:
-    """Return the texts of the headers to precompile, by file name."""
+    """Return the texts of the other headers to precompile, by name; `extension` goes on from `types`."""
     extension = [name for name in (*_EXTENSION, *_STANDARD) if name in names]
     lines = "".join(f"#include <{name}>\n" for name in extension)
-    return {
-        "types.h": _CUDA_START + _TYPES,
-        "extension.h": _CUDA_START + _TYPES + lines,
-        "main.h": "#include <torch/types.h>\n" + lines,
-        "main_old_abi.h": "#include <torch/types.h>\n" + lines,
-    }
+    main = "#include <torch/types.h>\n" + lines
+    return {"extension": lines, "main": main, "main_old_abi": main}

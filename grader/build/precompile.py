@@ -1,67 +1,117 @@
-"""Torch's headers, precompiled by clang where they will stay, and the code that they bring compiled once."""
+"""Torch's headers, precompiled by clang where they will stay, and the code that they bring compiled once.
+
+`types` is what load_inline puts before a CUDA file, `extension` goes on from it with torch/extension.h,
+`main` is the same as a C++ file sees it. What `main` has of code the two others have as well, so its
+half is compiled only where a build lacks something (`driver.halves`).
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from grader.build.driver import host_pass
+from grader.build import lean
+from grader.build.driver import halves, host_pass
 from grader.build.driver.config import Config
 from grader.build.toolchain import environment_of_tools
 from grader.machine import cores
 
 Progress = Callable[[str], None]
-HEADERS: dict[str, list[str]] = {
-    "main": [],
-    "types": host_pass.CUDA_DEFINES,
-    "extension": host_pass.CUDA_DEFINES,
-    "main_old_abi": [host_pass.OLD_ABI],
-}
-"""Names of the precompiled headers, with the macros that each is made under."""
+FOUNDED = {"extension": "types"}
+"""Which header goes on from which other."""
+HALVES = ("types", "extension")
 
 
-def precompile(config: Config, progress: Progress) -> list[str]:
-    """Precompile each header and compile its half of the code; return the names that worked."""
-    with ThreadPoolExecutor(min(len(HEADERS), cores())) as pool:
-        jobs = {
-            name: pool.submit(_precompile_one, config, name, defines, progress)
-            for name, defines in HEADERS.items()
-        }
-        failed = {name for name, job in jobs.items() if not job.result()}
-    # Side by side they may have lacked memory; what fails here is slow for good.
-    failed -= {n for n in failed if _precompile_one(config, n, HEADERS[n], progress)}
-    return [name for name in HEADERS if name not in failed]
+class Workbench:
+    """Clang's processes for one prepared folder, as many at once as there are cores.
+
+    Each step may be asked for before the steps it needs are done; none raises for what clang refuses.
+    """
+
+    def __init__(self, config: Config, progress: Progress) -> None:
+        self._config = config
+        self._progress = progress
+        self._pool = ThreadPoolExecutor(cores())
+        self._steps: dict[str, Future[bool]] = {}
+
+    def types(self) -> None:
+        """Begin with the header whose text is known beforehand."""
+        Path(self._config.path("types.h")).write_text(lean.TYPES, "utf-8")
+        self._begin("types")
+
+    def rest(self, texts: dict[str, str]) -> None:
+        """Go on with those of these texts that every build may need."""
+        for name, text in texts.items():
+            Path(self._config.path(f"{name}.h")).write_text(text, "utf-8")
+        self._begin("main")
+
+    def finish(self) -> list[str]:
+        """Wait for all; return the names of the headers that can be used."""
+        with self._pool:
+            if self._steps["types"].result():
+                self._begin("extension")
+                self._steps["types half"] = self._pool.submit(self._half, "types")
+                if self._steps["extension"].result():
+                    self._steps["extension half"] = self._pool.submit(self._half, "extension")
+        return self._usable()
+
+    def _begin(self, name: str) -> None:
+        self._steps[name] = self._pool.submit(self._header, name)
+
+    def _header(self, name: str) -> bool:
+        return precompile(self._config, name, self._progress)
+
+    def _half(self, name: str) -> bool:
+        self._progress(f"compiling torch's headers ({name})")
+        return _runs(
+            *halves.commands(self._config, name, Path(self._config.prepared)), config=self._config
+        )
+
+    def _usable(self) -> list[str]:
+        """Return what worked, each failed step tried again alone: side by side they may have lacked memory."""
+        usable: list[str] = []
+        for name in ("types", "extension", "main"):
+            if FOUNDED.get(name, name) not in (*usable, name):
+                continue
+            if self._done(name, self._header) and self._has_half(name):
+                usable.append(name)
+            else:
+                self._progress(f"clang can't precompile {name}: such builds take the slow way")
+        return usable
+
+    def _has_half(self, name: str) -> bool:
+        return name not in HALVES or self._done(f"{name} half", self._half)
+
+    def _done(self, step: str, again: Callable[[str], bool]) -> bool:
+        begun = self._steps.get(step)
+        return (begun is not None and begun.result()) or again(step.removesuffix(" half"))
 
 
-def _precompile_one(config: Config, name: str, defines: list[str], progress: Progress) -> bool:
-    """Precompile one header and compile its half of the code; False if clang can't."""
+def precompile(config: Config, name: str, progress: Progress = lambda _what: None) -> bool:
+    """Precompile one header whose text is there; False if clang can't."""
     progress(f"precompiling torch's headers ({name})")
-    made = config.path(f"{name}.pch")
-    cuda = defines == host_pass.CUDA_DEFINES
-    mode = ["-x", "c++-header", *defines]
-    codegen = ["-fpch-instantiate-templates"]
-    if name != "main_old_abi":
-        codegen.append("-fpch-codegen")
-    common = host_pass.common(config)
-    call = [*common, *mode, *codegen, *host_pass.headers(config, cuda=cuda)]
-    if not _runs([*call, config.path(f"{name}.h"), "-o", made], config.path(f"{name}.log")):
-        progress(f"clang can't precompile {name}: such builds take the plain, slow way")
+    cuda = name in HALVES
+    old_abi = name == "main_old_abi"
+    defines = [host_pass.OLD_ABI] if old_abi else host_pass.CUDA_DEFINES if cuda else []
+    codegen = ["-fpch-instantiate-templates", *([] if old_abi else ["-fpch-codegen"])]
+    mode = ["-x", "c++-header", *defines, *codegen]
+    first = ["-include-pch", config.path(f"{FOUNDED[name]}.pch")] if name in FOUNDED else []
+    call = [*host_pass.common(config), *mode, *first, *host_pass.headers(config, cuda=cuda)]
+    draft = config.path(f"{name}.pch.part")
+    if not _runs([*call, config.path(f"{name}.h"), "-o", draft], config=config):
         return False
-    if "-fpch-codegen" not in codegen:
-        return True
-    progress(f"compiling torch's headers ({name})")
-    target = [str(config.zig), "clang", "--target=x86_64-linux-gnu", "-fPIC", "-O0", "-w", "-c"]
-    sections = ["-ffunction-sections", "-fdata-sections"]
-    half = config.path(f"{name}.o")
-    if not _runs([*target, *sections, made, "-o", half], config.path(f"{name}.log")):
-        return False
-    return _runs(["ar", "rcs", config.path(f"{name}.a"), half], config.path(f"{name}.log"))
+    Path(draft).rename(config.path(f"{name}.pch"))
+    return True
 
 
-def _runs(arguments: list[str], log: str) -> bool:
-    with Path(log).open("ab") as out:
-        env = environment_of_tools()
-        done = subprocess.run(arguments, stdout=out, stderr=out, check=False, env=env)
-    return done.returncode == 0
+def _runs(*commands: list[str], config: Config) -> bool:
+    """Run commands one after the other, as long as they succeed; what they say is kept in a file."""
+    env = environment_of_tools()
+    with Path(config.path("precompile.log")).open("ab") as out:
+        for command in commands:
+            done = subprocess.run(command, stdout=out, stderr=out, check=False, env=env)
+            if done.returncode:
+                return False
+    return True

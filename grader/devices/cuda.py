@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.prepare import cache_folder, prepare
+from grader.build.cache import cache_folder
+from grader.build.prepare import prepare
 from grader.config import Options
 from grader.devices import gpu_share
 from grader.devices.base import RunResult, Sanitized

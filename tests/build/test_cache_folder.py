@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import prepare
+from grader.build import cache
 from grader.sandbox.warded import identity_form, landlock_form
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KERNEL_GRADER_CACHE", str(tmp_path / "own"))
-    monkeypatch.setattr(prepare, "SHARED", tmp_path / "shared")
+    monkeypatch.setattr(cache, "SHARED", tmp_path / "shared")
     (tmp_path / "own").mkdir(mode=0o700)
     return tmp_path / "own"
 
@@ -22,15 +22,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_guests_with_an_id_of_their_own_need_a_folder_that_they_can_pass(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepare, "strongest", identity_form)
-    assert prepare.cache_folder() == own.with_name("shared")
-    monkeypatch.setattr(prepare, "strongest", lambda: landlock_form(root=True))
-    assert prepare.cache_folder() == own
+    monkeypatch.setattr(cache, "strongest", identity_form)
+    assert cache.cache_folder() == own.with_name("shared")
+    monkeypatch.setattr(cache, "strongest", lambda: landlock_form(root=True))
+    assert cache.cache_folder() == own
 
 
 def test_a_folder_that_is_somebody_elses_is_not_taken(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepare, "strongest", identity_form)
+    monkeypatch.setattr(cache, "strongest", identity_form)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert prepare.cache_folder() == own
+    assert cache.cache_folder() == own

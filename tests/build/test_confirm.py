@@ -35,9 +35,9 @@ def config(tmp_path: Path) -> Config:
     (include / "more.h").write_text(
         "#pragma once\n#define LATE(x) x\nint late;\nnamespace at { int later; }\n"
     )
-    macros = harvest.macros([header])
+    macros = harvest.macros([TORCH])
     written = {
-        "words.txt": harvest.words([header]),
+        "words.txt": harvest.words([TORCH]),
         "globals.txt": sorted(harvest.global_words(TORCH) | macros),
         "macros.txt": sorted(macros),
         "headers.txt": ["torch.h"],

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import discover, prepare
+from grader.build import discover
+from grader.build.configuration import configuration
 from grader.build.driver import host_pass
-from grader.build.guest_environment import configuration
+from grader.build.prepare import prepare
 
 LAUNCH = """\
 #include <torch/types.h>
@@ -23,7 +24,7 @@ def test_a_launch_compiles_where_clang_finds_no_toolkit(tmp_path: Path) -> None:
     toolchain = discover()
     if not toolchain.builds or not toolchain.zig:
         pytest.skip("no compilers, or no clang, on this machine")
-    config = configuration(prepare.prepare(toolchain), "sim", "fast")
+    config = configuration(toolchain, prepare(toolchain).folder, "sim", "fast")
     source = tmp_path / "launch.cu"
     source.write_text(LAUNCH)
     arguments = [

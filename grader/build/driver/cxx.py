@@ -6,10 +6,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from grader.build.driver import absent, conditions, host_pass, stock
+from grader.build.driver import absent, conditions, halves, host_pass, stock
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import STOCK_WAY, run, say, trace
+from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, trace
 
 _CUDA_LIBRARIES = {
     "c10_cuda", "torch_cuda", "cudart", "cudart_static", "cudadevrt", "cuda", "nvrtc",
@@ -67,28 +67,25 @@ def link(config: Config, command: Command) -> int:
     with tempfile.TemporaryDirectory(prefix="kg") as folder:
         if config.device == "sim":
             arguments += absent.stand_ins(config, command.sources, Path(folder))
-        quick = _quick_link(config)
-        outcome = run([config.gxx, *arguments, *quick])
-        if not outcome.ok and quick:
-            trace(f"lld: {outcome.text[:1000]}")
-            outcome = run([config.gxx, *arguments, *_archives(config)])
+        outcome = _link(config, arguments, Path(folder))
     say(outcome.text)
     return outcome.code
 
 
-def _archives(config: Config) -> list[str]:
-    """Return the compiled halves of the precompiled headers, for whatever the objects lack."""
-    names = [config.path(f"{name}.a") for name in config.precompiled]
-    names = [name for name in names if Path(name).is_file()]
-    hide = [f"-Wl,--exclude-libs,{Path(name).name}" for name in names]
-    return (
-        ["-Wl,--start-group", *names, "-Wl,--end-group", *hide, "-Wl,--gc-sections"]
-        if names
-        else []
-    )
-
-
-def _quick_link(config: Config) -> list[str]:
+def _link(config: Config, arguments: list[str], folder: Path) -> Outcome:
+    """Link by lld, with what a header's missing half has; by g++'s own linker where lld refuses."""
     if config.mode == "stock" or config.zig is None:
-        return []
-    return [*_archives(config), "-fuse-ld=lld", f"-B{config.programs}"]
+        return run([config.gxx, *arguments])
+    strict = any(argument.endswith(("no-undefined", "defs")) for argument in arguments)
+    quick = ["-fuse-ld=lld", f"-B{config.programs}", *([] if strict else halves.TOLERANT)]
+    outcome = run([config.gxx, *arguments, *halves.linked(config), *quick])
+    more: list[Path] = []
+    if halves.lacks(outcome.text) and "main" in config.precompiled:
+        trace(f"lld misses: {outcome.text[:1000]}")
+        if all(run(command).ok for command in halves.commands(config, "main", folder)):
+            more = [folder / "main.a"]
+            outcome = run([config.gxx, *arguments, *halves.linked(config, *more), *quick])
+    if outcome.ok:
+        return Outcome(outcome.code, halves.without_notes(outcome.text))
+    trace(f"lld: {outcome.text[:1000]}")
+    return run([config.gxx, *arguments, *halves.linked(config, *more)])

@@ -128,11 +128,7 @@ def cpp_object(config: Config, command: Command) -> Outcome:
     """Compile a C++ file that starts with torch/extension.h."""
     source = Path(command.sources[0]).resolve()
     arguments = [
-        *common(config),
-        "-x",
-        "c++",
-        "-include-pch",
-        config.path(f"{cpp_header(command)}.pch"),
+        *over(config, cpp_header(command)),
         *_defines(command),
         *_includes(config, command, cuda=False, face=config.device == "sim"),
         "-c",
@@ -141,6 +137,11 @@ def cpp_object(config: Config, command: Command) -> Outcome:
         str(command.output),
     ]
     return run(arguments)
+
+
+def over(config: Config, header: str) -> list[str]:
+    """Return the start of a call of clang's for a C++ file over a precompiled header."""
+    return [*common(config), "-x", "c++", "-include-pch", config.path(f"{header}.pch")]
 
 
 def common(config: Config) -> list[str]:

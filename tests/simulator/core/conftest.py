@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build.prepare import cache_folder
+from grader.build.cache import cache_folder
 from grader.build.toolchain import discover
 from grader.simulator import library
 

@@ -19,7 +19,7 @@ KERNELS = Path(__file__).parent / "kernels.cu"
 
 @pytest.fixture(scope="session")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from grader.build.prepare import cache_folder
+    from grader.build.cache import cache_folder
 
     toolchain = discover()
     if toolchain.gxx is None or not toolchain.cuda_includes:

@@ -1,0 +1,29 @@
+"""Where what is made once for a machine is kept: a folder that guests can read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from grader.errors import GraderError
+from grader.sandbox import reached_by, strongest
+
+SHARED = Path("/var/cache/kernel-grader")
+"""For root, whose home other users can't pass, where guests are kept in by a user id alone."""
+
+
+def cache_folder() -> Path:
+    """Return the folder that prepared files of all versions live in; guests must be able to read it."""
+    named = os.environ.get("KERNEL_GRADER_CACHE")
+    own = Path(named) if named else user_cache_path("kernel-grader")
+    try:
+        if reached_by(strongest(), own):
+            return own
+        if not SHARED.is_dir():
+            SHARED.mkdir(parents=True)
+            SHARED.chmod(0o755)
+    except (GraderError, OSError):
+        return own  # where it can't be read, a guest's start says what would help
+    return SHARED if SHARED.stat().st_uid == os.geteuid() else own

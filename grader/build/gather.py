@@ -1,0 +1,73 @@
+"""What the drivers must know of torch's and CUDA's headers, written into the prepared folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from grader.build import harvest, lean
+from grader.build.configuration import STUBS
+from grader.build.driver.blank import without_assembly
+from grader.build.toolchain import Toolchain
+
+_COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
+
+
+def precompiled_stubs() -> list[Path]:
+    """Return the stubs that the precompiled headers read; the others are read by each build."""
+    host = [path for path in sorted((STUBS / "host").rglob("*")) if path.is_file()]
+    return [*host, *sorted(STUBS.glob("cuda_*.h"))]
+
+
+def copies(toolchain: Toolchain, folder: Path) -> None:
+    """Copy our own stubs, and CUDA's small-float headers without their PTX.
+
+    A host compiler can't take that PTX, and a precompiled header knows the paths of what it read.
+    """
+    for path in precompiled_stubs():
+        copy = folder / "stubs" / path.relative_to(STUBS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    (folder / "host").mkdir()
+    for name in _COPIED:
+        for suffix in (".h", ".hpp"):
+            for include in toolchain.cuda_includes:
+                path = include / (name + suffix)
+                if path.is_file():
+                    text = without_assembly(path.read_text("utf-8", "replace"))
+                    (folder / "host" / path.name).write_text(text, "utf-8")
+                    break
+
+
+def declarations(toolchain: Toolchain, folder: Path) -> None:
+    """Write what the stub of torch takes verbatim from torch's own headers."""
+    include, api = toolchain.torch_includes[:2]
+    data = {
+        "methods": harvest.methods(include),
+        "functions": harvest.functions(include),
+        "factories": harvest.factories(include) or harvest.factories(api),
+    }
+    (folder / "harvest.json").write_text(json.dumps(data), "utf-8")
+    (folder / "stub").mkdir()
+    (folder / "stub" / "kg_dispatch_all.inc").write_text(harvest.dispatch_macros(include), "utf-8")
+    (folder / "stub" / "kg_scalar_types.inc").write_text(harvest.scalar_types(include), "utf-8")
+
+
+def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> None:
+    """Write which names the real headers declare, define and ask for."""
+    headers = harvest.texts(closure.headers)
+    visible = harvest.global_words(closure.text) | harvest.macros(headers.values())
+    _list(folder / "globals.txt", sorted(visible))
+    folders = (*toolchain.torch_includes, toolchain.python_include)
+    stubbed = [
+        text for path, text in headers.items() if any(path.is_relative_to(f) for f in folders)
+    ]
+    _list(folder / "macros.txt", sorted(harvest.macros(stubbed)))
+    _list(folder / "words.txt", harvest.words(headers.values()))
+    names = harvest.condition_names(headers.values())
+    (folder / "conditions.json").write_text(json.dumps(names), "utf-8")
+
+
+def _list(path: Path, names: list[str]) -> None:
+    path.write_text("\n".join(names), "utf-8")
