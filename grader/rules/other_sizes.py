@@ -18,14 +18,17 @@ SHOWN = ("mismatch", "probe", *RUN_KINDS)
 def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Finding]:
     """Yield the findings, as warnings where only workloads of other sizes show them.
 
-    Nothing changes where a result is wrong at the task's own sizes: what is seen elsewhere may explain it.
+    Where a result is wrong at the task's own sizes, what is seen elsewhere may explain it; an address that only
+    other sizes misalign may not.
     """
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
-    right = bool(others) and not wrong_results(context)
+    wrong = bool(wrong_results(context))
     for finding in findings:
-        seen = {item.workload for item in finding.evidence if item.kind in SHOWN}
-        if right and finding.severity == "error" and seen and seen <= others:
+        shown = [item for item in finding.evidence if item.kind in SHOWN]
+        elsewhere = bool(shown) and all(item.workload in others for item in shown)
+        apart = all(item.kind in RUN_KINDS and item.code == "misaligned" for item in shown)
+        if finding.severity == "error" and elsewhere and (apart or not wrong):
             yield finding.model_copy(update={"severity": "warning"})
         else:
             yield finding

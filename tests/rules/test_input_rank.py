@@ -47,7 +47,7 @@ TAKES_PART = Evidence(kind="probe", code="kernels-matter", text="others", worklo
 @pytest.mark.parametrize(
     ("before", "evidence", "said"),
     [
-        ("pass", (MISMATCH,), ("warning", "proven")),
+        ("pass", (MISMATCH,), ("error", "proven")),
         ("pass", (TAKES_PART,), ("warning", "likely")),
         ("x = x.view(x.size(0), -1)", (TAKES_PART,), ("note", "likely")),
         ("x = x.view(x.size(0), -1)", (MISMATCH,), ("note", "likely")),

@@ -180,6 +180,34 @@ def test_what_only_other_sizes_show_is_a_warning_on_what_is_right(
     assert [f.severity for f in found if f.rule == "MEM011"] == [severity]
 
 
+FOURS = """
+__global__ void twice(const float* a, float* b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 v = reinterpret_cast<const float4*>(a + n % 4)[i];
+    b[i] = 2 * v.x;
+}
+torch::Tensor run(torch::Tensor a) {
+    auto b = torch::empty_like(a);
+    twice<<<(a.numel() + 255) / 256, 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), a.numel());
+    return b;
+}
+"""
+
+
+@pytest.mark.parametrize(("where", "severity"), [("odd", "warning"), ("asked", "error")])
+def test_an_address_that_other_sizes_misalign_explains_no_wrong_result(
+    where: str, severity: str
+) -> None:
+    roles = (("asked", "nominal"), ("odd", "general"))
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(64, 64)),)) for name, role in roles
+    )
+    task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
+    evidence = (_evidence("misaligned", where), _evidence("scattered", "asked"))
+    found = review(FOURS, context=Context(task=task, evidence=evidence, device="sim"))
+    assert [f.severity for f in found if f.rule == "MEM007"] == [severity]
+
+
 def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
     forward = "        return extension.run()\n"
     assert [f.rule for f in review(MATMUL, forward) if f.severity == "error"] == ["API004"]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, TensorSpec
+from grader.records import Evidence, Finding, Fix, Place, Severity, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.mending import fix
 from grader.rules.observed import wrong_results
@@ -36,20 +36,33 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             index = given.index if given is not None and given.kind == "tensor" else None
             rank, proof = _task_rank(context, index), _proof(context, index)
             if place is not None and rank in {None, 2} and not proof:
-                yield _finding(case, name, place, "note", ())
+                yield _finding(case, name, place, "note")
+            elif place is not None and rank is not None and rank > 2 and proof:
+                yield _wrong(case, name, place, rank, proof)
             elif place is not None:
-                yield _finding(case, name, place, "warning", proof)
+                yield _finding(case, name, place, "warning")
 
 
-def _finding(case: Case, name: str, place, severity, proof: tuple[Evidence, ...]) -> Finding:  # type: ignore[no-untyped-def]
+def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence, ...]) -> Finding:
+    return RULE.finding(
+        place,
+        f"only the first two sizes of `{name}` are looked at, and the task's has {rank}: only the first size(0) * "
+        "size(1) values are worked on, in the wrong groups",
+        severity="error",
+        confidence="proven",
+        evidence=proof,
+        data={"kernel": case.kernel},
+    )
+
+
+def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:
     return RULE.finding(
         place,
         f"only the first two sizes of `{name}` are looked at, and nothing checks that there are "
         "no more: of a 3-D or 4-D "
         "input only the first size(0) * size(1) values are worked on, in the wrong groups",
         severity=severity,
-        confidence="proven" if proof else "likely",
-        evidence=proof,
+        confidence="likely",
         fixes=_fixes(case, name),
         data={"kernel": case.kernel},
     )
@@ -62,7 +75,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
         yield from fix("refuse inputs of another rank", [insert_before(case.unit, first, line)])
 
 
-def _in_cpp(case: Case, name: str):  # type: ignore[no-untyped-def]
+def _in_cpp(case: Case, name: str) -> Place | None:
     """Return the place where size(1) is asked, if size(0) and size(1) are all that is."""
     asked: dict[int, Call] = {}
     for part in walk(case.launch.host.body):

@@ -54,7 +54,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             told = ""
         yield RULE.finding(
             place,
-            proof[0].text + told,
+            proof[0].text.rstrip(".") + told if told else proof[0].text,
             confidence="proven",
             evidence=proof,
             data={"cause": "unwritten"},
@@ -96,7 +96,10 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
         for axis, size in enumerate((x, y, z)):
             end = _stored(case, _moved(last, axis, size - 1), store, numel)
             if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
-                told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would go on"
+                told = (
+                    f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} "
+                    "would write more of it"
+                )
                 return case.place(case.launch.call.node), told
     return None
 
