@@ -240,7 +240,10 @@ def _what_instead(sample: Sample) -> str:
         return sample.notes[-1] if sample.notes else "nothing: the text is empty"
     blocks = [one for one in cut_segments(text) if one.inside and text[one.start : one.end].strip()]
     words = len(text.split())
-    whole = sample.format == "python" and python_error(trimmed(number_lines(text))) is None
+    whole = (
+        sample.format in {"python", "kernelbench"}
+        and python_error(trimmed(number_lines(text))) is None
+    )
     if not blocks and not whole:
         return f"{words} words without a code block"
     models = [one for one in blocks if _defines(text, one, REFERENCE)]

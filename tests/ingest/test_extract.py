@@ -279,6 +279,10 @@ def test_without_code_it_says_what_was_there(text: str, found: str) -> None:
         ("import torch\n", "Python code, but no class ModelNew"),
         ('source = "__global__ void k() {}"\n', "CUDA code, but no Python class ModelNew"),
         (REFERENCE, "only the reference"),
+        (
+            CODE.replace("ModelNew", "Model"),
+            "kernels in a class Model, which must be called ModelNew",
+        ),
         ("I can't do that.\n", "4 words without a code block"),
     ],
 )

@@ -42,6 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if code is None or code.model is None:
         return
     own = _is_plain_module(code, code.model)
+    yield from _no_module(source, code, code.model)
     yield from _no_super_call(source, code, own)
     for method, counts in _calls(code, context):
         function = code.method(method)
@@ -160,6 +161,17 @@ def _parameter_names(text: str, method: str) -> tuple[str, ...]:
     return ()
 
 
+def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterator[Finding]:
+    """Report a class of operations where a module is built and called."""
+    if "torch.autograd.Function" in [code.canonical(base) for base in model.bases]:
+        yield RULE.finding(
+            source.place(model.bases[0]),
+            f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
+            "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
+            confidence="likely",
+        )
+
+
 def _is_plain_module(code: PythonCode, model: ast.ClassDef) -> bool:
     return [code.canonical(base) for base in model.bases] == ["torch.nn.Module"]
 
@@ -244,6 +256,9 @@ RULE = Rule(
         HEAD + "class ModelNew(nn.Module):\n    def __init__(self, n):\n        self.n = n\n"
         "    def forward(self, x):\n        return x\n",
         HEAD + "class ModelNew(nn.Module):\n    def run(self, x):\n        return x\n",
+        HEAD
+        + "class ModelNew(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return x\n",
     ),
     good=HEAD + "class ModelNew(nn.Module):\n"
     "    def __init__(self, n, eps=1e-5, *more):\n        super(ModelNew, self).__init__()\n"
