@@ -32,7 +32,8 @@ from grader.config import Options
 from grader.devices.base import Device
 from grader.ingest import extract, read_samples
 from grader.judge import References, describe, reference
-from grader.pipeline import Workshop, choose_task
+from grader.pipeline import Workshop
+from grader.pipeline.review import choose_task
 from grader.records import Build, Extraction, JsonValue, Sample, Submission, Task
 from grader.simulator.gpus import gpu
 from grader.store import Store

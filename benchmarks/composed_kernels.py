@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from grader import judge, pipeline
 from grader.config import Options
+from grader.pipeline.evaluation import evaluate_draft
 from grader.records import Evaluation, JsonValue, Submission, Task
 from grader.repair.coverage import Covered, covered, problems
 from grader.store import Store
@@ -39,7 +40,7 @@ def rows(chosen: argparse.Namespace, known: set[str]) -> Iterator[Covered]:
     def judged(task: Task, program: Submission) -> Evaluation:
         if chosen.codes:
             (chosen.codes / f"{program.sample}.py").write_text(program.code)
-        return pipeline.evaluate_draft(shop, program, task)
+        return evaluate_draft(shop, program, task)
 
     wanted = [
         (path, task)

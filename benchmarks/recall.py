@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from grader import pipeline
 from grader.config import Options
 from grader.ingest import extract
+from grader.pipeline.examination import examine
+from grader.pipeline.review import review as reviewed
 from grader.records import Finding, Review, Sample
 from grader.store import Store
 from grader.tasks import choose
@@ -99,7 +101,7 @@ def grade(label: corpus.Labelled, shop: pipeline.Workshop, keep: Path | None) ->
     if kept and kept.exists():
         review = _again(own, sample, Review.model_validate_json(kept.read_bytes()))
     else:
-        review = pipeline.review(own, sample)
+        review = reviewed(own, sample)
         if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(review.model_dump_json())
@@ -111,9 +113,7 @@ def _again(shop: pipeline.Workshop, sample: Sample, review: Review) -> Review:
     task = choose(sample, extraction, task=shop.options.task, tasks_dir=None).task
     if extraction.submission is None:
         return review
-    found = pipeline.examine(
-        shop, sample, extraction, task, extraction.submission, review.evaluation
-    )
+    found = examine(shop, sample, extraction, task, extraction.submission, review.evaluation)
     return review.model_copy(update={"findings": found})
 
 

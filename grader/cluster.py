@@ -23,6 +23,7 @@ from grader.devices.cuda import open_cuda
 from grader.devices.gpu import GpuFacts, installed
 from grader.errors import GraderError, UsageError
 from grader.pipeline import NOT_KEYED, Workshop
+from grader.pipeline.review import build_ahead, review
 from grader.records import SCHEMA, Evaluation, Review, Sample, TaskSummary, Verdict, digest
 from grader.store import Store, grader_version
 
@@ -125,7 +126,7 @@ def _survey(options: str, seed: int) -> tuple[GpuFacts, ...]:
 def _build(options: str, seed: int, gpus: tuple[GpuFacts, ...], sample: str) -> Packed | None:
     """Build a sample's submission on whatever node this is."""
     workshop = _workshop(options, seed, gpus)
-    key = pipeline.build_ahead(workshop, Sample.model_validate_json(sample))
+    key = build_ahead(workshop, Sample.model_validate_json(sample))
     return pack(workshop.store, key) if key else None
 
 
@@ -138,7 +139,7 @@ def _review(
         raise GraderError(f"a node without {gpus[0].name}", "give each kind of GPU its own run")
     if packed is not None:
         unpack(workshop.store, packed)
-    return pipeline.review(workshop, Sample.model_validate_json(sample)).model_dump_json()
+    return review(workshop, Sample.model_validate_json(sample)).model_dump_json()
 
 
 @lru_cache(4)

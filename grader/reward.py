@@ -39,7 +39,8 @@ from grader.config import Options
 from grader.errors import UsageError
 from grader.ingest.decode import clean
 from grader.machine import cores
-from grader.pipeline import Workshop, assess, open_workshop
+from grader.pipeline import Workshop, open_workshop
+from grader.pipeline.review import assess
 from grader.records import Evaluation, Record, Sample, Status, Task
 from grader.store import Store
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from grader.machine import cores
-from grader.pipeline import Workshop, review, review_key
+from grader.pipeline import Workshop, review_key
 from grader.records import Review, Sample
 from grader.report.folder import RunFolder
 
@@ -60,6 +60,8 @@ class Local:
 
     def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
         """Grade one sample here."""
+        from grader.pipeline.review import review  # a run that finds nothing to do needs no stage
+
         return review(self.workshop, sample, stage)
 
     def finish(self) -> None:

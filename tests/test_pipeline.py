@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 from grader import judge, pipeline
 from grader.config import Options
+from grader.pipeline import review as stages
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
 
@@ -31,7 +31,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         kernelbench=KernelBenchId(level=1, problem=94, sample=0),
     )
     submission = Submission(sample="s", code=CODE, line_map=(), how="")
-    choice = pipeline.choose_task(workshop, sample, Extraction(submission=submission))
+    choice = stages.choose_task(workshop, sample, Extraction(submission=submission))
     assert choice.task is not None
     assert choice.task.name == "mse-loss"
     assert "94_MSELoss could not be used: it is too large" in choice.reason
@@ -41,16 +41,15 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     def broken(*_):
         raise IndexError("tuple index out of range")
 
-    # By name, since the package has a function of the module's name.
-    monkeypatch.setattr(sys.modules["grader.pipeline.review"], "find_repairs", broken)
+    monkeypatch.setattr(stages, "find_repairs", broken)
     options = Options(device="sim", cache=tmp_path)
     workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
     code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"
     code += "    def forward(self, x):\n        return torch.relu(x)\n```\n"
     sample = Sample(id="s", origin="s", format="transcript", text=code, task_hint="relu")
-    review = pipeline.review(workshop, sample)
+    review = stages.review(workshop, sample)
     assert review.verdict.status == "correct", review.verdict
     assert "the search for a repair failed in the grader: IndexError" in " ".join(review.notes)
     monkeypatch.undo()
-    again = pipeline.review(workshop, sample)
+    again = stages.review(workshop, sample)
     assert "failed in the grader" not in " ".join(again.notes), "kept from the first time"

@@ -108,11 +108,12 @@ def _coverage(folder: Path, *, verify: bool) -> int:
 
 def _verifier() -> Callable[[Task, Submission], Evaluation]:
     from grader import pipeline
+    from grader.pipeline.evaluation import evaluate_draft
     from grader.store import Store
 
     store = Store()
     shop = pipeline.open_workshop(config.Options(), store, store.seed("coverage"))
-    return lambda task, program: pipeline.evaluate_draft(shop, program, task)
+    return lambda task, program: evaluate_draft(shop, program, task)
 
 
 def _audit(folder: Path, *, unsafe: bool) -> int:

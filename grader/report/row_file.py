@@ -36,7 +36,10 @@ class RowFile:
             return
         with self.path.open("r+b") as file:
             whole = sum(len(line) for line in file if line.endswith(b"\n"))
-            file.truncate(whole)
+            if whole < file.seek(
+                0, os.SEEK_END
+            ):  # else its time stays, so that the index is no older
+                file.truncate(whole)
 
     def finished(self) -> dict[str, str]:
         """Return the content address of each sample with a whole row; its last one counts.

@@ -14,6 +14,7 @@ from grader import pipeline
 from grader.config import Options
 from grader.devices.sim import Simulator
 from grader.errors import GraderError
+from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
 from grader.sandbox import forms
 from grader.store import Store
@@ -142,5 +143,5 @@ def _graded(case: Case, shop: pipeline.Workshop) -> Outcome:
         id=case.name.replace("/", "-"), origin=case.name, format="python", text=case.code
     )
     begin = time.monotonic()
-    review = pipeline.review(dataclasses.replace(shop, options=options), sample)
+    review = reviewed(dataclasses.replace(shop, options=options), sample)
     return Outcome(case, review, time.monotonic() - begin)

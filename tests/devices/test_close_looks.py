@@ -13,6 +13,7 @@ from grader.config import Options
 from grader.devices.base import Sanitized
 from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
+from grader.pipeline.evaluation import evaluate
 from grader.pipeline.repairs import _in_earnest
 from grader.records import Repair, Submission
 from grader.store import Store
@@ -56,25 +57,23 @@ def shop(tmp_path: Path) -> pipeline.Workshop:
 def test_only_what_is_shown_is_looked_at_closely(shop: pipeline.Workshop) -> None:
     task = builtin_tasks()["relu"]
     submission = Submission(sample="s", code=RIGHT, line_map=(), how="test")
-    attempted = pipeline.evaluate(shop, submission, task, closely=False)
+    attempted = evaluate(shop, submission, task, closely=False)
     assert attempted.verdict.status == "correct"
     assert looks == []
-    shown = pipeline.evaluate(shop, submission, task)
+    shown = evaluate(shop, submission, task)
     assert looks == ["time", "sanitize"]
     assert "looked at the clock" in shown.verdict.reasons
-    assert pipeline.evaluate(shop, submission, task) == shown  # kept, and not in the other's place
-    assert pipeline.evaluate(shop, submission, task, closely=False) == attempted
+    assert evaluate(shop, submission, task) == shown  # kept, and not in the other's place
+    assert evaluate(shop, submission, task, closely=False) == attempted
     assert looks == ["time", "sanitize"]
 
 
 def test_a_mend_is_shown_with_its_own_examination(shop: pipeline.Workshop) -> None:
     task = builtin_tasks()["relu"]
     submission = Submission(sample="s", code="wrong", line_map=(), how="test")
-    attempted = pipeline.evaluate(
-        shop, submission.model_copy(update={"code": RIGHT}), task, closely=False
-    )
+    attempted = evaluate(shop, submission.model_copy(update={"code": RIGHT}), task, closely=False)
     mended = Repair(kind="mend", code=RIGHT, evaluation=attempted)
-    shown, note = _in_earnest(mended, submission, lambda p: pipeline.evaluate(shop, p, task))
+    shown, note = _in_earnest(mended, submission, lambda p: evaluate(shop, p, task))
     assert note == ""
     assert shown is not None
     assert "looked at the clock" in shown.evaluation.verdict.reasons
@@ -82,7 +81,7 @@ def test_a_mend_is_shown_with_its_own_examination(shop: pipeline.Workshop) -> No
     none, note = _in_earnest(
         mended.model_copy(update={"code": wrong}),
         submission,
-        lambda p: pipeline.evaluate(shop, p, task),
+        lambda p: evaluate(shop, p, task),
     )
     assert none is None
     assert note.startswith("Not mended")

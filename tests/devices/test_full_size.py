@@ -8,6 +8,7 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
+from grader.pipeline.evaluation import evaluate
 from grader.records import Submission
 from grader.store import Store
 from grader.tasks import builtin_tasks
@@ -49,7 +50,7 @@ def test_one_row_that_stands_for_all_is_wrong(tmp_path: Path) -> None:
     options = Options(device="sim", repair=False, cache=tmp_path)
     workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
     submission = Submission(sample="row", code=ONE_ROW_FOR_ALL, line_map=(), how="test")
-    verdict = pipeline.evaluate(workshop, submission, builtin_tasks()["relu"]).verdict
+    verdict = evaluate(workshop, submission, builtin_tasks()["relu"]).verdict
     assert verdict.status == "incorrect", verdict.sentence
     assert "the task's full size" in verdict.sentence
 
@@ -59,6 +60,6 @@ def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:
     options = Options(device="sim", repair=False, cache=tmp_path)
     workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
     submission = Submission(sample="zeros", code=INTO_ZEROS, line_map=(), how="test")
-    evaluation = pipeline.evaluate(workshop, submission, builtin_tasks()["relu"])
+    evaluation = evaluate(workshop, submission, builtin_tasks()["relu"])
     assert evaluation.verdict.status == "correct", evaluation.verdict.sentence
     assert evaluation.verdict.general, evaluation.verdict.reasons

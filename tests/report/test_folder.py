@@ -1,6 +1,7 @@
 """The run folder: everything beside each other, rendered again from the data alone."""
 
 import json
+import os
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,6 +163,21 @@ def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) ->
     folder.settle({"a"}, ())
     assert rows(tmp_path) == ["b", "a"]
     assert folder.finished() == {"a": "newer key", "b": "key of b"}
+
+
+def test_an_unchanged_run_writes_no_index_again(tmp_path: Path, make_review: Make) -> None:
+    folder = write(tmp_path, make_review, sample="a")
+    path = tmp_path / "results.jsonl"
+    os.utime(path, (1, 1))
+    with folder.claimed():
+        folder.settle({"a"}, ())
+    assert path.stat().st_mtime == 1, "else the index is taken for older than the rows"
+    assert folder.indexed()
+    with path.open("ab") as file:
+        file.write(b'{"half": ')
+    with folder.claimed():
+        assert path.read_bytes().endswith(b"}\n")
+    assert path.stat().st_mtime > 1
 
 
 def test_samples_of_other_paths_stay(tmp_path: Path, make_review: Make) -> None:
