@@ -44,16 +44,17 @@ def extract(sample: Sample) -> Extraction:
     if quoted is not None:
         return _from_quoted(sample, quoted, prompted)
     if not defines(text, MODEL):
-        return _without_class(sample, prompted or _reference_in(text))
+        return _without_class(sample, prompted)
     whole = _whole(sample)
     if whole is not None:
         return Extraction(submission=whole, reference=prompted)
     return _from_transcript(sample, prompted)
 
 
-def _without_class(sample: Sample, reference: str | None) -> Extraction:
+def _without_class(sample: Sample, prompted: str | None) -> Extraction:
     """Return an answer that is an extension for a harness that brings the class, or what it is instead."""
     text = sample.text
+    reference = prompted or _reference_in(text)
     segments = cut_segments(text)
     bare = with_class(text, segments, reference, MODEL) if len(text) <= MAX_CODE else None
     if bare is None:
@@ -66,6 +67,7 @@ def _without_class(sample: Sample, reference: str | None) -> Extraction:
     return Extraction(
         submission=_submission(sample, program, "the last block that binds a function for Python"),
         reference=reference,
+        bound_to_reference=prompted is not None,
         prose=prose_outside(text, segments, spans, first),
     )
 

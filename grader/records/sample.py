@@ -85,6 +85,8 @@ class Extraction(Record):
     submission: Submission | None
     reference: str | None = None
     """Source of a reference `Model` embedded in the prompt part, if any."""
+    bound_to_reference: bool = False
+    """Whether the submission was completed from the prompt's `reference`, so that it answers no other task."""
     found: str = ""
     """What was there instead, when there is no submission."""
     prose: tuple[Prose, ...] = ()

@@ -39,8 +39,10 @@ def choose(
         return TaskChoice(task=asked_for(task, tasks_dir), how="option", reason=f"--task {task}")
     if not drafts:
         tasks_dir, extraction = None, extraction.model_copy(update={"reference": None})
+    bound = _by_reference(sample, extraction) if extraction.bound_to_reference else None
     return (
-        _by_hint(sample, tasks_dir)
+        bound
+        or _by_hint(sample, tasks_dir)
         or _by_kernelbench_file(sample.kernelbench, tasks_dir)
         or _by_problem_name(sample, tasks_dir)
         or _by_prompt(sample, extraction)

@@ -94,6 +94,7 @@ def test_the_functional_reference_is_called_with_the_extension() -> None:
     assert "get_inputs" not in code
     assert found.reference is not None
     assert "module_fn" in found.reference
+    assert found.bound_to_reference
     compile(code, "answer.py", "exec")
 
 
@@ -162,6 +163,12 @@ def test_the_last_block_counts_and_not_what_was_thought() -> None:
     assert submission is not None
     assert "2.0f" in submission.code
     assert "3.0f" not in submission.code
+
+
+def test_an_answer_that_brings_the_reference_itself_is_not_bound_to_it() -> None:
+    found = extracted(f"```python\n{FUNCTIONAL}```\n```cpp\n{DOUBLED}```")
+    assert found.submission is not None
+    assert not found.bound_to_reference
 
 
 def test_an_answer_with_its_own_class_is_left_alone() -> None:

@@ -96,6 +96,18 @@ def test_an_answers_own_reference_is_said_to_be_one():
         assert "the prompt holds" in chosen(prompt=prompt, reference=PROBLEM).reason
 
 
+def test_an_answer_completed_from_a_reference_answers_no_other_task(folder):
+    ident = KernelBenchId(level=1, problem=39, sample=0)
+    own = PROBLEM.replace("x * 2", "x * 3")
+    given = Sample(id="s", origin="s.txt", format="jsonl", text="", kernelbench=ident)
+    for bound, how in ((True, "embedded"), (False, "kernelbench")):
+        extraction = Extraction(submission=None, reference=own, bound_to_reference=bound)
+        found = choose(given, extraction, task=None, tasks_dir=folder)
+        assert found.how == how
+        assert found.task is not None
+        assert (found.task.reference == own) == bound
+
+
 def test_kernelbench_names(folder):
     ident = KernelBenchId(level=1, problem=39, sample=0)
     found = chosen(kernelbench=ident, tasks_dir=folder, reference=PROBLEM)
