@@ -30,6 +30,10 @@ from grader.store import Store, grader_version
 RETRIES = 4
 """How often a sample is begun again whose worker was lost."""
 ROOT = Path(__file__).resolve().parent.parent
+REACH = (
+    "see whether `ray status --address ADDRESS` answers; a cluster that was started where a token "
+    "lies in ~/.ray wants that token and RAY_AUTH_MODE=token from every node and from the grader"
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def connect(options: Options, seed: int) -> Cluster:
             runtime_env={"env_vars": {"PYTHONPATH": path}},
         )
     except (ConnectionError, ValueError) as error:
-        raise UsageError(f"no Ray cluster at {options.ray}: {error}") from error
+        raise UsageError(f"no Ray cluster at {options.ray}: {_first(error)}", REACH) from error
     except Exception as error:  # ray raises bare exceptions where its processes don't start
         raise GraderError(f"Ray does not start: {_first(error)}") from error
     resources = ray.cluster_resources()
