@@ -166,7 +166,7 @@ def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) ->
 
 
 def test_an_unchanged_run_writes_no_index_again(tmp_path: Path, make_review: Make) -> None:
-    folder = write(tmp_path, make_review, sample="a")
+    folder = write(tmp_path, make_review)
     path = tmp_path / "results.jsonl"
     os.utime(path, (1, 1))
     with folder.claimed():
