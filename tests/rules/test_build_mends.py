@@ -91,6 +91,26 @@ SLIPS = {
         ("return y;", "return std::make_tuple(y, x);"),
         'no suitable user-defined conversion from "std::tuple<at::Tensor, at::Tensor>" to "at::Tensor" exists',
         "std::tuple<torch::Tensor, torch::Tensor> run(torch::Tensor x)"),
+    "a variable that is declared twice": (
+        ("    if (i < n) {", "    int i = blockIdx.x * 128 + threadIdx.x;\n    if (i < n) {"),
+        '"i" has already been declared in the current scope', "\n    i = blockIdx.x * 128 + threadIdx.x;"),
+    "a count that is never declared": (
+        ("    int n = x.numel();\n", ""), 'identifier "n" is undefined',
+        "    const int n = x.numel();\n    dim3 grid((n + WIDE"),
+    "threads that are never declared": (
+        ("<<<grid, WIDE>>>", "<<<grid, threads_per_block>>>"), 'identifier "threads_per_block" is undefined',
+        "    const int threads_per_block = 256;\n    halves<<<"),
+    "first values of shared memory": (
+        ("    if (i < n) {", "    __shared__ float part[4] = {0};\n    if (i < n) {"),
+        'initializer not allowed for __shared__ variable', "    __shared__ float part[4];\n"),
+    "a line break in C's quotes": (
+        ("    return y;", '    printf("done\\n");\n    return y;'), "missing closing quote", 'printf("done\\\\n");'),
+    "a minus of a word processor": (
+        ("WIDE - 1)", "WIDE \u2212 1)"), "unrecognized token", "WIDE - 1)"),
+    "sizes without braces": (
+        ("torch::empty_like(x)", "torch::zeros(x.size(0), x.size(1), x.options())"),
+        'no instance of overloaded function "torch::zeros" matches the argument list',
+        "torch::zeros({x.size(0), x.size(1)}, x.options())"),
     "a header of CUDA's samples": (
         ("#define WIDE 128\n", '#include "helper_cuda.h"\n#define WIDE 128\n'),
         'cannot open source file "helper_cuda.h"', "#include <torch/extension.h>\n#define WIDE 128"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.mends.braces import braced
 from grader.rules.build.mends.build_call import with_argument, without_standard
+from grader.rules.build.mends.characters import escaped, plain_signs
 from grader.rules.build.mends.constness import cast_to_const, writable
 from grader.rules.build.mends.conversions import narrowed, plain_pointers
 from grader.rules.build.mends.defines import plain_macro
@@ -24,6 +25,8 @@ from grader.rules.build.mends.methods import called, sized
 from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
 from grader.rules.build.mends.order import declared_first
 from grader.rules.build.mends.results import returned_type
+from grader.rules.build.mends.sizes import listed
+from grader.rules.build.mends.variables import assigned, bare_shared, counted
 
 if TYPE_CHECKING:
     from grader.records import Evidence, Fix
@@ -41,12 +44,18 @@ KINDS = (
     atomic_extremum,
     called,
     sized,
+    listed,
     plain_macro,
     narrowed,
     plain_pointers,
     writable,
     cast_to_const,
     returned_type,
+    assigned,
+    counted,
+    bare_shared,
+    escaped,
+    plain_signs,
     without_header,
     without_standard,
     with_argument,
