@@ -37,6 +37,9 @@ DTYPES = {
 """torch's dtypes by the names of C++'s scalar types."""
 FLOATING = {"Float", "Double", "Half", "BFloat16"}
 _SHAPES = re.compile(r"shape \(([\d, ]*)\) returned, \(([\d, ]*)\) expected")
+_COUNTS = re.compile(
+    r"(\d+) tensors returned, (\d+) expected|a (?:tuple|list) returned, a tensor expected"
+)
 _TYPES = re.compile(r"(\w+) returned, (\w+) expected")
 
 
@@ -53,10 +56,32 @@ def result_in_form(source: Source, code: PythonCode, said: Sequence[str]) -> Ite
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
             yield from _transposed(source, code)
+    elif said and all(found and found[2] in {"1", None} for found in map(_COUNTS.search, said)):
+        yield from _one_of_results(source, code)
     elif len(types) == 1:
         ((_, wanted),) = types
         if f"torch.{wanted}" in DTYPES.values():
             yield from _with_suffix(source, code, f".to(torch.{wanted})")
+
+
+def _one_of_results(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """Return one of several results: each that `return` names, else the first of what a call gives."""
+    forward = code.method("forward")
+    values = [
+        node.value
+        for node in (nodes_under(forward) if forward is not None else ())
+        if isinstance(node, ast.Return) and node.value and code.function_of(node) is forward
+    ]
+    for value in values[-1:]:
+        start, end = source.span(value)
+        if not isinstance(value, ast.Tuple | ast.List):
+            yield from fix(
+                "return the first of the results", [Edit(start=end, end=end, text="[0]")]
+            )
+            continue
+        for each in value.elts:
+            words = source.code[slice(*source.span(each))]
+            yield from fix(f"return {words} alone", [Edit(start=start, end=end, text=words)])
 
 
 def _shape(words: str) -> Shape:
@@ -68,8 +93,12 @@ def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
     got, want = pairs[0]
     if len(got) > MOST_DIMS or len(want) > MOST_DIMS:
         return []
-    made = _reshapes(got, len(want) - len(got))
-    return [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
+    more = len(want) - len(got)
+    for made in (_reshapes(got, more), _merges(got, more)):
+        fitting = [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
+        if fitting:
+            return fitting
+    return []
 
 
 def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
@@ -78,12 +107,29 @@ def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
     if more == 1:
         for k in (-1, *range(len(got))):
             yield f".unsqueeze({k})", partial(np.expand_dims, axis=k)
+    if more > 1:
+        yield f"[{', '.join(['...', *['None'] * more])}]", partial(_with_ones, more=more)
     ones = [k for k in dims if got[k] == 1]
     for chosen in combinations(reversed(ones), -more) if more < 0 else ():
         words = str(chosen[0]) if more == -1 else str(tuple(sorted(chosen)))
         yield f".squeeze({words})", partial(np.squeeze, axis=chosen)
     for i, j in combinations(dims, 2) if more == 0 else ():
         yield f".transpose({i}, {j}).contiguous()", partial(np.swapaxes, axis1=i, axis2=j)
+
+
+def _merges(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
+    """Yield the calls that make one dimension of neighbouring ones."""
+    for k in range(len(got) + more) if more < 0 else ():
+        last = k - more
+        yield f".flatten({k}, {last})", partial(_flattened, first=k, last=last)
+
+
+def _with_ones(array: np.ndarray, *, more: int) -> np.ndarray:
+    return array.reshape((*array.shape, *[1] * more))
+
+
+def _flattened(array: np.ndarray, *, first: int, last: int) -> np.ndarray:
+    return array.reshape((*array.shape[:first], -1, *array.shape[last + 1 :]))
 
 
 def _turns(change: Change, got: Shape, want: Shape) -> bool:

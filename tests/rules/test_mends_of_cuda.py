@@ -303,3 +303,17 @@ def test_threads_that_a_run_saw_leave_stay_and_a_return_too_many_is_dropped() ->
     first, second, *_ = (apply(code, fix.edits) for fix in finding.fixes)
     assert "return;" not in first
     assert "const bool in_range = !(i >= n);" in second
+
+
+def test_tensors_are_made_contiguous_before_a_macro_asks_for_it() -> None:
+    macros = (
+        '#define CHECK_CONTIGUOUS(x) TORCH_CHECK(x.is_contiguous(), #x " must be contiguous")\n'
+        '#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be CUDA"); CHECK_CONTIGUOUS(x)\n'
+    )
+    code = as_submission(macros + PLAIN.replace("    auto y", "    CHECK_INPUT(x);\n    auto y"))
+    raised = Evidence(kind="python", code="raised", text="RuntimeError: x must be contiguous")
+    found = list(all_rules()["API006"].check(parse(code), Context(evidence=(raised,))))
+    (made,) = found[0].fixes
+    assert "    x = x.contiguous(); CHECK_INPUT(x);" in apply(code, made.edits)
+    other = Evidence(kind="python", code="raised", text="RuntimeError: weight must be contiguous")
+    assert not list(all_rules()["API006"].check(parse(code), Context(evidence=(other,))))

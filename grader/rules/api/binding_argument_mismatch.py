@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
+from grader.rules.api.invoked_with import invoked_mends
 from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
@@ -103,20 +104,27 @@ def _call(
             f"{given}{more}",
             evidence,
             _add_defaults(source, call, _with_defaults(source, prototype) or parameters)
-            or pass_the_rest(source, code, call, parameters),
+            or pass_the_rest(source, code, call, parameters)
+            or tuple(invoked_mends(source, call, prototype, evidence)),
         )  # fmt: skip
         return
+    told = False
     for parameter, argument in zip(parameters, call.args, strict=True):
         wrong = _mismatch(code, parameter, argument)
         if not wrong and evidence and _takes_tensor(parameter) and _absent(code, argument):
             wrong = f"{dotted(argument)}, which is None"
         if wrong:
+            told = True
             yield _finding(
                 source, argument,
                 f"{prototype.name} takes {parameter.type.strip()} {parameter.name}, and this "
                 f"passes {wrong}",
                 evidence, _argument_fixes(source, call, argument, wrong),
             )  # fmt: skip
+    fixes = () if told else tuple(invoked_mends(source, call, prototype, evidence))
+    if fixes:
+        words = f"{prototype.name} is handed what its parameters can't take"
+        yield _finding(source, call, words, evidence, fixes)
 
 
 def _finding(
@@ -348,6 +356,6 @@ RULE = Rule(
     guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
     "overloads and bindings of one's own are left alone.",
     mend="Passes arguments by position, what the missing ones are named after, the default value, or the first "
-    "entry of the tuple.",
+    "entry of the tuple; leaves out what is too much; lets a number have a fraction.",
     check=check,
 )

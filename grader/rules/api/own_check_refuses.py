@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,10 +54,56 @@ def _refusals(source: Source, raised: str) -> Iterator[_Refusal]:
             if _on_input(call) and _says(call, plain):
                 condition = one_line(call.arguments[0], 60)
                 yield _Refusal(unit.place(call.node), condition, _contiguous(unit, call))
+        yield from _of_macro(unit, plain)
     for node in source.walk(ast.Assert):
         words = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
         if any(isinstance(said, str) and _fits(said, plain) for said in words):
             yield _Refusal(source.place(node), ast.unparse(node.test)[:60])
+
+
+def _of_macro(unit: Unit, raised: str) -> Iterator[_Refusal]:
+    """Yield the uses of macros that ask for contiguous tensors, `CHECK_INPUT(x)`, where one refused a tensor."""
+    asking = _asking_macros(unit)
+    if not asking or "contiguous" not in raised:
+        return
+    used = [
+        call
+        for call in cuda_code(unit).calls
+        if call.name in asking
+        and len(call.arguments) == 1
+        and call.arguments[0].type == "identifier"
+    ]
+    refused = [call for call in used if _named(text(call.arguments[0]), raised)]
+    if not refused:
+        return
+    edits = [
+        unit.edit(own.start_byte, own.start_byte, f"{name} = {name}.contiguous(); ")
+        for call in used
+        for own, name in ((simple_statement(call.node), text(call.arguments[0])),)
+    ]
+    mended = fix("make the tensors contiguous before they are checked", edits)
+    yield _Refusal(unit.place(refused[0].node), f"{one_line(refused[0].node, 60)}", mended)
+
+
+def _named(name: str, raised: str) -> bool:
+    """Whether a message begins with a tensor's name, as `#x " must be contiguous"` writes it."""
+    return re.search(rf"(?:^|[\s:]){re.escape(name)}\b", raised) is not None
+
+
+def _asking_macros(unit: Unit) -> set[str]:
+    """Return the macros with parameters that ask for contiguous tensors, through others as well."""
+    bodies = {
+        text(node.child_by_field_name("name")): text(node.child_by_field_name("value"))
+        for node in cuda_code(unit).of("preproc_function_def")
+    }
+    asking = {name for name, body in bodies.items() if "is_contiguous" in body}
+    while more := {
+        name
+        for name, body in bodies.items()
+        if name not in asking and any(re.search(rf"\b{other}\b", body) for other in asking)
+    }:
+        asking |= more
+    return asking
 
 
 def _on_input(call: Call) -> bool:
@@ -140,6 +187,12 @@ torch::Tensor run(torch::Tensor x) {
 """
 
 
+MACROS = """
+#define CHECK_CONTIGUOUS(x) TORCH_CHECK(x.is_contiguous(), #x " must be contiguous")
+#define CHECK_INPUT(x) CHECK_CONTIGUOUS(x)
+"""
+
+
 def _raised(words: str) -> Context:
     return Context(evidence=(Evidence(kind="python", code="raised", text=words),))
 
@@ -158,6 +211,13 @@ RULE = Rule(
         Example(
             _CODE.replace(', "x must be contiguous"', ""),
             _raised("RuntimeError: Expected x.is_contiguous() to be true, but got false."),
+        ),
+        Example(
+            MACROS
+            + _CODE.replace(
+                'TORCH_CHECK(x.is_contiguous(), "x must be contiguous");', "CHECK_INPUT(x);"
+            ),
+            _raised("RuntimeError: x must be contiguous"),
         ),
     ),
     good=(

@@ -1,0 +1,48 @@
+"""Changes of what `forward` returns: one of several results, and shapes that hold the same values."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.rules.forward_mends import result_in_form, suffixes
+from grader.rules.python_code import python_code
+from grader.source import parse
+from grader.source.edits import apply
+
+MODEL = """
+from torch import nn
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y, state = self.layer(x)
+        return RESULT
+"""
+
+
+def returned(result: str, said: str) -> list[str]:
+    source = parse(MODEL.replace("RESULT", result))
+    code = python_code(source)
+    assert code is not None
+    fixes = result_in_form(source, code, [said])
+    return [apply(source.code, one.edits).rsplit("return ", 1)[1].strip() for one in fixes]
+
+
+def test_each_of_several_results_may_be_the_one_that_is_asked_for() -> None:
+    assert returned("y, state", "2 tensors returned, 1 expected") == ["y", "state"]
+    assert returned("self.ops.run(x)", "a list returned, a tensor expected") == [
+        "self.ops.run(x)[0]"
+    ]
+    assert returned("y", "1 tensors returned, 2 expected") == []
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "suffix"),
+    [
+        ((4, 8), (4, 8, 1, 1), "[..., None, None]"),
+        ((4, 8, 2, 3), (4, 48), ".flatten(1, 3)"),
+        ((4, 1, 3), (4, 3), ".squeeze(1)"),
+    ],
+)
+def test_a_shape_of_the_same_values_is_one_call_away(
+    got: tuple[int, ...], want: tuple[int, ...], suffix: str
+) -> None:
+    assert suffixes([(got, want)]) == [suffix]

@@ -1,0 +1,56 @@
+"""Calls that pybind refused, after the mend: by what it says they were invoked with."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence
+from grader.rules import review_text
+from grader.rules.rule import Context
+from grader.source import parse
+from grader.source.edits import apply
+
+CODE = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+ext = load_inline(name="e", functions=["run"], cuda_sources="torch::Tensor run(torch::Tensor x, OTHER) { return x; }",
+                  cpp_sources="torch::Tensor run(torch::Tensor x, OTHER);")
+class ModelNew(nn.Module):
+    def __init__(self, size, scale):
+        super().__init__()
+        self.size, self.scale = size, scale
+        self.layer = nn.Linear(4, 4)
+    def forward(self, x):
+        return ext.run(ARGS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "passed", "invoked", "wanted"),
+    [
+        ("int k", "x, self.size", "tensor, (3, 3)", "ext.run(x, self.size[0])"),
+        ("float k", "x, self.scale", "tensor, tensor([2.])", "ext.run(x, self.scale.item())"),
+        ("int k", "x, self.scale", "tensor, 0.5", "torch::Tensor run(torch::Tensor x, double k)"),
+        ("torch::Tensor w", "x, self.layer", "tensor, Linear(in_features=4, out_features=4, bias=True)",
+         "ext.run(x, self.layer.weight)"),
+        ("int k", "x, 3, self.size", "tensor, 3, 4", "ext.run(x, 3)"),
+    ],
+)  # fmt: skip
+def test_the_call_fits_the_function_after_the_mend(
+    other: str, passed: str, invoked: str, wanted: str
+) -> None:
+    code = CODE.replace("OTHER", other).replace("ARGS", passed)
+    said = f"TypeError: run(): incompatible function arguments. The following argument types are supported: 1. (...) Invoked with: {invoked}"
+    raised = Evidence(kind="python", code="raised", text=said)
+    found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any(wanted in text for text in mended), mended
+
+
+def test_another_function_s_refusal_changes_nothing() -> None:
+    code = CODE.replace("OTHER", "int k").replace("ARGS", "x, self.size")
+    raised = Evidence(
+        kind="python", code="raised", text="TypeError: incompatible function arguments"
+    )
+    assert review_text(parse(code), Context(evidence=(raised,)), select=("API004",)) == ()
