@@ -139,6 +139,8 @@ def test_an_unknown_name_is_sure_where_no_header_can_declare_it(
             "too few arguments in function call",
             False,
         ),
+        ("\nint k = blockIdx.features;", 'class "uint3" has no member "features"', True),
+        ("\nint k = x.features;", 'class "at::Tensor" has no member "features"', False),
         ("\nint k = not_here(1, 2);", "too many arguments in function call", False),
     ],
 )

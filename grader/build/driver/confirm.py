@@ -53,6 +53,10 @@ _OPEN = re.compile(
     r"|followed by \"::\"|not a template|invalid operands|no operator \""
 )
 """What a header that clang did not read might mend."""
+_OF_CUDA = re.compile(
+    r"class \"(?:const )?(?:dim3|u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4])\" has no member"
+)
+"""CUDA's own vectors, which no header of torch's extends: `blockIdx.w`."""
 _GRAMMAR = re.compile(r"expected|storage class|type specifier|does not name a type")
 _EXPECTED = re.compile(r"expected (?:an? )?(?:[\"'].{1,3}[\"']|expression|identifier|declaration)")
 _ARGUMENTS = re.compile(r"too (?:few|many) arguments in function call")
@@ -88,6 +92,8 @@ def sure(config: Config, command: Command, log: str, *, stub: bool) -> bool:
         return False
     if "no suitable conversion" in error.text and "DeprecatedTypeProperties" in error.text:
         return not config.dispatch_takes_type
+    if _OF_CUDA.search(error.text):
+        return True
     unknown = _UNKNOWN.search(error.text)
     if unknown is None and stub:
         return _is_plain(config, command, error)
