@@ -32,6 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         exported = _exported(extensions)
         if exported:
             yield from _uses(source, code, variable, extensions, exported, context)
+            yield from _calls(source, code, variable, exported)
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
@@ -184,6 +185,36 @@ def _fixes(
     return ()
 
 
+def _calls(
+    source: Source, code: PythonCode, variable: str, exported: set[str]
+) -> Iterator[Finding]:
+    """Report an extension that is called as if it were its function."""
+    aliases = _aliases(code, variable)
+    bound = sum(_binds(node, variable) for node in code.of(ast.Assign))
+    if bound != 1 or variable in code.functions:
+        return
+    for node in code.of(ast.Call):
+        called = _spelled(node.func)
+        if called not in aliases:
+            continue
+        name = min(exported)
+        yield RULE.finding(
+            source.place(node.func),
+            f"`{called}` is the extension, a module, and can't be called; its functions are "
+            f"{', '.join(sorted(exported))}",
+            confidence="likely",
+            fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
+            if len(exported) == 1
+            else (),
+            data={"name": called},
+        )
+        return
+
+
+def _binds(node: ast.Assign, variable: str) -> bool:
+    return any(_spelled(target) == variable for target in node.targets)
+
+
 RULE = Rule(
     code="BLD003",
     name="function-not-bound",
@@ -211,6 +242,15 @@ import torch
 from torch.utils.cpp_extension import load_inline
 ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
                   cuda_sources="torch::Tensor f(torch::Tensor x) { return x; }")
+""",
+        """
+import torch
+from torch.utils.cpp_extension import load_inline
+src = "torch::Tensor f(torch::Tensor x) { return x; }"
+ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=src, functions=["f"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return ext(x)
 """,
     ),
     good='''
