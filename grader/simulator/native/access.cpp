@@ -41,9 +41,11 @@ template <class F>
 u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, const Footprint& s, u8* base, F&& race) {
     if (s && moves_whole(i)) {
         u8* const at = reinterpret_cast<u8*>(u64(base) + s.low);
-        const u32 changes = changes_of_whole(c, i, s, at);
+        Packed values;
+        pack_whole(c, i, s, values);
+        const u32 changes = changes_of_whole(values, bytes, s, at);
         if (c.races) race(lanes, lanes & ~changes, s);
-        if (changes) store_whole(c, i, s, at);
+        if (changes) std::memcpy(at, values.bytes, s.bytes(bytes));
         return changes;
     }
     if (!c.races) return scatter_all(c, i, host.at, lanes);

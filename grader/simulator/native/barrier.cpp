@@ -14,7 +14,7 @@ void run_arrive(Ctx& c, const Insn& i) {
         if (!(c.mask >> l & 1)) continue;
         Barrier& x = c.block->barriers[ids[l] & 15];
         ++x.arrived;
-        x.in_use = true;
+        c.block->barriers_in_use |= 1u << (ids[l] & 15);
         x.expected = counts[l];
         if (x.arrived_warps.empty() || x.arrived_warps.back() != c.warp->index) x.arrived_warps.push_back(c.warp->index);
     }
@@ -22,9 +22,9 @@ void run_arrive(Ctx& c, const Insn& i) {
 
 bool Runner::complete_barriers() {
     bool any = false;
-    for (u32 id = 0; id < block_.barriers.size(); ++id) {
-        Barrier& x = block_.barriers[id];
-        if (!x.in_use || (!x.waiting && !x.arrived)) continue;
+    for (u32 rest = block_.barriers_in_use; rest; rest &= rest - 1) {
+        const u32 id = u32(std::countr_zero(rest));
+        const Barrier& x = block_.barriers[id];
         const u32 there = block_.threads - block_.exited;
         const bool everyone = x.expected == 0 || x.expected >= block_.threads;
         // Threads that are gone count as arrived: that is what the hardware does since Volta.
@@ -123,6 +123,7 @@ void Runner::release(u32 id, bool everyone) {
         w.barrier_result = mode == 2 ? x.count : mode == 3 ? x.all : x.any;
     }
     x = Barrier{};
+    block_.barriers_in_use &= ~(1u << id);
     rounds_ = saved_round_ = idle_since_ = 0;
 }
 

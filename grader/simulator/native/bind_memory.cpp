@@ -25,7 +25,7 @@ bool space_of(std::string_view word, Space& space) {
     return true;
 }
 
-void note_granule(u32& granule, u8 width) { if (width < granule) granule = width; }
+void note_granule(u32& granule, u32 width) { if (width < granule) granule = width; }
 
 }  // namespace
 
@@ -98,7 +98,10 @@ bool Binder::bind_memory() {
     }
     if ((insn.flags & (volatile_ | strong)) && (insn.space == Space::global || insn.space == Space::generic)) f_.code_.has_global_flags = true;
     if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_.granule, insn.width);
-    if (store && (insn.space == Space::global || insn.space == Space::generic)) note_granule(f_.code_.global_granule, insn.width);
+    if (store && (insn.space == Space::global || insn.space == Space::generic)) {
+        note_granule(f_.code_.global_granule, insn.width);
+        note_granule(f_.code_.global_cell, u32(insn.width) * insn.vec);
+    }
     emit(insn);
     return true;
 }

@@ -7,12 +7,17 @@ namespace kgsim {
 namespace {
 
 // How many different 32-byte sectors (or, with shift 2, words) the lanes touch.
-u32 distinct(const Addresses& a, u32 lanes, int shift) {
+u32 distinct(const Addresses& a, u32 lanes, int shift, const Footprint& ends) {
     u64 first = a.at[std::countr_zero(lanes)] >> shift, low = first, high = first;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        u64 s = a.at[l] >> shift;
-        low = s < low ? s : low;
-        high = s > high ? s : high;
+    if (ends.high != ~u64(0)) {
+        low = ends.low >> shift;
+        high = ends.high >> shift;
+    } else {
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            u64 s = a.at[l] >> shift;
+            low = s < low ? s : low;
+            high = s > high ? s : high;
+        }
     }
     if (high - low < 64) {
         u64 bits = 0;
@@ -40,7 +45,7 @@ void count_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
     if (!lanes) return;
     InsnCount& n = c.worker->counts[i.id];
     const u32 active = u32(std::popcount(lanes));
-    const u32 sectors = s ? std::min(s.lanes, u32((s.high >> 5) - (s.low >> 5) + 1)) : distinct(a, lanes, 5);
+    const u32 sectors = s ? std::min(s.lanes, u32((s.high >> 5) - (s.low >> 5) + 1)) : distinct(a, lanes, 5, s);
     const u32 ideal = (active * bytes + 31) / 32;
     ++n.requests;
     n.lanes += active;

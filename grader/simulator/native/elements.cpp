@@ -12,13 +12,11 @@ template <class T> u64 extended(T v, bool is_signed) {
 template <class T> void gather(Ctx& c, const Insn& i, const u64* host, u32 element, u32 dst, u32 lanes) {
     const bool sign = i.mode & 2, wide = i.mode & 4;
     const u64 keep = i.mode & 8 ? 0xffff : ~u64(0);
-    if (sizeof(T) == 4 && !wide && lanes == ~u32(0)) {
+    if (sizeof(T) == 4 && !wide && lanes == c.mask) {  // the others have the first one's address
         u32* d = c.dst<u32>(dst);
-        for (u32 l = 0; l < warp_lanes; ++l) {
-            T v;
-            std::memcpy(&v, reinterpret_cast<const u8*>(host[l]) + element, sizeof v);
-            d[l] = u32(v);
-        }
+        alignas(64) u32 brought[warp_lanes];
+        for (u32 l = 0; l < warp_lanes; ++l) std::memcpy(&brought[l], reinterpret_cast<const u8*>(host[l]) + element, 4);
+        for (u32 l = 0; l < warp_lanes; ++l) d[l] = c.m[l] ? brought[l] : d[l];
         return;
     }
     for (u32 l = 0; l < warp_lanes; ++l) {

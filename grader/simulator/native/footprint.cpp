@@ -37,18 +37,30 @@ template <class T, class R, u32 V, u32 N> void bring(R* const (&to)[4], const u8
         for (u32 k = 0; k < V; ++k) to[k][l] = R(read<T>(from, l * V + k));
 }
 
-template <class T, class R, u32 V, u32 N> u32 compare(const u8* memory, const R* const (&values)[4], u32 lanes) {
+// Lanes whose W words differ.
+template <class T, u32 W, u32 N> u32 differing(const u8* memory, const u8* values, u32 lanes) {
     const u32 n = N ? N : lanes;
-    alignas(64) u32 differs[warp_lanes];
+    alignas(64) u32 bits[warp_lanes];
 #pragma GCC ivdep
     for (u32 l = 0; l < n; ++l) {
-        bool other = false;
-        for (u32 k = 0; k < V; ++k) other |= read<T>(memory, l * V + k) != T(values[k][l]);
-        differs[l] = other ? 1u << l : 0;
+        T differ = 0;
+        for (u32 k = 0; k < W; ++k) differ |= read<T>(memory, l * W + k) ^ read<T>(values, l * W + k);
+        bits[l] = differ ? 1u << l : 0;
     }
     u32 all = 0;
-    for (u32 l = 0; l < n; ++l) all |= differs[l];
+    for (u32 l = 0; l < n; ++l) all |= bits[l];
     return all;
+}
+
+template <u32 N> u32 differing(const u8* memory, const u8* values, u32 each, u32 lanes) {
+    switch (each) {
+        case 1: return differing<u8, 1, N>(memory, values, lanes);
+        case 2: return differing<u16, 1, N>(memory, values, lanes);
+        case 4: return differing<u32, 1, N>(memory, values, lanes);
+        case 8: return differing<u64, 1, N>(memory, values, lanes);
+        case 16: return differing<u64, 2, N>(memory, values, lanes);
+        default: return differing<u64, 4, N>(memory, values, lanes);
+    }
 }
 
 template <class T, class R, u32 V, u32 N> void put(u8* memory, const R* const (&values)[4], u32 lanes) {
@@ -74,6 +86,19 @@ Footprint footprint_of(const Ctx& c, const Addresses& a, u32 bytes) {
         for (u32 l = 0; l < warp_lanes; ++l) differ |= (a.at[l] ^ (zeroth + u64(l) * bytes)) & u64(i64(i32(c.m[l])));
     if (!differ) return {a.at[first], a.at[first] + u64(lanes - 1) * bytes, a.at[first], first, lanes};  // one misaligned, all misaligned
     Footprint f{~u64(0), 0, 0, first, 0};
+    u64 far = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) far |= a.at[l] - a.at[0] + (u64(1) << 31);
+    if (!(far >> 32)) {  // as they are near one another, halves of their words tell
+        i32 low = 0, high = 0;
+        u32 bits = 0;
+        for (u32 l = 0; l < warp_lanes; ++l) {
+            const i32 from = i32(u32(a.at[l]) - u32(a.at[0]));
+            low = from < low ? from : low;
+            high = from > high ? from : high;
+            bits |= u32(a.at[l]);
+        }
+        return {a.at[0] + u64(i64(low)), a.at[0] + u64(i64(high)), bits, first, 0};
+    }
     for (u32 l = 0; l < warp_lanes; ++l) {  // others have the first one's address
         f.low = a.at[l] < f.low ? a.at[l] : f.low;
         f.high = a.at[l] > f.high ? a.at[l] : f.high;
@@ -97,26 +122,20 @@ void load_whole(Ctx& c, const Insn& i, const Footprint& s, const void* host) {
     });
 }
 
-u32 changes_of_whole(const Ctx& c, const Insn& i, const Footprint& s, const void* host) {
-    const u32* list = c.code->lists.data() + i.list;
-    const u32 changed = by_type(i, [&]<class T, class R, u32 V>() {
-        const R* values[4] = {};
-        for (u32 k = 0; k < V; ++k) values[k] = c.src<R>(list[k]) + s.first;
-        const auto* memory = static_cast<const u8*>(host);
-        return s.lanes == warp_lanes ? compare<T, R, V, warp_lanes>(memory, values, s.lanes) : compare<T, R, V, 0>(memory, values, s.lanes);
-    });
-    return changed << s.first;
-}
-
-void store_whole(const Ctx& c, const Insn& i, const Footprint& s, void* host) {
+void pack_whole(const Ctx& c, const Insn& i, const Footprint& s, Packed& out) {
     const u32* list = c.code->lists.data() + i.list;
     by_type(i, [&]<class T, class R, u32 V>() {
         const R* values[4] = {};
         for (u32 k = 0; k < V; ++k) values[k] = c.src<R>(list[k]) + s.first;
-        auto* memory = static_cast<u8*>(host);
-        if (s.lanes == warp_lanes) put<T, R, V, warp_lanes>(memory, values, s.lanes);
-        else put<T, R, V, 0>(memory, values, s.lanes);
+        if (s.lanes == warp_lanes) put<T, R, V, warp_lanes>(out.bytes, values, s.lanes);
+        else put<T, R, V, 0>(out.bytes, values, s.lanes);
     });
+}
+
+u32 changes_of_whole(const Packed& values, u32 each, const Footprint& s, const void* host) {
+    const auto* memory = static_cast<const u8*>(host);
+    if (s.lanes == warp_lanes) return differing<warp_lanes>(memory, values.bytes, each, s.lanes);
+    return differing<0>(memory, values.bytes, each, s.lanes) << s.first;
 }
 
 }  // namespace kgsim

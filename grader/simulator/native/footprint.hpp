@@ -24,8 +24,10 @@ Footprint footprint_of(const Ctx& c, const Addresses& a, u32 bytes);
 bool moves_whole(const Insn& i);
 // Loads all lanes from `host`.
 void load_whole(Ctx& c, const Insn& i, const Footprint& s, const void* host);
-// Lanes whose store to `host` would change memory.
-u32 changes_of_whole(const Ctx& c, const Insn& i, const Footprint& s, const void* host);
-void store_whole(const Ctx& c, const Insn& i, const Footprint& s, void* host);
+// What all lanes store, as it will lie in memory.
+struct Packed { alignas(64) u8 bytes[warp_lanes * 32]; };
+void pack_whole(const Ctx& c, const Insn& i, const Footprint& s, Packed& out);
+// Lanes whose store to `host` would change memory; `each` bytes a lane.
+u32 changes_of_whole(const Packed& values, u32 each, const Footprint& s, const void* host);
 
 }  // namespace kgsim

@@ -167,7 +167,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     for (size_t k = 0; k < f->parameters.size(); ++k)
         if (args && args[k]) std::memcpy(l.parameters.data() + f->parameters[k].offset, args[k], f->parameters[k].size);
     l.regions = snapshot_regions();
-    for (Region* r : l.regions.sorted) forget_writers(*r);
+    for (Region* r : l.regions.sorted) forget_writers(*r, code->global_cell);
     ParameterRegion parameters(l);
     GridBarrierRegion barrier(l);
 

@@ -281,6 +281,7 @@ bool Binder::bind_matrix() {
         insn.klass = insn.space == Space::shared ? (store ? Class::store_shared : Class::load_shared) : (store ? Class::store_global : Class::load_global);
         if (insn.width == 2) f_.code_.granule = std::min<u32>(f_.code_.granule, 2);
         if (insn.width == 2 && store) f_.code_.global_granule = std::min<u32>(f_.code_.global_granule, 2);
+        if (store) f_.code_.global_cell = std::min<u32>(f_.code_.global_cell, insn.width);
         insn.run = run_wmma_memory;
     } else {
         return false;

@@ -22,8 +22,8 @@ struct Stamp {
 };
 constexpr u64 thread_bits = u64(1023) << 34, warp_bits = u64(31) << 39;
 
-struct Cell { u64 &write, &atomic, &read, &other_read; u32& settled; };
-Cell cell(Cells& all, size_t k) { return {all.write[k], all.atomic[k], all.read[k], all.other_read[k], all.settled[k]}; }
+struct Cell { u64 &write, &atomic, &read, &other_read; u32& state; };
+Cell cell(Cells& all, size_t k) { return {all.write[k], all.atomic[k], all.read[k], all.other_read[k], all.state[k]}; }
 
 constexpr u32 most_cells = 128;  // of lanes that follow one another, whose cells are looked at all at once
 
@@ -32,9 +32,11 @@ struct Tracker {
     const Insn& i;
     u64 floor;
     u32 insn;
+    u32 touched, settled;  // states of a cell in this interval between barriers of the block; those below are of one before
 
     Tracker(Ctx& ctx, const Insn& in)
-        : c(ctx), i(in), floor(u64(ctx.block->full_epoch) << 44), insn(in.id < last_insn ? in.id : last_insn) {}
+        : c(ctx), i(in), floor(u64(ctx.block->full_epoch) << 44), insn(in.id < last_insn ? in.id : last_insn),
+          touched(ctx.block->full_epoch * 2), settled(touched + 1) {}
 
     u64 stamp(u32 lane) const {
         return u64(c.block->epoch) << 44 | u64(c.thread(lane)) << 34 | u64(c.warp->sync_epoch[lane] & 0x3fff) << 20 | insn;
@@ -78,6 +80,7 @@ struct Tracker {
     void note_reader(const Cell& x, u32 lane) const {
         const u64 now = stamp(lane);
         const u32 t = c.thread(lane);
+        x.state = std::max(x.state, touched);
         auto mine = [&](u64 word) { return word < floor || Stamp{word}.thread() == t; };
         auto warp_of = [](u64 word) { return Stamp{word}.thread() / warp_lanes; };
         if (mine(x.read)) x.read = now;
@@ -85,12 +88,17 @@ struct Tracker {
         else if (warp_of(x.read) == warp_of(x.other_read) && warp_of(x.read) != c.warp->index) x.other_read = now;
     }
     // Nothing written since the last barrier, and readers of two warps known: one more reader tells nothing new.
-    bool settled(const Cell& x) const {
+    bool tells_nothing(const Cell& x) const {
         return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && (x.read ^ x.other_read) & warp_bits;
     }
     void load(const Cell& x, u32 lane) const {
-        if (settled(x)) {
-            x.settled = c.block->full_epoch;
+        if (x.state < touched) {
+            x.read = stamp(lane);
+            x.state = touched;
+            return;
+        }
+        if (tells_nothing(x)) {
+            x.state = settled;
             return;
         }
         if (conflicts(x.write, lane) && !(x.write & same_value)) report(x.write, lane, Conflict::write_read);
@@ -104,7 +112,12 @@ struct Tracker {
         return std::max(Stamp{x.read}.thread(), Stamp{x.other_read}.thread());
     }
     void store(const Cell& x, u32 lane, bool same) const {
-        x.settled = 0;
+        const bool fresh = x.state < touched;
+        x.state = touched;
+        if (fresh) {
+            x.write = stamp(lane);
+            return;
+        }
         if (same && x.write >= floor && Stamp{x.write}.thread() != c.thread(lane)) {
             x.write |= same_value;
             return;
@@ -118,19 +131,45 @@ struct Tracker {
         x.write = stamp(lane);
     }
     void atomic(const Cell& x, u32 lane) const {
-        x.settled = 0;
+        x.state = touched;
         if (conflicts(x.write, lane) && !strong_before(x.write)) report(x.write, lane, Conflict::plain_atomic);
         if (conflicts(x.read, lane) && !strong_before(x.read)) report(x.read, lane, Conflict::plain_atomic);
         else if (conflicts(x.other_read, lane) && !strong_before(x.other_read)) report(x.other_read, lane, Conflict::plain_atomic);
         x.atomic = stamp(lane);
     }
+    // The stamps of all lanes from `first` on, each as often as it has cells.
+    template <u32 Each> void stamps(u32 first, u32 lanes, u32 each, u64* now) const {
+        const u64 zeroth = u64(c.block->epoch) << 44 | u64(c.warp->index * warp_lanes) << 34 | insn;
+        const u16* epochs = c.warp->sync_epoch;
+        const u32 n = Each ? Each : each;
+        for (u32 l = 0; l < lanes; ++l) {
+            const u64 one = zeroth + (u64(first + l) << 34) + (u64(epochs[first + l] & 0x3fff) << 20);
+            for (u32 k = 0; k < n; ++k) now[l * n + k] = one;
+        }
+    }
     void stamps(const Footprint& s, u32 each, u64* now) const {
-        u64 by_lane[warp_lanes];
-        for (u32 l = 0; l < warp_lanes; ++l) by_lane[l] = stamp(l);
-        for (u32 k = 0; k < s.lanes * each; ++k) now[k] = by_lane[s.first + k / each];
+        switch (each) {
+            case 1: return stamps<1>(s.first, s.lanes, each, now);
+            case 2: return stamps<2>(s.first, s.lanes, each, now);
+            case 4: return stamps<4>(s.first, s.lanes, each, now);
+            default: return stamps<0>(s.first, s.lanes, each, now);
+        }
+    }
+    // Whether nobody has touched any of n cells from `at` on in this interval.
+    bool fresh(const Cells& cells, size_t at, u32 n) const {
+        const u32* state = &cells.state[at];
+        u32 old = 0;
+        for (u32 k = 0; k < n; ++k) old |= u32(state[k] >= touched);
+        return !old;
     }
     // As `load` of each of n cells from `at` on, in any order; false, and nothing done, where one needs a closer look.
     bool load_all(Cells& cells, size_t at, u32 n, const u64* now) const {
+        u32* const state = &cells.state[at];
+        if (fresh(cells, at, n)) {
+            std::copy(now, now + n, &cells.read[at]);
+            std::fill_n(state, n, touched);
+            return true;
+        }
         const u64 *w = &cells.write[at], *a = &cells.atomic[at];
         u64 close = 0;
         for (u32 k = 0; k < n; ++k) close |= u64(w[k] >= floor && (w[k] ^ now[k]) & thread_bits) | u64(a[k] >= floor && (a[k] ^ now[k]) & thread_bits);
@@ -144,18 +183,19 @@ struct Tracker {
             r[k] = !known && takes_first ? mine : first;
             o[k] = !known && !takes_first && takes_second ? mine : second;
         }
+        for (u32 k = 0; k < n; ++k) state[k] = std::max(state[k], touched);
         return true;
     }
     // As `store` of each of n cells from `at` on.
     bool store_all(Cells& cells, size_t at, u32 n, const u64* now) const {
         u64 close = 0;
-        for (const auto* words : {&cells.write, &cells.read, &cells.other_read, &cells.atomic}) {
+        if (!fresh(cells, at, n)) for (const auto* words : {&cells.write, &cells.read, &cells.other_read, &cells.atomic}) {
             const u64* x = words->data() + at;
             for (u32 k = 0; k < n; ++k) close |= u64(x[k] >= floor && (x[k] ^ now[k]) & thread_bits);
         }
         if (close) return false;
         std::copy(now, now + n, &cells.write[at]);
-        std::fill_n(&cells.settled[at], n, 0u);
+        std::fill_n(&cells.state[at], n, touched);
         return true;
     }
     bool strong_before(u64 word) const {
@@ -188,21 +228,21 @@ template <class F> bool at_once(const Tracker& t, const Footprint& s, u32 bytes,
 }
 
 // Whether no cell between the ends of a small footprint can tell anything new.
-bool all_settled(const Ctx& c, const Footprint& s, u32 bytes) {
+bool all_settled(const Tracker& t, const Footprint& s, u32 bytes) {
     if (s.high - s.low > most_cells) return false;
-    const int shift = std::countr_zero(c.code->granule);
-    const u32 *settled = c.block->cells.settled.data(), epoch = c.block->full_epoch;
+    const int shift = std::countr_zero(t.c.code->granule);
+    const u32* state = t.c.block->cells.state.data();
     u32 open = 0;
-    for (u64 k = s.low >> shift; k <= (s.high + bytes - 1) >> shift; ++k) open |= settled[k] ^ epoch;
+    for (u64 k = s.low >> shift; k <= (s.high + bytes - 1) >> shift; ++k) open |= state[k] ^ t.settled;
     return !open;
 }
 
 // Lanes whose cell can tell something new.
-u32 unsettled(const Ctx& c, const Addresses& a, u32 lanes) {
-    const int shift = std::countr_zero(c.code->granule);
-    const u32 *settled = c.block->cells.settled.data(), epoch = c.block->full_epoch;
+u32 unsettled(const Tracker& t, const Addresses& a, u32 lanes) {
+    const int shift = std::countr_zero(t.c.code->granule);
+    const u32* state = t.c.block->cells.state.data();
     u32 open = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) open |= u32(settled[lanes >> l & 1 ? a.at[l] >> shift : 0] != epoch) << l;
+    for (u32 l = 0; l < warp_lanes; ++l) open |= u32(state[lanes >> l & 1 ? a.at[l] >> shift : 0] != t.settled) << l;
     return open & lanes;
 }
 
@@ -240,7 +280,7 @@ void load_each(const Tracker& t, const Addresses& a, u32 lanes) {
 
 void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     const Tracker t(c, i);
-    if (all_settled(c, s, bytes)) return;
+    if (all_settled(t, s, bytes)) return;
     if (at_once(t, s, bytes, [&](size_t at, u32 n, const u64* now) { return t.load_all(c.block->cells, at, n, now); })) return;
     u64 differ = 0;
     for (u32 l = 0; l < warp_lanes; ++l) differ |= a.at[l] ^ a.at[0];
@@ -251,7 +291,7 @@ void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, 
         });
         lanes = (lanes & -lanes) | 1u << (31 - std::countl_zero(lanes));
     }
-    if (bytes <= c.code->granule) load_each(t, a, s.high - s.low > most_cells ? unsettled(c, a, lanes) : lanes);
+    if (bytes <= c.code->granule) load_each(t, a, s.high - s.low > most_cells ? unsettled(t, a, lanes) : lanes);
     else each_cell(c, a, bytes, lanes, [&](const Cell& x, u32 lane) { t.load(x, lane); });
 }
 

@@ -33,13 +33,19 @@ public:
 private:
     void prepare(u64 number);
     void enter(Warp& w);
+    void clear_shared();
+    void set_up(Warp& w, u32 index, bool fresh);
+    void make(Warp& w);
     void set_clocks();
+    void note_clock(const Warp& w);
     Warp* earliest(u64& until);
     void pass(Warp& w, const BasicBlock& b, u32 pc);
     u64 run_warp(Warp& w, u64 until, u64 most);
     u32 choose(Warp& w, u32& pc);
     u32 meet(Warp& w, u32 pc, u32 group);
     u32 arrive(Warp& w, u32 pc, u32 group);
+    Barrier& come(const Warp& w, const Insn& insn, u32 id);
+    static void note_place(Warp& w, u32 group, u16 barrier, u32 insn);
     void note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group);
     bool always_reaches(u32 from, u32 block);
     void execute(Warp& w, const BasicBlock& b, u32 group);
@@ -72,7 +78,7 @@ private:
     Block& block_;
     Ctx c_;
     std::map<std::pair<u32, u32>, bool> reaches_;
-    std::vector<u64> clocks_;  // of the warps that can run, else the largest number
+    std::vector<u64> clocks_;  // of the warps that can run, each with its number below
     u64 turn_changes_ = 0, turn_reads_ = 0, idle_since_ = 0;
     u64 rounds_ = 0, saved_round_ = 0, saved_changes_ = 0, saved_reads_ = 0;
 };

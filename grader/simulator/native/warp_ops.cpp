@@ -27,14 +27,17 @@ void report_mask(Ctx& c, const Insn& i) {
     }
 }
 
-void put_all(const Ctx& c, u32 d, bool wide, const u64* v) {
-    if (wide) {
-        u64* to = c.dst<u64>(d);
-        for (u32 l = 0; l < warp_lanes; ++l) to[l] = c.m[l] ? v[l] : to[l];
-    } else {
-        u32* to = c.dst<u32>(d);
-        for (u32 l = 0; l < warp_lanes; ++l) to[l] = c.m[l] ? u32(v[l]) : to[l];
-    }
+// Gives each lane f(lane).
+template <class F> void put_each(const Ctx& c, u32 d, bool wide, F&& f) {
+    const auto put = [&](auto* to) {
+        using T = std::remove_reference_t<decltype(*to)>;
+        if (c.full)
+            for (u32 l = 0; l < warp_lanes; ++l) to[l] = T(f(l));
+        else
+            for (u32 l = 0; l < warp_lanes; ++l) to[l] = c.m[l] ? T(f(l)) : to[l];
+    };
+    if (wide) put(c.dst<u64>(d));
+    else put(c.dst<u32>(d));
 }
 
 u64 nanoseconds() {
@@ -185,11 +188,10 @@ void run_special(Ctx& c, const Insn& i) {
     const Block& b = *c.block;
     const Launch& launch = *c.launch;
     const Dim3 n = launch.block, g = launch.grid;
-    u64 v[warp_lanes];
-    auto fill = [&](u64 value) { for (u64& x : v) x = value; };
-    auto each = [&](auto f) { for (u32 l = 0; l < warp_lanes; ++l) v[l] = f(l); };
+    auto each = [&](auto f) { put_each(c, i.d, i.width == 8, f); };
+    auto fill = [&](u64 value) { each([=](u32) { return value; }); };
     switch (i.mode) {
-        case tid_x: case tid_y: case tid_z: each([&](u32 l) { return c.warp->tid[i.mode - tid_x][l]; }); break;
+        case tid_x: case tid_y: case tid_z: each([tid = c.warp->tid[i.mode - tid_x]](u32 l) { return tid[l]; }); break;
         case ntid_x: fill(n.x); break;
         case ntid_y: fill(n.y); break;
         case ntid_z: fill(n.z); break;
@@ -222,7 +224,6 @@ void run_special(Ctx& c, const Insn& i) {
         case one_: fill(1); break;
         default: fill(0); break;
     }
-    put_all(c, i.d, i.width == 8, v);
 }
 
 void run_local_address(Ctx& c, const Insn& i) {
@@ -241,9 +242,7 @@ void run_parameter(Ctx& c, const Insn& i) {
         if (at + i.width <= bytes.size()) std::memcpy(&v, bytes.data() + at, i.width);
         if (i.mode & 2 && i.width < 8) v = u64(i64(v << (64 - i.width * 8)) >> (64 - i.width * 8));
         if (i.mode & 8) v &= 0xffff;
-        u64 all[warp_lanes];
-        for (u64& x : all) x = v;
-        put_all(c, list[k], i.mode & 4, all);
+        put_each(c, list[k], i.mode & 4, [=](u32) { return v; });
         if (c.warp->poisoned) c.set_poison(list[k], 0, 0);
     }
 }

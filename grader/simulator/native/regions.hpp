@@ -1,0 +1,38 @@
+// Memory that kernels may touch.
+#pragma once
+
+#include <atomic>
+
+#include "code.hpp"
+
+namespace kgsim {
+
+struct Region {
+    u64 base = 0, end = 0;
+    RegionId id = -1;
+    RegionKind kind = RegionKind::allocation;
+    bool live = true, read_only = false;
+    u8* init = nullptr;    // one byte a byte; null: all initialised
+    u8* stored = nullptr;  // one byte a byte, set by kernels' stores; null: not kept
+    std::string name;
+    std::atomic<u64> written{0};
+    std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
+    size_t cell_bytes = 0;  // of the mapping
+    size_t cells_in_use = 0;  // bytes of it that this launch can touch
+};
+// Memory that reads as zero and costs nothing until it is touched; null where there is none.
+void* untouched(u64 bytes);
+// Before a launch whose narrowest store to global memory has `cell` bytes.
+void forget_writers(Region& region, u32 cell);
+void drop_writers(Region& region);
+
+// Regions as a launch sees them: sorted, fixed while it runs.
+struct RegionMap {
+    std::vector<Region*> sorted;
+    std::vector<Region*> freed;
+    Region* find(u64 address) const;     // the live region that holds the address, or null
+    Region* nearest(u64 address) const;  // the live one closest to it
+};
+RegionMap snapshot_regions();
+
+}  // namespace kgsim

@@ -1,0 +1,160 @@
+// Running a warp: block of code after block of code, lanes of the lowest one first.
+#include <algorithm>
+
+#include "run.hpp"
+
+namespace kgsim {
+namespace {
+
+constexpr u64 spread = 400;         // cycles by which reads of global memory differ at most
+constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
+
+}  // namespace
+
+// As on a GPU, where no warp gets far ahead: reads of global memory take long and not all the same, the rest a
+// few cycles. What races is then about as often right or wrong as there; whether it races is told from its accesses.
+void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
+    w.clock += b.cycles;
+    if (!b.far) return;
+    const u64 drawn = (block_.number * 64 + w.index + 1) * 0x9e3779b97f4a7c15ull ^ (w.clock + pc) * 0xbf58476d1ce4e5b9ull;
+    w.clock += (drawn >> 40) % spread;
+}
+
+// The lanes that run next: those with the lowest (or, for fairness, the highest) block.
+u32 Runner::choose(Warp& w, u32& pc) {
+    if (w.together) {
+        pc = w.pc_together;
+        return w.running;
+    }
+    u32 best = w.highest_turn ? 0 : none;
+    for (u32 l = 0; l < warp_lanes; ++l)
+        if (w.running >> l & 1) best = w.highest_turn ? std::max(best, w.pc[l]) : std::min(best, w.pc[l]);
+    u32 group = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) group |= u32(w.pc[l] == best) << l;
+    pc = best;
+    group &= w.running;
+    if (group == w.running) {
+        w.together = true;
+        w.pc_together = pc;
+    }
+    if (group != w.running && ++w.steps_alone > patience) {
+        w.highest_turn = !w.highest_turn;
+        w.steps_alone = 0;
+    }
+    return group;
+}
+
+// Runs a warp until it waits, is gone, has passed the next one's clock or used up its turns; returns these.
+u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
+    enter(w);
+    u64 turns = 0;
+    while (w.running && w.clock <= until && turns < most && worker_.stop.status == Status::ok) {
+        ++turns;
+        u32 pc, group = choose(w, pc);
+        const BasicBlock* b = &code_.blocks[pc];
+        if (b->start == Start::warp_sync) group = meet(w, pc, group);
+        else if (b->start == Start::barrier) group = arrive(w, pc, group);
+        if (!group) continue;
+        execute(w, *b, group);
+        pass(w, *b, pc);
+        finish(w, *b, pc, group);
+        if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
+    }
+    return turns;
+}
+
+void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
+    c_.set_mask(group);
+    const u32 lanes = u32(std::popcount(group));
+    BlockCount& count = worker_.block_counts[size_t(&b - code_.blocks.data())];
+    ++count.warps;
+    count.lanes += lanes;
+    worker_.unflushed += u64(b.last - b.first + 1) * lanes;
+    const Insn* const insns = code_.insns.data();
+    for (const Insn* i = insns + b.first; i != insns + b.last; ++i) {
+        if (i->guard == none) [[likely]] {
+            i->run(c_, *i);
+            if (w.poisoned) [[unlikely]] flow_poison(c_, *i);
+            continue;
+        }
+        if (w.poisoned)
+            if (u32 bad = c_.poison_of(i->guard) & group) c_.accuse(i->guard & ~(1u << 29), bad, *i, Use::branch);
+        const u32 some = group & c_.truth(i->guard);
+        if (!some) continue;
+        c_.set_mask(some);
+        i->run(c_, *i);
+        if (w.poisoned) flow_poison(c_, *i);
+        c_.set_mask(group);
+    }
+}
+
+void Runner::go(Warp& w, u32 lanes, u32 pc) {
+    w.together = lanes == w.running;
+    w.pc_together = pc;
+    if (lanes == ~0u) std::fill(std::begin(w.pc), std::end(w.pc), pc);
+    else for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
+}
+
+void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
+    u32 taken = group;
+    if (b.terminator != none) {
+        const Insn& t = code_.insns[b.terminator];
+        if (t.guard != none) {
+            if (w.poisoned)
+                if (u32 bad = c_.poison_of(t.guard) & group) c_.accuse(t.guard & ~(1u << 29), bad, t, Use::branch);
+            taken &= c_.truth(t.guard);
+            InsnCount& n = worker_.counts[t.id];
+            ++n.requests;
+            n.divergent += taken && taken != group;
+        }
+    }
+    (void)pc;
+    switch (b.end) {
+        case End::fall: go(w, group, b.next); return;
+        case End::jump: go(w, group, b.target); return;
+        case End::branch:
+            if (taken) go(w, taken, b.target);
+            if (taken != group) go(w, group & ~taken, b.next);
+            return;
+        case End::leave:
+        case End::ret:
+            if (taken != group) go(w, group & ~taken, b.next);
+            if (!taken) return;
+            w.together = false;
+            if (b.end == End::leave) leave(w, taken);
+            else ret(w, taken);
+            return;
+        case End::table: {
+            w.together = false;
+            const Insn& t = code_.insns[b.terminator];
+            const u32* index = c_.src<u32>(t.a);
+            const u32 n = code_.tables[b.target];
+            for (u32 l = 0; l < warp_lanes; ++l) {
+                if (!(group >> l & 1)) continue;
+                if (index[l] >= n) return c_.halt(Status::trapped, "an indexed branch outside of its table", &t);
+                w.pc[l] = code_.tables[b.target + 1 + index[l]];
+            }
+            return;
+        }
+        case End::call: w.together = false; return call(w, b, group);
+        default: return leave(w, group);
+    }
+}
+
+void Runner::leave(Warp& w, u32 lanes) {
+    w.together = false;
+    w.live &= ~lanes;
+    w.running &= ~lanes;
+    block_.exited += u32(std::popcount(lanes));
+    // Whoever waited for these lanes looks again.
+    w.running |= w.warp_waiting;
+    w.warp_waiting = 0;
+}
+
+void Runner::enter(Warp& w) {
+    c_.warp = &w;
+    c_.base[0] = w.reg;
+    c_.pred = w.predicates.data();
+}
+
+}  // namespace kgsim
