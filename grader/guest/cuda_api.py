@@ -1,4 +1,4 @@
-"""What `torch.cuda` says and does on the simulator: one GPU, everything done when a call returns.
+"""What `torch.cuda` says and does on the simulator: one GPU, work done when a call returns.
 
 Names and parameters are torch's own, whether or not they are used here.
 """
@@ -7,8 +7,7 @@ Names and parameters are torch's own, whether or not they are used here.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,11 +21,13 @@ class NotSimulatedError(NotImplementedError):
 class Stream:
     """A stream that orders nothing, since nothing runs beside anything."""
 
-    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+    create: Callable[[], int] = staticmethod(lambda: 0)
+
+    def __init__(self, device: Any = None, priority: int = 0, **handle: Any) -> None:
         self.device = torch.device("cuda", 0)
         self.device_index = 0
         self.priority = priority
-        self.cuda_stream = 0
+        self.cuda_stream = int(handle.get("stream_ptr", 0)) or Stream.create()
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
@@ -44,17 +45,31 @@ class Stream:
         return event
 
     def __enter__(self) -> Stream:
+        _current.append(self)
         return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        _current.pop()
 
 
 class ExternalStream(Stream):
     """A stream made from a handle."""
 
     def __init__(self, stream_ptr: int, device: Any = None, **_: Any) -> None:
-        super().__init__(device)
-        self.cuda_stream = stream_ptr
+        super().__init__(device, stream_ptr=stream_ptr)
+
+
+class StreamContext:
+    """Makes a stream the current one; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        _current.append(self.stream or _current[-1])
+
+    def __exit__(self, *_: object) -> None:
+        _current.pop()
 
 
 class Event:
@@ -118,15 +133,18 @@ def properties(gpu: Mapping[str, Any]) -> Any:
     )
 
 
-@contextlib.contextmanager
-def _stream_context(stream: Any) -> Iterator[Any]:
-    yield stream
+_default = Stream()
+_current: list[Stream] = [_default]
+
+
+def _set_stream(stream: Stream | None) -> None:
+    if stream is not None:
+        _current[-1] = stream
 
 
 def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
     """Return `torch.cuda`'s functions that ask, by name."""
     capability = (gpu["major"], gpu["minor"])
-    stream = Stream()
     return {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -141,12 +159,11 @@ def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
         "get_arch_list": lambda: [f"sm_{capability[0]}{capability[1]}"],
         "is_bf16_supported": lambda including_emulation=True: capability >= (8, 0),
         "can_device_access_peer": lambda device, peer: False,
-        "is_current_stream_capturing": lambda: False,
-        "current_stream": lambda device=None: stream,
-        "default_stream": lambda device=None: stream,
-        "stream": _stream_context,
-        "StreamContext": _stream_context,
-        "set_stream": lambda stream: None,
+        "current_stream": lambda device=None: _current[-1],
+        "default_stream": lambda device=None: _default,
+        "stream": StreamContext,
+        "StreamContext": StreamContext,
+        "set_stream": _set_stream,
         "set_device": lambda device: None,
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,
@@ -180,10 +197,7 @@ def refusals(missing: Callable[[str], None]) -> dict[str, Any]:
         return refuse
 
     names = (
-        "CUDAGraph",
-        "graph",
         "make_graphed_callables",
-        "graph_pool_handle",
         "MemPool",
         "current_blas_handle",
         "change_current_allocator",

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from grader.guest import cuda_api, tensors
+from grader.guest import cuda_api, cuda_graphs, tensors
 
 MOST = 1 << 24
 """Elements of memory that are looked at for a result which is not contiguous."""
@@ -251,11 +251,7 @@ def _missing(name: str) -> None:
 
 def synchronize(_device: Any = None) -> None:
     """Raise what a kernel failed with; nothing runs by the time that a call returns."""
-    runtime = _state["runtime"]
-    error = runtime.cudaDeviceSynchronize()
-    if error:
-        runtime.cudaGetErrorString.restype = ctypes.c_char_p
-        raise RuntimeError(f"CUDA error: {runtime.cudaGetErrorString(error).decode()}")
+    cuda_graphs.check(_state["runtime"].cudaDeviceSynchronize())
 
 
 def _memory_info(_device: Any = None) -> tuple[int, int]:
@@ -269,6 +265,8 @@ def _memory(what: int) -> int:
 
 def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     names = {**cuda_api.queries(gpu), **cuda_api.refusals(_missing)}
+    names |= cuda_graphs.install(_state["runtime"])
+    cuda_api.Stream.create = staticmethod(cuda_graphs.new_stream)
     names["synchronize"] = synchronize
     names["manual_seed"] = names["manual_seed_all"] = seed
     names["mem_get_info"] = _memory_info
@@ -279,6 +277,8 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         if callable(value):
             value.__module__ = "torch.cuda"
         setattr(torch.cuda, name, value)
+    for name in ("CUDAGraph", "graph"):
+        setattr(torch.cuda.graphs, name, names[name])
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
     torch.cuda._initialized = True
     for name in ("range_push", "range_pop", "mark"):

@@ -23,7 +23,7 @@ class Model(nn.Module):
     def forward(self, x, mode):
         return x * 2
 """
-WAYS = (*range(18), 20, 21, 22, 23, 24, 25, 26, 27)
+WAYS = (*range(18), *range(19, 32))
 
 
 def a_task(ways: tuple[int, ...]) -> Task:

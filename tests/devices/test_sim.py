@@ -144,11 +144,40 @@ def test_a_vector_at_a_crooked_address_takes_the_context(way: Way) -> None:
     assert place.line == line_of("(x + 1)[i];")
 
 
-@pytest.mark.parametrize(("number", "feature"), [(13, "cudaStreamBeginCapture"), (24, "CUDAGraph")])
+@pytest.mark.parametrize(
+    ("number", "feature"), [(19, "cudaGraphCreate"), (31, "make_graphed_callables")]
+)
 def test_what_is_not_supported_is_not_run(way: Way, number: int, feature: str) -> None:
     result, _ = way(number)
     assert result.run.status == "not_run"
     assert feature in result.run.reason
+
+
+@pytest.mark.parametrize("number", [13, 24])
+def test_a_graph_does_when_it_is_launched_what_was_captured(way: Way, number: int) -> None:
+    result, comparison = way(number)
+    assert result.run.status == "ran", result.run.reason
+    assert comparison is not None
+    assert comparison.equal, comparison.mismatch
+    assert result.run.evidence == ()
+
+
+def test_a_launch_into_the_default_stream_is_not_in_the_graph(way: Way) -> None:
+    result, _ = way(28)
+    assert result.run.status == "raised"
+    assert "AssertionError" in result.run.reason
+
+
+def test_a_capture_that_needs_a_value_fails_as_on_a_gpu(way: Way) -> None:
+    result, _ = way(29)
+    assert result.run.status == "raised"
+    assert "operation failed due to a previous error during capture" in result.run.reason
+
+
+def test_a_captured_kernel_has_not_run(way: Way) -> None:
+    result, _ = way(30)
+    assert result.run.launches == ()
+    assert evidence(result, "unwritten-output").data["bytes"] == 4000
 
 
 def test_a_write_to_the_input_is_seen(way: Way) -> None:

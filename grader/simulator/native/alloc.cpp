@@ -28,6 +28,8 @@ struct Block {
     size_t bytes;
     size_t mapped;  // bytes of the mapping that starts kGuard before the data; 0: from the C heap
     int kind;
+    bool kept = false;  // by a graph
+    bool freed = false; // while it was
 };
 
 struct Heap {
@@ -115,7 +117,8 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
         std::fill(words, words + mapped / 2, kPoison);
     }
     const auto base = reinterpret_cast<uint64_t>(data);
-    const Block block{bytes, large ? mapped : 0, kind};
+    const Block block{bytes, large ? mapped : 0, kind, kind == kKindDevice && kgsim_capturing()};
+    if (block.kept) kgsim_keep(data);
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
     note_size(all, block, 1);
@@ -141,6 +144,8 @@ KG_API void kgsim_free(void* data) {
         std::lock_guard lock(all.mutex);
         const auto found = all.blocks.find(base);
         if (found == all.blocks.end()) return;
+        found->second.freed = true;
+        if (found->second.kept) return;
         block = found->second;
         all.blocks.erase(found);
         note_size(all, block, -1);
@@ -154,6 +159,18 @@ KG_API void kgsim_free(void* data) {
     } else {
         std::free(raw);
     }
+}
+
+KG_API void kgsim_unkeep(void* data) {
+    auto& all = heap();
+    {
+        std::lock_guard lock(all.mutex);
+        const auto found = all.blocks.find(reinterpret_cast<uint64_t>(data));
+        if (found == all.blocks.end()) return;
+        found->second.kept = false;
+        if (!found->second.freed) return;
+    }
+    kgsim_free(data);
 }
 
 KG_API void kgsim_to_device(void* data, int written) {

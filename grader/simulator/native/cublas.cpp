@@ -1,6 +1,7 @@
 // The cuBLAS look-alike: handles, settings, and what the routines share.
 
 #include "cublas.hpp"
+#include "graph.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -71,6 +72,10 @@ Handle* known(void* handle) {
 int enter(const char* name, void* handle) {
     count_call(name);
     if (known(handle) == nullptr) return kNotInitialised;
+    if (capturing()) {
+        missing("cuBLAS in a CUDA graph");
+        return kNotSupported;
+    }
     return runtime().sticky == cudaSuccess ? kSuccess : kExecutionFailed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "graph.hpp"
 #include "runtime.hpp"
 
 using namespace kgsim;
@@ -183,12 +184,12 @@ KG_API cudaError_t cudaSetDevice(int device) {
 // Launches are over when they return; what an asynchronous error would tell is told already.
 KG_API cudaError_t cudaDeviceSynchronize() {
     KG_ENTER("cudaDeviceSynchronize");
-    return cudaSuccess;
+    return forbidden();
 }
 
 KG_API cudaError_t cudaDeviceReset() {
     KG_ENTER("cudaDeviceReset");
-    return cudaSuccess;
+    return forbidden();
 }
 
 KG_API cudaError_t cudaRuntimeGetVersion(int* version) {

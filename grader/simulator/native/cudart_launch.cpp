@@ -1,11 +1,12 @@
-// Launches: the limits that the driver checks, and the way into the interpreter.
+// Launches: the way into the interpreter.
 
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 #include "cudart_module.hpp"
+#include "graph.hpp"
 #include "guard_alloc.hpp"
+#include "launch_limits.hpp"
 #include "occupancy.hpp"
 #include "runtime.hpp"
 
@@ -20,79 +21,6 @@ struct Configuration {
 };
 
 thread_local std::vector<Configuration> pushed;
-
-struct Refusal {
-    cudaError_t error = cudaSuccess;
-    std::string reason;
-};
-
-template <class... Values>
-std::string words(const char* format, Values... values) {
-    char text[400];
-    std::snprintf(text, sizeof text, format, values...);
-    return text;
-}
-
-Refusal check_shape(const dim3& grid, const dim3& block, const Gpu& gpu) {
-    constexpr auto invalid = cudaErrorInvalidConfiguration;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
-        return {invalid, words("the grid is %u x %u x %u blocks, that is none", grid.x, grid.y, grid.z)};
-    if (block.x == 0 || block.y == 0 || block.z == 0)
-        return {invalid, words("a block has %u x %u x %u threads, that is none", block.x, block.y, block.z)};
-    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-    if (threads > static_cast<uint64_t>(gpu.threads_per_block))
-        return {invalid, words("a block has %llu threads (%u x %u x %u); the limit is %d",
-                               static_cast<unsigned long long>(threads), block.x, block.y, block.z,
-                               gpu.threads_per_block)};
-    if (block.z > 64) return {invalid, words("a block has %u layers in z; the limit is 64", block.z)};
-    if (grid.x > 0x7FFFFFFFu)
-        return {invalid, words("the grid has %u blocks in x; the limit is 2147483647", grid.x)};
-    if (grid.y > 65535)
-        return {invalid, words("the grid has %u blocks in y; the limit is 65535", grid.y)};
-    if (grid.z > 65535)
-        return {invalid, words("the grid has %u blocks in z; the limit is 65535", grid.z)};
-    return {};
-}
-
-Refusal check_resources(const HostKernel& kernel, const dim3& block, size_t shared, const Gpu& gpu) {
-    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-    const uint64_t allowed = kernel.dynamic_shared_limit > 0
-                                 ? kernel.dynamic_shared_limit + uint64_t{kernel.info.static_shared}
-                                 : gpu.shared_per_block;
-    const uint64_t total = shared + kernel.info.static_shared;
-    if (total > std::max<uint64_t>(allowed, gpu.shared_per_block))
-        return {cudaErrorInvalidValue,
-                words("a block asks for %llu bytes of shared memory (%zu dynamic, %u static); it may "
-                      "have %llu%s",
-                      static_cast<unsigned long long>(total), shared, kernel.info.static_shared,
-                      static_cast<unsigned long long>(allowed),
-                      total <= gpu.shared_per_block_optin && kernel.dynamic_shared_limit == 0
-                          ? " without cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize)"
-                          : "")};
-    const uint64_t bound = kernel.info.max_threads;
-    if (bound && threads > bound)
-        return {cudaErrorInvalidValue,
-                words("a block has %llu threads; __launch_bounds__ allows %llu",
-                      static_cast<unsigned long long>(threads), static_cast<unsigned long long>(bound))};
-    const int registers = registers_of(kernel);
-    const auto needed = block_registers(registers, static_cast<int>(threads));
-    if (registers && needed > gpu.registers_per_block)
-        return {cudaErrorLaunchOutOfResources,
-                words("%llu threads of %d registers need %d registers; a block may have %d",
-                      static_cast<unsigned long long>(threads), registers, needed,
-                      gpu.registers_per_block)};
-    return {};
-}
-
-Refusal check(const HostKernel* kernel, const dim3& grid, const dim3& block, size_t shared) {
-    const auto& gpu = runtime().settings.gpu;
-    if (kernel == nullptr)
-        return {cudaErrorInvalidDeviceFunction, "the launched function is no registered kernel"};
-    if (auto refusal = check_shape(grid, block, gpu); refusal.error) return refusal;
-    if (!kernel->program || kernel->name.empty())
-        return {cudaErrorInvalidDeviceFunction, "the kernel's device code is not in the program"};
-    return check_resources(*kernel, block, shared, gpu);
-}
 
 cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
     auto& state = runtime();
@@ -219,12 +147,28 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     return conclude(result);
 }
 
+// A launch into a stream that may be captured: its arguments are what they are now.
+cudaError_t hand_over(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
+                      size_t shared, cudaStream_t stream, bool cooperative = false) {
+    if (!capturing()) return run(kernel, grid, block, args, shared, cooperative);
+    std::vector<std::vector<char>> values;
+    for (size_t k = 0; k < kernel.info.params.size(); ++k) {
+        const auto* value = static_cast<const char*>(args[k]);
+        values.emplace_back(value, value + kernel.info.params[k].size);
+    }
+    return give(stream, [kernel, grid, block, values, shared, cooperative]() mutable {
+        std::vector<void*> pointers;
+        for (auto& value : values) pointers.push_back(value.data());
+        return run(kernel, grid, block, pointers.data(), shared, cooperative);
+    });
+}
+
 cudaError_t launch_any(const void* function, const dim3& grid, const dim3& block, void** args,
-                       size_t shared) {
+                       size_t shared, cudaStream_t stream) {
     const auto* kernel = kernel_of(function);
     const auto refusal = check(kernel, grid, block, shared);
     if (refusal.error != cudaSuccess) return refuse(kernel, refusal);
-    return run(*kernel, grid, block, args, shared);
+    return hand_over(*kernel, grid, block, args, shared, stream);
 }
 
 }  // namespace
@@ -246,9 +190,9 @@ KG_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* s
 }
 
 KG_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
-                                    size_t shared, cudaStream_t) {
+                                    size_t shared, cudaStream_t stream) {
     KG_ENTER("cudaLaunchKernel");
-    return launch_any(function, grid, block, args, shared);
+    return launch_any(function, grid, block, args, shared, stream);
 }
 
 // nvcc 13's stubs ask for a handle once and launch by it; ours is the stub itself.
@@ -274,11 +218,12 @@ KG_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const v
             return cudaLaunchCooperativeKernel(function, config->gridDim, config->blockDim, args,
                                                config->dynamicSmemBytes, config->stream);
     }
-    return launch_any(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes);
+    return launch_any(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes,
+                      config->stream);
 }
 
 KG_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
-                                               size_t shared, cudaStream_t) {
+                                               size_t shared, cudaStream_t stream) {
     KG_ENTER("cudaLaunchCooperativeKernel");
     const auto* kernel = kernel_of(function);
     const auto refusal = check(kernel, grid, block, shared);
@@ -290,5 +235,5 @@ KG_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, 
                                words("%llu blocks are launched together; %llu fit on the GPU",
                                      static_cast<unsigned long long>(blocks),
                                      static_cast<unsigned long long>(resident))});
-    return run(*kernel, grid, block, args, shared, true);
+    return hand_over(*kernel, grid, block, args, shared, stream, true);
 }

@@ -1,7 +1,9 @@
-// Streams and events. Everything is done when the call returns, so streams order nothing and
+// Streams and events. Unless it is captured, everything is done when the call returns, so streams order nothing and
 // events record a made-up clock: elapsed times go forward, and measure nothing.
 
-#include "runtime.hpp"
+#include <set>
+
+#include "graph.hpp"
 
 using namespace kgsim;
 
@@ -17,11 +19,18 @@ struct Event {
     double time = 0;
 };
 
+// Handles that may be one of ours: the program can also name the legacy stream and its like, and make numbers up.
+std::set<cudaStream_t>& made() {
+    static auto* streams = new std::set<cudaStream_t>;
+    return *streams;
+}
+
 Event* event_of(cudaEvent_t event) { return reinterpret_cast<Event*>(event); }
 
 cudaError_t create_stream(cudaStream_t* out, unsigned flags, int priority) {
     if (out == nullptr) return finish(cudaErrorInvalidValue);
     *out = reinterpret_cast<cudaStream_t>(new Stream{flags, priority});
+    made().insert(*out);
     return finish(cudaSuccess);
 }
 
@@ -54,18 +63,19 @@ KG_API cudaError_t cudaStreamDestroy(cudaStream_t) {
     return finish(cudaSuccess);
 }
 
-KG_API cudaError_t cudaStreamSynchronize(cudaStream_t) {
+KG_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     KG_ENTER("cudaStreamSynchronize");
-    return cudaSuccess;
+    return asks(stream);
 }
 
-KG_API cudaError_t cudaStreamQuery(cudaStream_t) {
+KG_API cudaError_t cudaStreamQuery(cudaStream_t stream) {
     KG_ENTER("cudaStreamQuery");
-    return cudaSuccess;
+    return asks(stream);
 }
 
-KG_API cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
+KG_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     KG_ENTER("cudaStreamWaitEvent");
+    wait(stream, event);
     return finish(event == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess);
 }
 
@@ -75,9 +85,9 @@ KG_API cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
     return finish(cudaSuccess);
 }
 
-KG_API cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned* flags) {
+KG_API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     KG_ENTER("cudaStreamGetFlags");
-    *flags = 0;
+    *flags = made().count(stream) ? reinterpret_cast<const Stream*>(stream)->flags : 0;
     return finish(cudaSuccess);
 }
 
@@ -88,21 +98,18 @@ KG_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return finish(cudaSuccess);
 }
 
-KG_API cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-    KG_ENTER("cudaStreamIsCapturing");
-    *status = cudaStreamCaptureStatusNone;
-    return finish(cudaSuccess);
-}
-
-KG_API cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
+KG_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     KG_ENTER("cudaLaunchHostFunc");
-    function(data);
-    return finish(cudaSuccess);
+    return give(stream, [=] {
+        function(data);
+        return finish(cudaSuccess);
+    });
 }
 
 KG_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                          unsigned) {
     KG_ENTER("cudaStreamAddCallback");
+    if (const auto error = asks(stream)) return error;
     callback(stream, cudaSuccess, data);
     return finish(cudaSuccess);
 }
@@ -124,9 +131,10 @@ KG_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return finish(cudaSuccess);
 }
 
-KG_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+KG_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     KG_ENTER("cudaEventRecord");
     if (event == nullptr) return finish(cudaErrorInvalidResourceHandle);
+    record(event, stream);
     *event_of(event) = {true, runtime().device_time += 1e-6};
     return finish(cudaSuccess);
 }
@@ -137,11 +145,13 @@ KG_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stre
 
 KG_API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     KG_ENTER("cudaEventSynchronize");
+    if (const auto error = asks(event)) return error;
     return finish(event == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess);
 }
 
 KG_API cudaError_t cudaEventQuery(cudaEvent_t event) {
     KG_ENTER("cudaEventQuery");
+    if (const auto error = asks(event)) return error;
     return finish(event == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess);
 }
 

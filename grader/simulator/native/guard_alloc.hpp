@@ -14,6 +14,15 @@ void* kgsim_alloc(size_t bytes, int kind);
 // Memory of the host's for the result of an operator, which may become the device's.
 void* kgsim_alloc_result(size_t bytes);
 void kgsim_free(void* data);
+// Memory of a graph, which outlives its tensors: told to the capture that is under way, and let go with the graph.
+void kgsim_keep(void* data);
+void kgsim_unkeep(void* data);
+// Whether a stream is being captured into a graph; `give` keeps work for it, which returns a cudaError_t. `drop` frees
+// `data` with the graph.
+int kgsim_capturing(void);
+int kgsim_give(int (*run)(void*), void (*drop)(void*), void* data);
+// Ruins the capture, as what can't be captured does, and returns the error.
+int kgsim_refuse_in_capture(void);
 // Memory that a CPU operator made becomes the device's when its tensor does.
 void kgsim_to_device(void* data, int written);
 int kgsim_kind(const void* address);  // -1 where nothing of ours is
@@ -34,6 +43,8 @@ void kgsim_mark_input(void* data, size_t bytes, const char* name);
 uint64_t kgsim_memory(int what);
 // Whether large operators are to give shapes only (Settings::rehearsal in runtime.hpp).
 int kgsim_rehearsal(void);
+// Something that can't be simulated was asked for, by its name.
+void kgsim_missing(const char* name);
 // The error that took the context, or one that a launch left; null if there is none.
 const char* kgsim_lost(void);
 const char* kgsim_launch_error(void);

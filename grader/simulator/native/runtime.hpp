@@ -92,6 +92,8 @@ void make_sticky(cudaError_t error, const std::string& reason);
 cudaError_t missing(const char* feature);
 int missing_call(const char* name);  // the same, for functions that know no types
 void count_call(const char* name);
+// Whether it is memory that kernels may touch.
+bool on_device(const void* pointer);
 // Bytes: more than flags and sizes, values that the host may compute with.
 constexpr size_t kValues = 1024;
 

@@ -17,6 +17,8 @@ SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, INVALID_CONFIGURATION = 0, 1, 2, 9
 INVALID_PITCH, INVALID_SYMBOL, INVALID_DIRECTION, INVALID_FUNCTION = 12, 13, 21, 98
 INVALID_DEVICE, INVALID_HANDLE, OUT_OF_RESOURCES, LAUNCH_TIMEOUT = 101, 400, 701, 702
 ILLEGAL_ADDRESS, TOO_LARGE, NOT_SUPPORTED = 700, 720, 801
+ILLEGAL_STATE, CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED = 401, 900, 901
+CAPTURE_UNMATCHED, CAPTURE_UNJOINED, CAPTURE_IMPLICIT, CAPTURED_EVENT = 903, 904, 906, 907
 MAX_DYNAMIC_SHARED = 8
 
 
@@ -95,12 +97,15 @@ class Host:
         return pointer.value or 0
 
     def launch(
-        self, stub: int, grid: Sequence[int], block: Sequence[int], *args: Any, shared: int = 0
-    ) -> int:
+        self, stub: int, grid: Sequence[int], block: Sequence[int], *args: Any, shared: int = 0,
+        stream: Any = None,
+    ) -> int:  # fmt: skip
         """Launch with arguments given as ctypes values, ints meaning pointers."""
         values = [ctypes.c_void_p(a) if isinstance(a, int) else a for a in args]
         pointers = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
-        return int(self.lib.cudaLaunchKernel(stub, _dim(grid), _dim(block), pointers, shared, None))
+        return int(
+            self.lib.cudaLaunchKernel(stub, _dim(grid), _dim(block), pointers, shared, stream)
+        )
 
     def report(self) -> dict[str, Any]:
         """Read the report, and start a new one."""

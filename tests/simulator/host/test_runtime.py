@@ -99,9 +99,9 @@ def test_events_go_forward(host: Host) -> None:
 
 
 def test_what_is_missing_is_named(host: Host) -> None:
-    assert host.lib.cudaGraphLaunch(None, None) == rt.NOT_SUPPORTED
+    assert host.lib.cudaGraphAddNode(None, None) == rt.NOT_SUPPORTED
     assert host.lib.cuLaunchKernel() == rt.NOT_SUPPORTED
-    assert host.report()["host"]["not_run"] == {"cudaGraphLaunch": 1, "cuLaunchKernel": 1}
+    assert host.report()["host"]["not_run"] == {"cudaGraphAddNode": 1, "cuLaunchKernel": 1}
     assert host.report()["host"]["not_run"] == {}
 
 

@@ -1,6 +1,9 @@
 #pragma once
 #include <c10/cuda/CUDAFunctions.h>
 
+// The stream that is being captured into a graph, which torch's Python made current; null without one.
+extern "C" cudaStream_t kgsim_capture_stream();
+
 namespace c10::cuda {
 class CUDAStream {
 public:
@@ -25,7 +28,10 @@ inline CUDAStream &kg_current_stream() {
   thread_local CUDAStream current(nullptr);
   return current;
 }
-inline CUDAStream getCurrentCUDAStream(DeviceIndex = -1) { return kg_current_stream(); }
+inline CUDAStream getCurrentCUDAStream(DeviceIndex = -1) {
+  const CUDAStream current = kg_current_stream();
+  return current.stream() ? current : CUDAStream(kgsim_capture_stream());
+}
 inline CUDAStream getDefaultCUDAStream(DeviceIndex = -1) { return CUDAStream(nullptr); }
 inline CUDAStream getStreamFromPool(const bool = false, DeviceIndex = -1) {
   cudaStream_t stream = nullptr;

@@ -1,0 +1,28 @@
+// What a launch may ask for: the limits that the driver checks.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "cudart_module.hpp"
+#include "runtime.hpp"
+
+namespace kgsim {
+
+struct Refusal {
+    cudaError_t error = cudaSuccess;
+    std::string reason;
+};
+
+// Formatted as by printf.
+template <class... Values>
+std::string words(const char* format, Values... values) {
+    char text[400];
+    std::snprintf(text, sizeof text, format, values...);
+    return text;
+}
+
+// Why a launch of the kernel (null: the function is none) is refused, if it is.
+Refusal check(const HostKernel* kernel, const dim3& grid, const dim3& block, size_t shared);
+
+}  // namespace kgsim

@@ -1,0 +1,43 @@
+// Random numbers of the device.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <mutex>
+
+namespace kgsim {
+
+// What the device draws are numbers of its own: they leave the CPU's as they are.
+inline at::Generator& device_generator() {
+  static auto* generator = new at::Generator(at::detail::createCPUGenerator());
+  return *generator;
+}
+
+// While one lives, an operator that draws draws the device's numbers.
+class DeviceNumbers {
+ public:
+  explicit DeviceNumbers(const c10::OperatorHandle& op)
+      : draws_(op.hasTag(at::Tag::nondeterministic_seeded)) {
+    if (draws_) swap();
+  }
+  ~DeviceNumbers() {
+    if (draws_) swap();
+  }
+  DeviceNumbers(const DeviceNumbers&) = delete;
+  DeviceNumbers& operator=(const DeviceNumbers&) = delete;
+
+ private:
+  static void swap() {
+    auto cpu = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(cpu.mutex());
+    const auto theirs = cpu.get_state();
+    cpu.set_state(device_generator().get_state());
+    device_generator().set_state(theirs);
+  }
+
+  bool draws_;
+};
+
+}  // namespace kgsim
