@@ -209,3 +209,30 @@ torch::Tensor f(torch::Tensor x) {
     assert [(one.rule, one.confidence) for one in findings] == [("BLD009", "proven")]
     labels = [fix.label for fix in findings[0].fixes]
     assert labels[0] == "give rows one element for each of the 256 threads"
+
+
+CALLED = """
+import torch
+from torch.utils.cpp_extension import load_inline
+source = "torch::Tensor f(torch::Tensor x) {{ return x; }}"
+ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=source, functions=["f"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "rule"),
+    [
+        ("return ext(x)", "TypeError: 'module' object is not callable", "BLD003"),
+        ("return ext.g(x)", "AttributeError: module 'e' has no attribute 'g'", "BLD003"),
+        ("return ext.f(x * eps)", "NameError: name 'eps' is not defined", "EXT003"),
+    ],
+)
+def test_what_the_run_raised_proves_what_the_text_says(body: str, said: str, rule: str) -> None:
+    source = parse(CALLED.format(body))
+    for raised, confidence in ((said, "proven"), ("ValueError: no", "likely")):
+        item = Evidence(kind="python", code="raised", text=raised, workload="w")
+        found = review_text(source, Context(evidence=(item,)))
+        assert [f.confidence for f in found if f.rule == rule] == [confidence]

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         exported = _exported(extensions)
         if exported:
             yield from _uses(source, code, variable, extensions, exported, context)
-            yield from _calls(source, code, variable, exported)
+            yield from _calls(source, code, variable, exported, context)
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _uses(
         if _guarded(code, node, name):
             continue
         seen.add(name)
-        evidence = confirming(context, ("python-attribute",), (name,))
+        evidence = confirming(context, ("python-attribute",), (name,), run=True)
         yield RULE.finding(
             source.place(node),
             f"the extension exports {', '.join(sorted(exported))}, but Python calls "
@@ -186,7 +186,7 @@ def _fixes(
 
 
 def _calls(
-    source: Source, code: PythonCode, variable: str, exported: set[str]
+    source: Source, code: PythonCode, variable: str, exported: set[str], context: Context
 ) -> Iterator[Finding]:
     """Report an extension that is called as if it were its function."""
     aliases = _aliases(code, variable)
@@ -198,11 +198,13 @@ def _calls(
         if called not in aliases:
             continue
         name = min(exported)
+        evidence = confirming(context, ("python-call",), ("module",), run=True)
         yield RULE.finding(
             source.place(node.func),
             f"`{called}` is the extension, a module, and can't be called; its functions are "
             f"{', '.join(sorted(exported))}",
-            confidence="likely",
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
             fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
             if len(exported) == 1
             else (),

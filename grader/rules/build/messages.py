@@ -237,6 +237,11 @@ MESSAGES = (
         r"'([^']+)' object has no attribute '([^']+)'",
     ),
     _message(
+        "python-call",
+        "a {0} is called, which is no function",
+        r"TypeError: '(\w+)' object is not callable",
+    ),
+    _message(
         "python-argument",
         "{0}() is called with the argument {1}, which it does not know",
         r"([\w.]+)\(\) got an unexpected keyword argument '([^']+)'",
@@ -293,17 +298,26 @@ def errors(context: Context) -> Iterator[tuple[Evidence, Explained | None]]:
 
 
 def confirming(
-    context: Context, kinds: Iterable[str], names: Iterable[str] = (), lines: Iterable[int] = ()
+    context: Context,
+    kinds: Iterable[str],
+    names: Iterable[str] = (),
+    lines: Iterable[int] = (),
+    *,
+    run: bool = False,
 ) -> tuple[Evidence, ...]:
     """Return the build's errors of some kinds that speak of one of these names, or these lines.
 
     A name matches as a whole word of what the message names. Without names and lines every error
-    of the kinds is meant.
+    of the kinds is meant. With `run`, what Python raised while the program ran counts as well.
     """
     wanted, places, accepted = tuple(names), set(lines), set(kinds)
+    found = list(errors(context))
+    if run:
+        raised = (item for item in context.seen("python") if item.code == "raised")
+        found += [(item, explain(said(item))) for item in raised]
     return tuple(
         item
-        for item, meaning in errors(context)
+        for item, meaning in found
         if meaning is not None
         and meaning.kind in accepted
         and (

@@ -50,7 +50,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if any(isinstance(around, ast.Try) for around in code.ancestors(node)):
                 continue
             seen.add(name)
-            evidence = confirming(context, ("python-attribute",), (name,))
+            evidence = confirming(context, ("python-attribute",), (name,), run=True)
             yield RULE.finding(
                 source.place(node),
                 f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",

@@ -101,7 +101,7 @@ def _finding(
     count: int,
     context: Context,
 ) -> Finding:
-    evidence = confirming(context, ("python-argument",), (function.name,))
+    evidence = confirming(context, ("python-argument",), (function.name,), run=True)
     most = "any number of" if arity.most is None else str(arity.most)
     takes = most if arity.most == arity.least else f"{arity.least} to {most}"
     subject = "the constructor" if function.name == "__init__" else function.name

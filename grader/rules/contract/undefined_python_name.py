@@ -70,7 +70,7 @@ def _finding(
     where = _owner(code, nodes[0])
     names = [node.id for node in nodes]
     for_inputs = where in INPUT_FUNCTIONS
-    evidence = confirming(context, ("python-name",), names)
+    evidence = confirming(context, ("python-name",), names, run=True)
     what = f"when {where} is called" if where else "as soon as the file is imported"
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     verb = "is" if len(names) == 1 else "are"
