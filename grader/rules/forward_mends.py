@@ -169,6 +169,37 @@ def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
         yield from fix(f"hand the kernel {' and '.join(chosen)} transposed", [edit])
 
 
+def dimension_last(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """Hand a function that only works along the last dimension a tensor whose dimension is the last.
+
+    The result may lack the dimension, keep it with one entry, or have it as it was.
+    """
+    forward = code.method("forward")
+    for call in nodes_under(forward) if forward is not None else ():
+        if (
+            not isinstance(call, ast.Call)
+            or not call.args
+            or not isinstance(call.args[0], ast.Name)
+        ):
+            continue
+        told = [
+            one for one in call.args[1:] if ast.unparse(one) in {"self.dim", "self.axis", "dim"}
+        ]
+        if len(told) != 1:
+            continue
+        tensor, dim = call.args[0].id, ast.unparse(told[0])
+        (a, b), (c, d), end = source.span(call.args[0]), source.span(told[0]), source.span(call)[1]
+        edits = [
+            Edit(start=a, end=b, text=f"{tensor}.movedim({dim}, -1).contiguous()"),
+            Edit(start=c, end=d, text=f"{tensor}.dim() - 1"),
+        ]
+        for suffix in ("", f".unsqueeze({dim})", f".movedim(-1, {dim})"):
+            after = [Edit(start=end, end=end, text=suffix)] if suffix else []
+            yield from fix(
+                f"hand it the dimension as the last one{suffix and ', ' + suffix}", [*edits, *after]
+            )
+
+
 def inputs_broadcast(source: Source, code: PythonCode, shapes: Sequence[Shape]) -> tuple[Fix, ...]:
     """Return the fix that hands the kernel inputs of one shape, where theirs differ and broadcast to it."""
     forward = code.method("forward")
@@ -217,4 +248,4 @@ def inputs_as(source: Source, code: PythonCode, wanted: str, made: str) -> tuple
     return fix(f"hand the kernel {DTYPES[wanted]}, as it expects", edits)
 
 
-__all__ = ["inputs_as", "inputs_broadcast", "result_in_form", "suffixes"]
+__all__ = ["dimension_last", "inputs_as", "inputs_broadcast", "result_in_form", "suffixes"]

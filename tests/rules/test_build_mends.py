@@ -233,3 +233,12 @@ def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
     found = review_text(parse(code), Context(), select=("EXT001",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == code.replace('f"""', '"""')
+
+
+def test_what_is_set_to_two_values_keeps_the_first() -> None:
+    code = as_submission(
+        PROGRAM.replace("int n = x.numel();", "int n = 4 * x.size(0) = x.numel();")
+    )
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if "4 * x.size" in words)
+    (made,) = mends(parse(code), compiled(line, "expression must be a modifiable lvalue"))
+    assert "int n = 4 * x.size(0);" in apply(code, made.edits)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from grader.rules.build.mends.braces import braced
 from grader.rules.build.mends.build_call import with_argument, without_standard
 from grader.rules.build.mends.characters import escaped, plain_signs
-from grader.rules.build.mends.constness import cast_to_const, writable
+from grader.rules.build.mends.constness import cast_to_const, one_value, writable
 from grader.rules.build.mends.conversions import narrowed, plain_pointers
 from grader.rules.build.mends.defines import plain_macro
 from grader.rules.build.mends.device_code import (
@@ -50,6 +50,7 @@ KINDS = (
     plain_pointers,
     writable,
     cast_to_const,
+    one_value,
     returned_type,
     assigned,
     counted,

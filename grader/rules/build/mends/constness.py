@@ -39,6 +39,23 @@ def cast_to_const(source: Source, item: Evidence) -> tuple[Fix, ...]:
     return fix("keep the pointer's const in the cast", edits)
 
 
+_TWO_VALUES = re.compile(
+    r"^\s*[\w:<>*& ]+=[^=;{}()<>!]*(?:\([^=;{}]*\))?[^=;{}<>!]*?\s*(=(?!=)[^;]*);"
+)
+
+
+def one_value(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Keep the first of two values that a line gives a variable: `n = a + b = c`."""
+    if item.place is None or not _CONSTANT.search(item.text):
+        return ()
+    found = _TWO_VALUES.match(source.lines[item.place.line - 1])
+    if not found:
+        return ()
+    start = source.positions.offset(item.place.line, 0)
+    edit = Edit(start=start + found.start(1), end=start + found.end(1), text="")
+    return fix("assign one value, not two", [edit])
+
+
 def writable(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take the `const` off what is written to on a line: a parameter, or a local variable."""
     if item.place is None or not _CONSTANT.search(item.text):
