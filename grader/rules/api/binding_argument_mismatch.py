@@ -6,11 +6,17 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix
+from grader.records import Evidence, Finding, Fix
+from grader.rules.api.argument_mends import (
+    add_defaults,
+    pass_by_position,
+    replace_argument,
+    with_defaults,
+)
 from grader.rules.api.invoked_with import invoked_mends
+from grader.rules.api.layer_attributes import absent, keeps_tuples
 from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.cuda_code import one_line
-from grader.rules.mending import fix
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
 from grader.source import dotted
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
 TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
 NUMBER = re.compile(r"\b(?:int|int64_t|long|float|double|size_t|bool|int32_t)\b")
 INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
-LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -84,34 +89,19 @@ def _call(
     ):
         return
     parameters = [one for one in prototype.parameters if one.type != "void"]
-    given = len(call.args) + len(call.keywords)
     if call.keywords:
         yield _finding(
             source, call, f"{prototype.name} is bound without names, so it takes no keyword "
-            f"arguments ({call.keywords[0].arg}=)", evidence, _positional(source, call, parameters),
+            f"arguments ({call.keywords[0].arg}=)", evidence, pass_by_position(source, call, parameters),
         )  # fmt: skip
         return
-    if given != len(parameters):
-        defaults = [one for one in parameters if "=" in one_line(one.node, 200)]
-        more = (
-            "; bindings made by functions= do not know C++ default arguments"
-            if given >= len(parameters) - len(defaults)
-            else ""
-        )
-        yield _finding(
-            source, call,
-            f"{prototype.name} takes {len(parameters)} arguments, and this call passes "
-            f"{given}{more}",
-            evidence,
-            _add_defaults(source, call, _with_defaults(source, prototype) or parameters)
-            or pass_the_rest(source, code, call, parameters)
-            or tuple(invoked_mends(source, call, prototype, evidence)),
-        )  # fmt: skip
+    if len(call.args) != len(parameters):
+        yield _miscounted(source, code, call, prototype, parameters, evidence)
         return
     told = False
     for parameter, argument in zip(parameters, call.args, strict=True):
         wrong = _mismatch(code, parameter, argument)
-        if not wrong and evidence and _takes_tensor(parameter) and _absent(code, argument):
+        if not wrong and evidence and _takes_tensor(parameter) and absent(code, argument):
             wrong = f"{dotted(argument)}, which is None"
         if wrong:
             told = True
@@ -119,12 +109,33 @@ def _call(
                 source, argument,
                 f"{prototype.name} takes {parameter.type.strip()} {parameter.name}, and this "
                 f"passes {wrong}",
-                evidence, _argument_fixes(source, call, argument, wrong),
+                evidence, replace_argument(source, call, argument, wrong),
             )  # fmt: skip
     fixes = () if told else tuple(invoked_mends(source, call, prototype, evidence))
     if fixes:
         words = f"{prototype.name} is handed what its parameters can't take"
         yield _finding(source, call, words, evidence, fixes)
+
+
+def _miscounted(
+    source: Source, code: PythonCode, call: ast.Call, prototype: Function,
+    parameters: list[Parameter], evidence: tuple[Evidence, ...],
+) -> Finding:  # fmt: skip
+    given = len(call.args)
+    defaults = [one for one in parameters if "=" in one_line(one.node, 200)]
+    more = (
+        "; bindings made by functions= do not know C++ default arguments"
+        if given >= len(parameters) - len(defaults)
+        else ""
+    )
+    return _finding(
+        source, call,
+        f"{prototype.name} takes {len(parameters)} arguments, and this call passes {given}{more}",
+        evidence,
+        add_defaults(source, call, with_defaults(source, prototype) or parameters)
+        or pass_the_rest(source, code, call, parameters)
+        or tuple(invoked_mends(source, call, prototype, evidence)),
+    )  # fmt: skip
 
 
 def _finding(
@@ -158,147 +169,13 @@ def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str
         return "a tuple"
     owner = argument.value if isinstance(argument, ast.Attribute) else None
     setting = isinstance(argument, ast.Attribute) and argument.attr in TUPLES
-    if number and setting and owner is not None and _layer(code, owner):
+    if number and setting and owner is not None and keeps_tuples(code, owner):
         return "a tuple (torch's layers keep it for each dimension)"
     return ""
 
 
 def _takes_tensor(parameter: Parameter) -> bool:
     return "Tensor" in parameter.type and "optional" not in parameter.type
-
-
-def _absent(code: PythonCode, node: ast.expr) -> bool:
-    """Whether the constructor may leave an attribute of self without a tensor: a bias, mostly."""
-    spelled = dotted(node)
-    if not isinstance(node, ast.Attribute) or not spelled:
-        return False
-    registered = any(
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr in {"register_parameter", "register_buffer"}
-        and [one.value for one in call.args if isinstance(one, ast.Constant)] == [node.attr, None]
-        for call in code.of(ast.Call)
-    )
-    return (
-        registered
-        or _made_without(code, node)
-        or (node.attr in {"weight", "bias"} and _without_affine(code, node))
-        or any(
-            isinstance(assign.value, ast.Constant)
-            and assign.value.value is None
-            and any(dotted(target) == spelled for target in assign.targets)
-            for assign in code.of(ast.Assign)
-        )
-    )
-
-
-def _made_without(code: PythonCode, node: ast.Attribute) -> bool:
-    """Whether an attribute of a layer is the bias that it was made without."""
-    spelled = dotted(node.value)
-    return node.attr == "bias" and any(
-        isinstance(assign.value, ast.Call)
-        and any(
-            word.arg == "bias"
-            and isinstance(word.value, ast.Constant)
-            and word.value.value is False
-            for word in assign.value.keywords
-        )
-        for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
-    )
-
-
-def _layer(code: PythonCode, node: ast.AST) -> bool:
-    """Whether an attribute of self holds one of torch's layers whose settings are tuples."""
-    spelled = dotted(node)
-    return any(
-        isinstance(assign.value, ast.Call)
-        and code.canonical(assign.value.func).startswith("torch.nn.")
-        and re.search(r"Conv|LayerNorm", code.canonical(assign.value.func))
-        for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
-    )
-
-
-def _positional(source: Source, call: ast.Call, parameters: list[Parameter]) -> tuple[Fix, ...]:
-    names = [parameter.name for parameter in parameters]
-    words = {word.arg: word for word in call.keywords}
-    rest = names[len(call.args) :]
-    if set(rest) != set(words) or not words:
-        return ()
-    values = [ast.unparse(words[name].value) for name in rest]
-    start = source.span(call.keywords[0])[0]
-    end = source.span(call.keywords[-1])[1]
-    return fix("pass them by position", [Edit(start=start, end=end, text=", ".join(values))])
-
-
-def _with_defaults(source: Source, prototype: Function) -> list[Parameter]:
-    """Return the parameters as the definition has them, which may know defaults that the prototype lacks."""
-    found = [f for unit in source.cuda for f in unit.functions if f.name == prototype.name]
-    same = len(found) == 1 and len(found[0].parameters) == len(prototype.parameters)
-    return list(found[0].parameters) if same else []
-
-
-def _add_defaults(source: Source, call: ast.Call, parameters: list[Parameter]) -> tuple[Fix, ...]:
-    missing = parameters[len(call.args) :]
-    values: list[str] = []
-    for parameter in missing:
-        found = LITERAL.search(one_line(parameter.node, 200))
-        if not found:
-            return ()
-        values.append(found.group(1) or found.group(2).capitalize())
-    if not values or not call.args:
-        return ()
-    at = source.span(call.args[-1])[1]
-    edit = Edit(start=at, end=at, text="".join(f", {value}" for value in values))
-    return fix(f"pass {', '.join(values)}", [edit])
-
-
-def _argument_fixes(
-    source: Source, call: ast.Call, argument: ast.expr, wrong: str
-) -> tuple[Fix, ...]:
-    start, end = source.span(argument)
-    if wrong.startswith("a tuple ("):
-        return fix("pass its first entry", [Edit(start=end, end=end, text="[0]")])
-    if wrong.endswith("None") and (plain := _plain_norm(source, argument)):
-        return fix("pass what it stands for", [Edit(start=start, end=end, text=plain)])
-    weight = next((one for one in call.args if dotted(one).endswith("weight")), None)
-    if not wrong.endswith("None") or weight is None or weight is argument:
-        return ()
-    given, shaped = source.code[start:end], source.code[slice(*source.span(weight))]
-    words = f"{shaped}.new_zeros({shaped}.shape[0])"
-    if isinstance(argument, ast.Attribute):
-        words = f"({given} if {given} is not None else {words})"
-    return fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
-
-
-def _plain_norm(source: Source, argument: ast.expr) -> str:
-    """Return ones for the weight, zeros for the bias, of a norm that was made without them."""
-    if not isinstance(argument, ast.Attribute) or argument.attr not in {"weight", "bias"}:
-        return ""
-    code = python_code(source)
-    forward = code.method("forward") if code is not None else None
-    if code is None or forward is None or not _without_affine(code, argument):
-        return ""
-    x = forward.args.args[1].arg if len(forward.args.args) > 1 else ""
-    made = "ones" if argument.attr == "weight" else "zeros"
-    return f"{x}.new_{made}({ast.unparse(argument.value)}.num_features)" if x else ""
-
-
-def _without_affine(code: PythonCode, node: ast.Attribute) -> bool:
-    """Whether an attribute belongs to a norm without weight and bias: an `InstanceNorm`, as a rule."""
-    spelled = dotted(node.value)
-    for assign in code.of(ast.Assign):
-        made = assign.value
-        if not isinstance(made, ast.Call) or spelled not in map(dotted, assign.targets):
-            continue
-        words = {word.arg: word.value for word in made.keywords}
-        affine = words.get("affine")
-        told = affine.value if isinstance(affine, ast.Constant) else None
-        name = code.canonical(made.func)
-        if "InstanceNorm" in name and len(made.args) < 4:
-            return told is not True
-        return "BatchNorm" in name and told is False
-    return False
 
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
-import symtable
-import warnings
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.contract.named_anew import undefined
 from grader.rules.contract.signature_mismatch import reference_parameters
+from grader.rules.contract.unbound_names import (
+    MODULE_NAMES,
+    binds_unseen,
+    bound_around,
+    error_expected,
+    never_evaluated,
+    unbound,
+)
 from grader.rules.mending import fix, insert_line_before
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -22,19 +28,16 @@ if TYPE_CHECKING:
 
     from grader.source import Source
 
-MODULE_NAMES = {"__file__", "__name__", "__doc__", "__builtins__", "__spec__", "__loader__",
-                "__package__", "__annotations__", "__path__", "__class__", "__module__",
-                "__qualname__"}  # fmt: skip
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look up every global name that the program reads among those that it binds."""
     code = python_code(source)
-    if code is None or _binds_unseen(code):
+    if code is None or binds_unseen(code):
         return
     bound = set(dir(builtins)) | MODULE_NAMES
-    undefined = _undefined(source, bound)
+    undefined = unbound(source, bound)
     if not undefined:
         yield from _too_early(source, code)
         return
@@ -43,9 +46,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for node in code.of(ast.Name):
         if node.id not in undefined or not isinstance(node.ctx, ast.Load):
             continue
-        if _local(code, node) or _handled(code, node) or code.in_main_guard(node):
+        if bound_around(code, node) or error_expected(code, node) or code.in_main_guard(node):
             continue
-        if _annotation(code, node) or node.id in {one.id for group in missing.values()
+        if never_evaluated(code, node) or node.id in {one.id for group in missing.values()
                                                   for one in group}:  # fmt: skip
             continue
         missing.setdefault(_owner(code, node), []).append(node)
@@ -89,103 +92,6 @@ def _finding(
         fixes=fixes or (_drop_inputs(source, code, function) if for_inputs else ()),
         data={"names": names, "function": where},
     )
-
-
-def _binds_unseen(code: PythonCode) -> bool:
-    """Whether names may come from where no tree shows: star imports, exec, globals()."""
-    star = any(alias.name == "*" for node in code.of(ast.ImportFrom) for alias in node.names)
-    return star or any(
-        name in {"exec", "globals", "vars", "setattr"} and _touches_module(name, call)
-        for name, call in code.calls
-    )
-
-
-def _touches_module(name: str, call: ast.Call) -> bool:
-    if name == "setattr":
-        return bool(call.args) and "modules" in ast.dump(call.args[0])
-    return name in {"exec", "globals"} or not call.args
-
-
-def _undefined(source: Source, bound: set[str]) -> set[str]:
-    """Return the names that some scope reads as global and that no scope binds globally."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            top = symtable.symtable(source.code, "submission", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    read: set[str] = set()
-    todo = [top]
-    while todo:
-        table = todo.pop()
-        todo += table.get_children()
-        module = table.get_type() == "module"
-        for symbol in table.get_symbols():
-            name = symbol.get_name()
-            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
-            if binds and (module or symbol.is_declared_global()):
-                bound = bound | {name}
-            if (module or symbol.is_global()) and symbol.is_referenced():
-                read.add(name)
-    return read - bound
-
-
-def _local(code: PythonCode, node: ast.Name) -> bool:
-    """Whether the name at this place is bound by a function, lambda or comprehension around it."""
-    for around in code.ancestors(node):
-        if isinstance(around, Function | ast.Lambda):
-            names = [
-                argument.arg
-                for argument in nodes_under(around.args)
-                if isinstance(argument, ast.arg)
-            ]
-            if node.id in names:
-                return True
-        if isinstance(
-            around,
-            Function
-            | ast.Lambda
-            | ast.ListComp
-            | ast.SetComp
-            | ast.DictComp
-            | ast.GeneratorExp
-            | ast.ClassDef,
-        ) and any(
-            isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)
-            for inner in nodes_under(around)
-        ):
-            return True
-    return False
-
-
-def _handled(code: PythonCode, node: ast.Name) -> bool:
-    """Whether a NameError is expected there."""
-    return any(
-        isinstance(around, ast.Try)
-        and any(
-            handler.type is None
-            or "Error" in ast.dump(handler.type)
-            or "Exception" in ast.dump(handler.type)
-            for handler in around.handlers
-        )
-        and any(node in nodes_under(statement) for statement in around.body)
-        for around in code.ancestors(node)
-    )
-
-
-def _annotation(code: PythonCode, node: ast.Name) -> bool:
-    """Whether annotations are not evaluated, and the name stands in one."""
-    lazy = any(source.module == "__future__" for source in code.of(ast.ImportFrom))
-    inner: ast.AST = node
-    for around in code.ancestors(node):
-        if isinstance(around, ast.arg | ast.AnnAssign) and around.annotation is inner:
-            return lazy or (
-                isinstance(around, ast.AnnAssign) and code.function_of(around) is not None
-            )
-        if isinstance(around, Function) and around.returns is inner:
-            return lazy
-        inner = around
-    return False
 
 
 # names used before their definition, at module level

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import (
     computes_with_torch,
@@ -16,6 +14,7 @@ from grader.rules.honesty.extension_use import (
     uses_operators,
 )
 from grader.rules.honesty.launch_left_out import launch
+from grader.rules.honesty.started_kernels import is_started
 from grader.rules.mending import delete_lines_of, fix
 from grader.rules.observed import KERNELS_MATTER
 from grader.rules.python_code import Function, PythonCode, python_code
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Finding
-    from grader.source import Kernel, Source, Unit
-
-ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
+    from grader.source import Kernel, Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -73,7 +70,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
     ):
         return
     kernels = [(unit, kernel) for unit in source.cuda for kernel in unit.kernels]
-    started = {name: _started(source, name) for name in {kernel.name for _, kernel in kernels}}
+    started = {name: is_started(source, name) for name in {kernel.name for _, kernel in kernels}}
     idle = [(unit, kernel) for unit, kernel in kernels if not started[kernel.name]]
     if not idle:
         return
@@ -96,28 +93,6 @@ def _kernels(source: Source) -> Iterator[Finding]:
             fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
             data={"kernels": [kernel.name]},
         )
-
-
-def _started(source: Source, kernel: str) -> bool:
-    """Whether a kernel is launched, or handed on as a function, anywhere."""
-    if any(launch.kernel == kernel for unit in source.units for launch in unit.launches):
-        return True
-    return any(_mentioned(unit, kernel) for unit in source.units)
-
-
-def _mentioned(unit: Unit, kernel: str) -> bool:
-    code = cuda_code(unit)
-    for node in code.variable(kernel):
-        outer = list(around(node))
-        if any(one.type == "function_declarator" for one in outer[:3]):
-            continue
-        call = next((one for one in outer if one.type == "call_expression"), None)
-        callee = text(call.child_by_field_name("function")) if call is not None else ""
-        if callee.startswith(ONLY_SETTINGS):
-            continue
-        return True
-    pattern = re.compile(rf"\b{re.escape(kernel)}\b")
-    return any(pattern.search(text(node)) for node in code.of("preproc_arg"))
 
 
 def _head_end(kernel: Kernel) -> int:
@@ -165,17 +140,23 @@ def _thrown_away(
             severity="error",
             data={"rejects": True},
         )
+    for node, other in _times_zero(forward):
+        if depends(other, from_kernel - given, starts):
+            yield RULE.finding(
+                source.place(node),
+                "the kernel's result is multiplied by zero: it plays no part in what is returned",
+                severity="error",
+                data={"rejects": True},
+            )
+
+
+def _times_zero(forward: Function) -> Iterator[tuple[ast.BinOp, ast.expr]]:
+    """Yield each product with zero, and what is multiplied by it."""
     for node in nodes_under(forward):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             for zero, other in ((node.left, node.right), (node.right, node.left)):
-                if _is_zero(zero) and depends(other, from_kernel - given, starts):
-                    yield RULE.finding(
-                        source.place(node),
-                        "the kernel's result is multiplied by zero: it plays no part in what is "
-                        "returned",
-                        severity="error",
-                        data={"rejects": True},
-                    )
+                if _is_zero(zero):
+                    yield node, other
 
 
 def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:

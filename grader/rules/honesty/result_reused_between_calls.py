@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import calls_builder, holders, mentions
+from grader.rules.honesty.lasting_places import lasting_names, place_of, read_purely, surely_before
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -65,13 +66,13 @@ def _kept(
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
     values = tainted(function, inputs, starts)
-    lasting = _lasting(code, function)
+    lasting = lasting_names(code, function)
     stores = [
         (place, node)
         for node in nodes_under(function)
         if isinstance(node, ast.Assign)
         for target in node.targets
-        if (place := _place(lasting, target)) and depends(node.value, values, starts)
+        if (place := place_of(lasting, target)) and depends(node.value, values, starts)
         if not _is_built(code, function, node.value)
     ]
     if not stores or {"replay", "copy_"} <= _methods(function):  # a graph fills its result anew
@@ -80,9 +81,9 @@ def _kept(
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         for expression, at in _returned(function, node):
-            kept = _read_purely(lasting, expression, {one for one, _ in stores})
+            kept = read_purely(lasting, expression, {one for one, _ in stores})
             if kept is None or any(
-                one == kept and _before(code, store, at) for one, store in stores
+                one == kept and surely_before(code, store, at) for one, store in stores
             ):
                 continue
             yield RULE.finding(
@@ -117,42 +118,6 @@ def _methods(function: ast.AST) -> set[str]:
     }
 
 
-def _place(lasting: set[str], target: ast.AST) -> str:
-    """Return where a store goes that outlives the call: `self.cache`, or a global's name."""
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    match target:
-        case ast.Attribute(value=ast.Name(id=("self" | "cls" | "ModelNew")), attr=name):
-            return f"self.{name}"
-        case ast.Name(id=name) if name in lasting:
-            return name
-        case _:
-            return ""
-
-
-def _lasting(code: PythonCode, function: Function) -> set[str]:
-    """Return the names that outlive a function's calls: globals, the module's containers."""
-    declared = {
-        name
-        for node in nodes_under(function)
-        if isinstance(node, ast.Global)
-        for name in node.names
-    }
-    rebound = {
-        node.id
-        for node in nodes_under(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    containers = {
-        target.id
-        for node in code.tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict | ast.List | ast.Call)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    return declared | (containers - rebound)
-
-
 def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, ast.stmt]]:
     """Yield what a return gives back, plain names followed to their assignments."""
     value = node.value
@@ -164,35 +129,6 @@ def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, a
                 yield one.value, one
     if value is not None:
         yield value, node
-
-
-def _read_purely(lasting: set[str], expression: ast.AST, places: set[str]) -> str | None:
-    """Return the store that an expression reads, if it is nothing but that."""
-    here = expression
-    while True:
-        match here:
-            case ast.Subscript(value=inner):
-                here = inner
-            case ast.Call(
-                func=ast.Attribute(value=inner, attr=("get" | "clone" | "detach" | "view"))
-            ):
-                here = inner
-            case _:
-                break
-    place = _place(lasting, here)
-    return place if place in places else None
-
-
-def _before(code: PythonCode, store: ast.stmt, at: ast.stmt) -> bool:
-    """Whether a store surely runs before a statement: it stands earlier in a block around it."""
-    block_owner = code.parents.get(store)
-    around = {at, *code.ancestors(at)}
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(block_owner, field, None)
-        if isinstance(block, list) and store in block:
-            later = block[block.index(store) + 1 :]
-            return any(one in around for one in later)
-    return False
 
 
 def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:

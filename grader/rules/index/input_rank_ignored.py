@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Place, Severity, TensorSpec
+from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start
 from grader.rules.mending import fix
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
-from grader.rules.walks import Case, bindings, cases, task_inputs
+from grader.rules.walks import Case, cases, task_inputs
 from grader.source.flow.tree import Call, Name, Number, walk
 
 if TYPE_CHECKING:

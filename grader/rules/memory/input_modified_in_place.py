@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
+from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start, global_regions, origin
 from grader.rules.mending import fix
 from grader.rules.observed import observed, ran_clean
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
-from grader.rules.walks import Case, bindings, cases
+from grader.rules.walks import Case, cases
 
 if TYPE_CHECKING:
     from grader.source import Source

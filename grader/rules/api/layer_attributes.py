@@ -1,0 +1,78 @@
+"""What the attributes of a layer hold by the way in which it was made: None, or a tuple."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from grader.rules.python_code import PythonCode
+from grader.source import dotted
+
+
+def absent(code: PythonCode, node: ast.expr) -> bool:
+    """Whether the constructor may leave an attribute of self without a tensor: a bias, mostly."""
+    spelled = dotted(node)
+    if not isinstance(node, ast.Attribute) or not spelled:
+        return False
+    registered = any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"register_parameter", "register_buffer"}
+        and [one.value for one in call.args if isinstance(one, ast.Constant)] == [node.attr, None]
+        for call in code.of(ast.Call)
+    )
+    return (
+        registered
+        or _made_without(code, node)
+        or (node.attr in {"weight", "bias"} and without_affine(code, node))
+        or any(
+            isinstance(assign.value, ast.Constant)
+            and assign.value.value is None
+            and any(dotted(target) == spelled for target in assign.targets)
+            for assign in code.of(ast.Assign)
+        )
+    )
+
+
+def _made_without(code: PythonCode, node: ast.Attribute) -> bool:
+    """Whether an attribute of a layer is the bias that it was made without."""
+    spelled = dotted(node.value)
+    return node.attr == "bias" and any(
+        isinstance(assign.value, ast.Call)
+        and any(
+            word.arg == "bias"
+            and isinstance(word.value, ast.Constant)
+            and word.value.value is False
+            for word in assign.value.keywords
+        )
+        for assign in code.of(ast.Assign)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
+    )
+
+
+def keeps_tuples(code: PythonCode, node: ast.AST) -> bool:
+    """Whether an attribute of self holds one of torch's layers whose settings are tuples."""
+    spelled = dotted(node)
+    return any(
+        isinstance(assign.value, ast.Call)
+        and code.canonical(assign.value.func).startswith("torch.nn.")
+        and re.search(r"Conv|LayerNorm", code.canonical(assign.value.func))
+        for assign in code.of(ast.Assign)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
+    )
+
+
+def without_affine(code: PythonCode, node: ast.Attribute) -> bool:
+    """Whether an attribute belongs to a norm without weight and bias: an `InstanceNorm`, as a rule."""
+    spelled = dotted(node.value)
+    for assign in code.of(ast.Assign):
+        made = assign.value
+        if not isinstance(made, ast.Call) or spelled not in map(dotted, assign.targets):
+            continue
+        words = {word.arg: word.value for word in made.keywords}
+        affine = words.get("affine")
+        told = affine.value if isinstance(affine, ast.Constant) else None
+        name = code.canonical(made.func)
+        if "InstanceNorm" in name and len(made.args) < 4:
+            return told is not True
+        return "BatchNorm" in name and told is False
+    return False

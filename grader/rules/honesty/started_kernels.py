@@ -1,0 +1,36 @@
+"""Whether a kernel is launched, or handed on to something that may launch it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.rules.cuda_code import around, cuda_code, text
+
+if TYPE_CHECKING:
+    from grader.source import Source, Unit
+
+
+ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
+
+
+def is_started(source: Source, kernel: str) -> bool:
+    """Whether a kernel is launched, or handed on as a function, anywhere."""
+    if any(launch.kernel == kernel for unit in source.units for launch in unit.launches):
+        return True
+    return any(_mentioned(unit, kernel) for unit in source.units)
+
+
+def _mentioned(unit: Unit, kernel: str) -> bool:
+    code = cuda_code(unit)
+    for node in code.variable(kernel):
+        outer = list(around(node))
+        if any(one.type == "function_declarator" for one in outer[:3]):
+            continue
+        call = next((one for one in outer if one.type == "call_expression"), None)
+        callee = text(call.child_by_field_name("function")) if call is not None else ""
+        if callee.startswith(ONLY_SETTINGS):
+            continue
+        return True
+    pattern = re.compile(rf"\b{re.escape(kernel)}\b")
+    return any(pattern.search(text(node)) for node in code.of("preproc_arg"))
