@@ -89,7 +89,10 @@ cudaError_t waits() {
     return capture() && capture()->blocking ? ruin(cudaErrorStreamCaptureImplicit) : unsafe();
 }
 
-cudaError_t asks(cudaStream_t stream) { return is_captured(stream) ? forbidden() : cudaSuccess; }
+cudaError_t asks(cudaStream_t stream) {
+    if (capture() && capture()->blocking && is_legacy(stream)) return ruin(cudaErrorStreamCaptureImplicit);
+    return is_captured(stream) ? forbidden() : cudaSuccess;
+}
 
 cudaError_t asks(cudaEvent_t event) {
     return capture() && capture()->events.count(event) ? ruin(cudaErrorCapturedEvent) : cudaSuccess;
