@@ -56,12 +56,27 @@ def result_in_form(source: Source, code: PythonCode, said: Sequence[str]) -> Ite
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
             yield from _transposed(source, code)
+    elif said and all("0 tensors returned" in text for text in said):
+        yield from _last_returned(source, code)
     elif said and all(found and found[2] in {"1", None} for found in map(_COUNTS.search, said)):
         yield from _one_of_results(source, code)
     elif len(types) == 1:
         ((_, wanted),) = types
         if f"torch.{wanted}" in DTYPES.values():
             yield from _with_suffix(source, code, f".to(torch.{wanted})")
+
+
+def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """Return what `forward` makes last."""
+    forward = code.method("forward")
+    last = forward.body[-1] if forward is not None else None
+    if isinstance(last, ast.Expr):
+        start = source.span(last)[0]
+        yield from fix("return it", [Edit(start=start, end=start, text="return ")])
+    elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        end = source.span(last)[1]
+        words = f"\n{' ' * last.col_offset}return {last.targets[0].id}"
+        yield from fix(f"return {last.targets[0].id}", [Edit(start=end, end=end, text=words)])
 
 
 def _one_of_results(source: Source, code: PythonCode) -> Iterator[Fix]:

@@ -242,3 +242,10 @@ def test_what_is_set_to_two_values_keeps_the_first() -> None:
     line = next(k for k, words in enumerate(code.splitlines(), 1) if "4 * x.size" in words)
     (made,) = mends(parse(code), compiled(line, "expression must be a modifiable lvalue"))
     assert "int n = 4 * x.size(0);" in apply(code, made.edits)
+
+
+def test_a_function_that_forgets_its_result_returns_what_it_made() -> None:
+    code = as_submission(PROGRAM.replace("    return y;\n", ""))
+    found = review_text(parse(code), Context(), select=("BLD015",))
+    (made,) = [fix for finding in found for fix in finding.fixes]
+    assert apply(code, made.edits) == as_submission(PROGRAM)

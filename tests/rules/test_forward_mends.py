@@ -37,6 +37,15 @@ def test_each_of_several_results_may_be_the_one_that_is_asked_for() -> None:
     assert returned("y", "1 tensors returned, 2 expected") == []
 
 
+def test_what_is_made_last_is_returned_where_nothing_is() -> None:
+    code = MODEL.replace("        return RESULT\n", "        z = y + 1\n")
+    source = parse(code)
+    python = python_code(source)
+    assert python is not None
+    (made,) = result_in_form(source, python, ["0 tensors returned, 1 expected"])
+    assert apply(code, made.edits) == f"{code.rstrip()}\n        return z\n"
+
+
 @pytest.mark.parametrize(
     ("got", "want", "suffix"),
     [

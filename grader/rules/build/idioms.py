@@ -71,6 +71,7 @@ def idioms(unit: Unit, context: Context) -> Iterator[Idiom]:
     yield from _lost_const(unit, context)
     yield from _takes_const(unit, context)
     yield from _near_names(unit, context)
+    yield from _no_return(unit)
 
 
 def _python_words(unit: Unit, context: Context) -> Iterator[Idiom]:
@@ -228,6 +229,30 @@ def _near_names(unit: Unit, context: Context) -> Iterator[Idiom]:
                 (item,),
                 fix(f"write {meant}", [replace_node(unit, node, meant) for node in uses]),
             )
+
+
+def _no_return(unit: Unit) -> Iterator[Idiom]:
+    """Look for functions that promise a tensor and have no `return`: what the caller gets is anything."""
+    for function in unit.host_functions:
+        body = function.body
+        if body is None or not function.return_type.endswith("Tensor"):
+            continue
+        code = cuda_code(unit)
+        if any(code.under(body, "return_statement")) or any(code.under(body, "throw_statement")):
+            continue
+        made = [
+            text(node.child_by_field_name("declarator"))
+            for node in code.under(body, "init_declarator")
+            if text(node.child_by_field_name("value")).startswith(("torch::", "at::"))
+        ]
+        end = body.end_byte - 1
+        last = unit.edit(end, end, f"    return {made[-1]};\n") if made else None
+        yield Idiom(
+            unit.place(function.node),
+            f"{function.name} promises a {function.return_type} and returns nothing",
+            (),
+            fix(f"return {made[-1]}", [last]) if made else (),
+        )
 
 
 def _powers(unit: Unit, context: Context) -> Iterator[Idiom]:
