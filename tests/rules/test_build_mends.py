@@ -43,6 +43,12 @@ SLIPS = {
     "a tutorial's check of a tensor": (
         ("int n = x.numel();", "CHECK_INPUT(x); int n = x.numel();"), 'identifier "CHECK_INPUT" is undefined',
         "#define CHECK_INPUT(x) TORCH_CHECK((x).is_cuda()"),
+    "a quotient that is rounded up": (
+        ("(n + WIDE - 1) / WIDE", "ceil_div(n, WIDE)"), 'identifier "ceil_div" is undefined',
+        "constexpr auto ceil_div(A a, B b) { return (a + b - 1) / b; }"),
+    "a sum over a warp": (
+        ("half_of(x[i])", "warpReduceSum(x[i])"), 'identifier "warpReduceSum" is undefined',
+        "v += __shfl_xor_sync(0xffffffff, v, offset);"),
     "a tutorial's check of a call": (
         ("return y;", "cudaCheck(cudaGetLastError()); return y;"), 'identifier "cudaCheck" is undefined',
         '#define cudaCheck(call) TORCH_CHECK((call) == 0, "a CUDA call failed")'),

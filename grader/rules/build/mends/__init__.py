@@ -21,6 +21,7 @@ from grader.rules.build.mends.device_code import (
     device_maths,
 )
 from grader.rules.build.mends.headers import without_header
+from grader.rules.build.mends.helpers import defined
 from grader.rules.build.mends.methods import called, sized
 from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
 from grader.rules.build.mends.order import declared_first
@@ -38,6 +39,7 @@ KINDS = (
     qualified,
     check_macro,
     missing_constant,
+    defined,
     device_constant,
     device_function,
     device_maths,
