@@ -13,7 +13,7 @@ from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from grader.source import Source
-    from grader.source.flow.tree import Function
+    from grader.source.flow.program import Function
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ from grader.source.flow import (
     Walk,
     flow,
 )
+from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.trace import Care
-from grader.source.flow.values import type_letter
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.source import Source, Unit
-    from grader.source.flow.tree import Function
+    from grader.source.flow.program import Function
 
 
 @dataclass(frozen=True, eq=False)

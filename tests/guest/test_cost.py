@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from grader.guest.describe import On
+from grader.guest.cost import On
 
 
 @pytest.mark.parametrize("two", [False, True])

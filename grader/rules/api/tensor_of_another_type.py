@@ -13,7 +13,8 @@ from grader.rules.mending import fix
 from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
-from grader.source.flow.tree import Call, Declare, Expr, Function, Name, walk
+from grader.source.flow.program import Function
+from grader.source.flow.tree import Call, Declare, Expr, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

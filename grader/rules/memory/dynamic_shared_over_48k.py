@@ -13,8 +13,8 @@ from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before, statement
 from grader.rules.walks import Case, cases
+from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Call, Name, Unclear, walk
-from grader.source.flow.values import SIZES
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 from grader.rules.forward_guards import guarded
 from grader.rules.walks import Case
 from grader.source.flow import Region, Tensor
-from grader.source.flow.tree import (
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    Function,
-    If,
-    Name,
-    Number,
-    walk,
-)
+from grader.source.flow.program import Function
+from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Name, Number, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

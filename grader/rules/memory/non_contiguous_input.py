@@ -14,7 +14,8 @@ from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
 from grader.source import nodes_under
-from grader.source.flow.tree import Call, Function, Member, Name, walk
+from grader.source.flow.program import Function
+from grader.source.flow.tree import Call, Member, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source

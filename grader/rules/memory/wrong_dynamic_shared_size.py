@@ -15,8 +15,8 @@ from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event, Region
+from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Expr
-from grader.source.flow.values import SIZES
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,12 +11,12 @@ from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
+from grader.source.flow.program import Function
 from grader.source.flow.tree import (
     Binary,
     Call,
     Cast,
     Expr,
-    Function,
     Member,
     Name,
     Number,

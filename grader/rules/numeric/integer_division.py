@@ -10,8 +10,9 @@ from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
-from grader.source.flow.tree import Binary, Cast, Declare, Expr, Function, Name, Number, walk
-from grader.source.flow.values import type_letter
+from grader.source.flow.program import Function
+from grader.source.flow.scalar_types import type_letter
+from grader.source.flow.tree import Binary, Cast, Declare, Expr, Name, Number, walk
 
 if TYPE_CHECKING:
     from grader.source import Source

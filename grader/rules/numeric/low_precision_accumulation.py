@@ -10,7 +10,8 @@ from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import cases
 from grader.source.flow import flow
-from grader.source.flow.tree import Assign, Declare, Function, Loop, Name, Program, walk
+from grader.source.flow.program import Function, Program
+from grader.source.flow.tree import Assign, Declare, Loop, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

@@ -10,13 +10,13 @@ from grader.rules.cuda_code import one_line
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
+from grader.source.flow.program import Function
 from grader.source.flow.tree import (
     Assign,
     Binary,
     Call,
     Declare,
     Expr,
-    Function,
     If,
     Name,
     Number,

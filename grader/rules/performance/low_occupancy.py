@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
-from grader.source.flow.values import SIZES
+from grader.source.flow.scalar_types import SIZES
 
 if TYPE_CHECKING:
     from grader.source import Source

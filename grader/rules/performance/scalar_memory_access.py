@@ -9,7 +9,7 @@ from grader.records import Finding
 from grader.rules.performance.traffic import reaches
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import cases
-from grader.source.flow.values import SIZES
+from grader.source.flow.scalar_types import SIZES
 
 if TYPE_CHECKING:
     from grader.source import Source

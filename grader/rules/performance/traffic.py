@@ -12,7 +12,7 @@ from grader.records import Confidence, Evidence, JsonValue, Place
 from grader.rules.rule import Context
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access
-from grader.source.flow.values import SIZES
+from grader.source.flow.scalar_types import SIZES
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from grader.source.flow.tree import (
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    Function,
-    If,
-    Loop,
-    Name,
-    Stmt,
-    walk,
-)
+from grader.source.flow.program import Function
+from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, If, Loop, Name, Stmt, walk
 
 MAXIMA = frozenset({"max", "fmax", "fmaxf", "std::max", "__hmax"})
 MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})

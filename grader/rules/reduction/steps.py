@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.rules.walks import Case
+from grader.source.flow.program import Function, Program
 from grader.source.flow.reduction import Loss
 from grader.source.flow.tree import (
     Assign,
@@ -13,11 +14,9 @@ from grader.source.flow.tree import (
     Call,
     Declare,
     Expr,
-    Function,
     Loop,
     Name,
     Number,
-    Program,
     Stmt,
     Subscript,
     walk,

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.rules.reduction.steps import EXCHANGES, Halving, array_of, halving_loops, shuffled
+from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import (
     Assign,
     Binary,
     Call,
     Declare,
     Expr,
-    Function,
     If,
     Loop,
     Name,
     Node,
     Number,
-    Program,
     Stmt,
     Subscript,
     Update,

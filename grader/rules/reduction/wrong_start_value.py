@@ -11,6 +11,7 @@ from grader.rules.observed import observed, ran_right, settle
 from grader.rules.reduction.folds import MAXIMA, MINIMA, folds, same_text
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
+from grader.source.flow.program import Function
 from grader.source.flow.tree import (
     Assign,
     Binary,
@@ -19,7 +20,6 @@ from grader.source.flow.tree import (
     Declare,
     Evaluate,
     Expr,
-    Function,
     If,
     Loop,
     Name,

@@ -11,10 +11,10 @@ import numpy as np
 from grader.source.flow import memory
 from grader.source.flow.asides import Asides
 from grader.source.flow.memory import Region
+from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.values import (
-    SIZES,
     Bits,
     Pointer,
     Value,
@@ -24,7 +24,6 @@ from grader.source.flow.values import (
     likeness,
     some,
     spread,
-    type_letter,
     unknown,
 )
 

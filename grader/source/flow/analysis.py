@@ -11,9 +11,9 @@ from grader.source.flow.cooperation import cooperates, has_loop
 from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
+from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Care, Launch, Walk
-from grader.source.flow.tree import Function, Program
 
 if TYPE_CHECKING:
     from grader.source.units import Unit

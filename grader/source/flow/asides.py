@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from grader.source.flow.loops import Loops, assigned_in
+from grader.source.flow.program import Program
+from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.state import Box
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import (
@@ -24,14 +26,13 @@ from grader.source.flow.tree import (
     Loop,
     Name,
     Opaque,
-    Program,
     Return,
     Stmt,
     Unary,
     Update,
     walk,
 )
-from grader.source.flow.values import Value, type_letter, unknown
+from grader.source.flow.values import Value, unknown
 
 DATA = frozenset("fd")
 """Letters of the types that are not followed."""

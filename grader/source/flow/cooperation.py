@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.source.flow.tree import (
-    Call,
-    Declare,
-    Expr,
-    Function,
-    Loop,
-    Name,
-    Program,
-    Stmt,
-    walk,
-)
+from grader.source.flow.program import Function, Program
+from grader.source.flow.tree import Call, Declare, Expr, Loop, Name, Stmt, walk
 from grader.source.flow.warps import SHUFFLES, VOTES
 
 MEETINGS = frozenset(

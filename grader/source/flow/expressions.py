@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from grader.source.flow.memory import Region
 from grader.source.flow.operators import Operators
+from grader.source.flow.program import Function
+from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import (
@@ -15,7 +17,6 @@ from grader.source.flow.tree import (
     Cast,
     Declare,
     Expr,
-    Function,
     Items,
     Lambda,
     LaunchCall,
@@ -32,14 +33,7 @@ from grader.source.flow.tree import (
     Unclear,
     Update,
 )
-from grader.source.flow.values import (
-    Pointer,
-    Value,
-    binary,
-    merge,
-    type_letter,
-    unknown,
-)
+from grader.source.flow.values import Pointer, Value, binary, merge, unknown
 from grader.source.flow.variables import CELL
 
 CALL_DEPTH = 8

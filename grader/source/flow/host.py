@@ -10,6 +10,8 @@ import numpy as np
 
 from grader.source.flow.lowering import text_of
 from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.program import Function, Program
+from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.torch_calls import KEEP_SIZES, Dim3, TorchCalls
@@ -19,17 +21,15 @@ from grader.source.flow.tree import (
     Call,
     Declare,
     Expr,
-    Function,
     LaunchCall,
     Name,
     Number,
     Parameter,
-    Program,
     Subscript,
     Unary,
     walk,
 )
-from grader.source.flow.values import Pointer, Value, type_letter
+from grader.source.flow.values import Pointer, Value
 
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
 _SMALL = re.compile(

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from grader.source.flow import mathematics
 from grader.source.flow.groups import Cub, Group, Groups
 from grader.source.flow.lowering import parse_expression
+from grader.source.flow.program import Function
 from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import Call, Declare, Expr, Function, Lambda, Member, Name
+from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
 from grader.source.flow.values import Value, unknown
 from grader.source.flow.warps import SHUFFLES, VOTES
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region
+from grader.source.flow.program import Function, Program
+from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Care, Launch, StopWalkError, Walk
-from grader.source.flow.tree import Function, Program
-from grader.source.flow.values import SIZES, Pointer, Value, type_letter
+from grader.source.flow.values import Pointer, Value
 
 MOST_THREADS = 1024
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from grader.source.flow.memory import Shadow
+from grader.source.flow.scalar_types import SIZES, VECTORS, type_letter
 from grader.source.flow.tree import (
     Binary,
     Cast,
@@ -14,8 +15,6 @@ from grader.source.flow.tree import (
     Unary,
 )
 from grader.source.flow.values import (
-    SIZES,
-    VECTORS,
     Number,
     Pointer,
     Value,
@@ -25,7 +24,6 @@ from grader.source.flow.values import (
     merge,
     some,
     truth,
-    type_letter,
     unknown,
 )
 from grader.source.flow.variables import Variables

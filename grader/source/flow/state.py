@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow.memory import Clock, Region
+from grader.source.flow.program import Function, Program
 from grader.source.flow.trace import Access, Care, Event, Walk
-from grader.source.flow.tree import (
-    Function,
-    Node,
-    Program,
-)
+from grader.source.flow.tree import Node
 from grader.source.flow.values import Bits, Mask, Value, blend, divergence, every, merge, spread
 
 

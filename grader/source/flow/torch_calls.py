@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Launch, Walk
 from grader.source.flow.tree import (
     Call,
     Declare,
     Expr,
-    Function,
     Items,
     Lambda,
     LaunchCall,
     Member,
     Name,
     Node,
-    Program,
     Return,
     Subscript,
 )

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.source.flow.memory import Region
-from grader.source.flow.tree import Function, LaunchCall, Node
+from grader.source.flow.program import Function
+from grader.source.flow.tree import LaunchCall, Node
 from grader.source.flow.values import Mask, Value
 
 

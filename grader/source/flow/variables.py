@@ -6,6 +6,7 @@ import numpy as np
 
 from grader.source.flow.intrinsics import Intrinsics
 from grader.source.flow.memory import MAX_CELLS, Region, Shadow
+from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, converted
 from grader.source.flow.tree import (
     Declare,
@@ -13,14 +14,7 @@ from grader.source.flow.tree import (
     Name,
     Node,
 )
-from grader.source.flow.values import (
-    SIZES,
-    Pointer,
-    Value,
-    some,
-    type_letter,
-    unknown,
-)
+from grader.source.flow.values import Pointer, Value, some, unknown
 
 CELL = "cell"
 """Type of the variable of a shared scalar: every use is an access to shared memory."""

@@ -10,17 +10,8 @@ import tree_sitter_cuda
 
 from grader.source.flow.lowering.statements import Statements
 from grader.source.flow.lowering.words import clean_type, text_of
-from grader.source.flow.tree import (
-    Declare,
-    Expr,
-    Function,
-    LaunchCall,
-    Macro,
-    Node,
-    Program,
-    TemplateParameter,
-    walk,
-)
+from grader.source.flow.program import Function, Macro, Program, TemplateParameter
+from grader.source.flow.tree import Declare, Expr, LaunchCall, Node, walk
 
 
 @functools.lru_cache(maxsize=1)
