@@ -34,6 +34,8 @@ class ModelNew(nn.Module):
         ("int k", "x, self.scale", "tensor, 0.5", "torch::Tensor run(torch::Tensor x, double k)"),
         ("torch::Tensor w", "x, self.layer", "tensor, Linear(in_features=4, out_features=4, bias=True)",
          "ext.run(x, self.layer.weight)"),
+        ("torch::Tensor bias", "x, self.layer", "tensor, Linear(in_features=4, out_features=4, bias=True)",
+         "ext.run(x, self.layer.bias)"),
         ("int k", "x, 3, self.size", "tensor, 3, 4", "ext.run(x, 3)"),
     ],
 )  # fmt: skip

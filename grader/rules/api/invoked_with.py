@@ -54,7 +54,8 @@ def _as_taken(
         elif number and value.startswith("tensor"):
             edits.append(Edit(start=end, end=end, text=".item()"))
         elif "Tensor" in parameter.type and _LAYER.match(value):
-            edits.append(Edit(start=end, end=end, text=".weight"))
+            bias = parameter.name.lower() in {"b", "beta"} or "bias" in parameter.name.lower()
+            edits.append(Edit(start=end, end=end, text=".bias" if bias else ".weight"))
         elif number and _INTEGER.search(parameter.type) and _FLOAT.fullmatch(value):
             edits += _wider(source, prototype.name, parameter)
     yield from fix("pass it in the form that the function takes", edits)
