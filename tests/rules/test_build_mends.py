@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grader.records import Evidence, Place
 from grader.rules import review_text
@@ -70,6 +72,13 @@ SLIPS = {
         ("y[i] = half_of(x[i]);", "atomicMax(&y[i], x[i]);"),
         'no instance of overloaded function "atomicMax" matches the argument list',
         "__device__ float atomicMax(float* address, float value)"),
+    "the largest of three": (
+        ("half_of(x[i])", "fmaxf(x[i], 0.0f, 1.0f)"), "too many arguments in function call",
+        "y[i] = fmaxf(fmaxf(x[i], 0.0f), 1.0f);"),
+    "a pointer that torch does not define": (
+        ("y.data_ptr<float>()", "(float*)y.data_ptr<__half>()"),
+        "undefined symbol: _ZNK2at10TensorBase16mutable_data_ptrI6__halfEEPT_v",
+        "(float*)reinterpret_cast<__half*>(y.data_ptr<at::Half>())"),
     "a method that is not called": (
         ("x.numel();", "x.numel;"), "a pointer to a bound function may only be used to call the function", "x.numel();"),
     "Python's shape": (
@@ -255,3 +264,17 @@ def test_a_function_that_forgets_its_result_returns_what_it_made() -> None:
     found = review_text(parse(code), Context(), select=("BLD015",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == as_submission(PROGRAM)
+
+
+MESSAGES = [said for _, said, _ in SLIPS.values()]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, len(PROGRAM)), st.integers(1, 40), st.sampled_from(MESSAGES), st.data())
+def test_whatever_is_missing_and_whatever_is_said_a_mend_is_an_edit(
+    start: int, length: int, said: str, data: st.DataObject
+) -> None:
+    code = as_submission(PROGRAM[:start] + PROGRAM[start + length :])
+    line = data.draw(st.integers(1, len(code.splitlines())))
+    for fix in mends(parse(code), compiled(line, said)):
+        assert apply(code, fix.edits) != code

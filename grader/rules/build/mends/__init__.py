@@ -19,12 +19,14 @@ from grader.rules.build.mends.device_code import (
     device_constant,
     device_function,
     device_maths,
+    nested_extremum,
 )
 from grader.rules.build.mends.headers import without_header
 from grader.rules.build.mends.helpers import defined
 from grader.rules.build.mends.methods import called, sized
 from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
 from grader.rules.build.mends.order import declared_first
+from grader.rules.build.mends.pointers import reinterpreted
 from grader.rules.build.mends.results import returned_type
 from grader.rules.build.mends.sizes import listed
 from grader.rules.build.mends.variables import assigned, bare_shared, counted
@@ -44,6 +46,7 @@ KINDS = (
     device_function,
     device_maths,
     atomic_extremum,
+    nested_extremum,
     called,
     sized,
     listed,
@@ -53,6 +56,7 @@ KINDS = (
     writable,
     cast_to_const,
     one_value,
+    reinterpreted,
     returned_type,
     assigned,
     counted,

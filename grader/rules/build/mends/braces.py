@@ -31,14 +31,16 @@ def braced(source: Source, item: Evidence) -> tuple[Fix, ...]:
         if found is None:
             continue
         line, missing = found
-        start = sum(len(text.encode()) + 1 for text in unit.lines[: line - 1])
+        lines = unit.text.split("\n")
+        start = sum(len(words.encode("utf-8", "replace")) + 1 for words in lines[: line - 1])
         if missing:
             at = min(start, len(unit.data))
             return fix(
                 f"close the block before line {unit.place_line(min(line, len(unit.lines))).line}",
                 [unit.edit(at, at, "}\n" * missing)],
             )
-        where = unit.data.rfind(b"}", start, start + len(unit.lines[line - 1].encode()))
+        stop = start + len(lines[line - 1].encode("utf-8", "replace"))
+        where = unit.data.rfind(b"}", start, stop)
         return fix("take out the brace that closes nothing", [unit.edit(where, where + 1, "")])
     return ()
 

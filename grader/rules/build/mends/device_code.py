@@ -37,6 +37,7 @@ _HOST_VARIABLE = re.compile(
     r"identifier \"(\w+)\" is undefined in device code|reference to __host__ variable '(\w+)'"
 )
 _NO_OVERLOAD = re.compile(r"function \"(atomicM(?:ax|in))\"|call to '(atomicM(?:ax|in))'")
+EXTREMA = {"fmaxf", "fminf", "fmax", "fmin", "max", "min", "std::max", "std::min"}
 ATOMIC = """\
 __device__ float {name}(float* address, float value) {{
     int* bits = (int*)address;
@@ -139,6 +140,27 @@ def _computed(name: str, given: list[str]) -> str:
     if name in {"clamp", "clip"} and len(given) == 3:
         return f"fminf(fmaxf({given[0]}, {given[1]}), {given[2]})"
     return ""
+
+
+_TOO_MANY = re.compile(
+    r"too many arguments|no matching function|no instance of overloaded function"
+)
+
+
+def nested_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Take the extremum of three values in two steps."""
+    if item.place is None or not _TOO_MANY.search(item.text):
+        return ()
+    edits = []
+    for unit in source.cuda:
+        for call in cuda_code(unit).calls:
+            on_line = line_of(unit, call.node) == item.place.line
+            if on_line and call.name in EXTREMA and len(call.arguments) > 2:
+                words = text(call.arguments[0])
+                for one in call.arguments[1:]:
+                    words = f"{call.name}({words}, {text(one)})"
+                edits.append(replace_node(unit, call.node, words))
+    return fix("take two at a time", edits)
 
 
 def atomic_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
