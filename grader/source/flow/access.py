@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from grader.source.flow import memory
-from grader.source.flow.asides import Asides
 from grader.source.flow.memory import Region
-from grader.source.flow.scalar_types import SIZES, type_letter
+from grader.source.flow.scalar_types import type_letter
+from grader.source.flow.shared_access import SharedAccesses
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.values import (
-    Bits,
     Pointer,
     Value,
     binary,
     every,
-    join,
     likeness,
-    some,
-    spread,
     unknown,
 )
 
 
-class Accesses(Asides):
+class Accesses(SharedAccesses):
     """Addresses, loads and stores."""
 
     def address(self, expr: Subscript) -> Pointer | None:
@@ -120,7 +113,7 @@ class Accesses(Asides):
             return self._load_global(pointer, node)
         if region.space == "local":
             return self._load_local(pointer)
-        return self._load_shared(pointer, node)
+        return self.load_shared(pointer, node)
 
     def _load_global(self, pointer: Pointer, node: Node) -> Value:
         region = pointer.region
@@ -146,121 +139,6 @@ class Accesses(Asides):
         out.varies = out.varies or pointer.varies or isinstance(pointer.offset, np.ndarray)
         return out
 
-    def _cells(self, pointer: Pointer, node: Node, kind: str) -> tuple[Any, Any] | None:
-        """Return the cells and the threads of a shared access; report what is out of range."""
-        region = pointer.region
-        if region.shadow is None or pointer.offset is None or isinstance(pointer.offset, float):
-            return None
-        if SIZES.get(pointer.type, 0) == 1 != SIZES.get(region.type, 1):
-            region.escaped = True  # single bytes of what is followed in larger cells
-            return None
-        offsets, threads = spread(pointer.offset, self.threads), self.ids
-        if not every(self.mask):
-            offsets, threads = offsets[self.mask], threads[self.mask]
-        self._note_banks(offsets, threads, region, node)
-        inside = (offsets >= 0) & (offsets < region.shadow.cells)
-        if not every(inside):
-            if self.doubt == 0 and not region.escaped:
-                bad = offsets[~inside]
-                self.emit(
-                    "shared-oob",
-                    node,
-                    region=region,
-                    cell=int(bad.max() if bad.max() > 0 else bad.min()),
-                    thread=int(threads[~inside][0]),
-                    count=len(bad),
-                    data={"access": kind},
-                )
-            offsets, threads = offsets[inside], threads[inside]
-        return offsets, threads
-
-    def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
-        """Note an access in which the first warp asks one bank for several words, once a place."""
-        if self.walk.care is not Care.DATA or ("banks", node.id) in self.seen or not len(threads):
-            return
-        if region.space != "shared" or SIZES.get(region.type, 4) != 4:
-            return
-        self.seen.add(("banks", node.id))
-        first = threads[:32] >> 5 == threads[0] >> 5
-        words = set(offsets[:32][first].tolist())
-        degree = max(Counter(word % 32 for word in words).values())
-        if degree >= 4 and min(words) >= 0:
-            self.emit("bank-conflict", node, region=region, count=degree)
-
-    def _load_shared(self, pointer: Pointer, node: Node) -> Value:
-        region = pointer.region
-        region.loads += 1
-        letter = type_letter(self.type_name_of(region))
-        uniform = (
-            not pointer.varies
-            if pointer.offset is None
-            else not isinstance(pointer.offset, np.ndarray)
-        )
-        found = self._cells(pointer, node, "read") if self.walk.care > Care.ADDRESSES else None
-        if self.walk.care is not Care.DATA:
-            return Value(None, letter, not uniform, loaded=True)
-        if found is None or not len(found[0]) or pointer.scale > 1:
-            shadow = region.shadow
-            if found is None:
-                self._read_anywhere(region, node)
-            parts = memory.everything(shadow.parts) if shadow is not None else None
-            crossed = self.order if parts is not None else 0
-            return Value(None, letter, not uniform, parts, crossed, loaded=True)
-        cells, threads = found
-        shadow = region.shadow
-        if self.doubt or region.escaped:
-            rows = None if shadow.parts is None else shadow.parts[cells]
-        else:
-            number = self.number_of(node)
-            rows = memory.read(
-                shadow, cells, threads, self.clock, number, self.reporter(node, region)
-            )
-        if rows is None:
-            return Value(None, letter, not uniform, loaded=True)
-        crossed = 0 if self._are_own(rows, threads) else self.order
-        region.crossed = region.crossed or crossed > 0
-        if not rows[0].any() and not rows.any():
-            # what was settled before it was stored: it takes no further part in a reduction
-            return Value(None, letter, not uniform, loaded=True)
-        parts = rows
-        if len(threads) < self.threads:
-            parts = np.zeros((self.threads, self.words), np.uint64)
-            parts[threads] = rows
-        return self.settled(Value(None, letter, not uniform, parts, crossed, loaded=True))
-
-    def _are_own(self, rows: Bits, threads: Any) -> bool:
-        """Whether each of these threads has its own data, and no other."""
-        first = threads[0]
-        return bool((rows[0] == self.own[first]).all()) and every(rows == self.own[threads])
-
-    def settled(self, value: Value) -> Value:
-        """Forget whose data is in a value that holds everybody's in every active thread.
-
-        What a next reduction then loses isn't covered up by this one.
-        """
-        parts = value.parts
-        if parts is not None and some(self.mask):
-            first = int(self.mask.argmax()) if len(parts) == self.threads else 0
-            # one row tells for most
-            if every(parts[first] == self.full):
-                rows = np.broadcast_to(parts, self.own.shape)[self.mask]
-                if every(rows == self.full):
-                    value.parts, value.reduced = None, 0
-        return value
-
-    def _read_anywhere(self, region: Region, node: Node) -> None:
-        """Report a read at an unknown place of an array in which nothing was stored so far."""
-        shadow = region.shadow
-        if shadow is not None and shadow.cells and not self.doubt and not shadow.state.any():
-            threads = self.ids[self.mask]
-            if len(threads):
-                cells = np.zeros(len(threads), np.int64)
-                self.reporter(node, region)("uninit-shared-read", cells, threads, -1, False)
-
-    def type_name_of(self, region: Region) -> str:
-        """Return the element type of a region."""
-        return region.type
-
     # --- stores ------------------------------------------------------------------------------
 
     def put(self, pointer: Pointer | None, value: Value, node: Node, atomic: bool = False) -> None:
@@ -277,7 +155,7 @@ class Accesses(Asides):
         elif region.space == "local":
             self._put_local(pointer, value)
         else:
-            self._put_shared(pointer, value, node, atomic)
+            self.put_shared(pointer, value, node, atomic)
 
     def _put_local(self, pointer: Pointer, value: Value) -> None:
         region = pointer.region
@@ -290,47 +168,6 @@ class Accesses(Asides):
         region.summary.varies = True
         region.values.clear()
 
-    def _put_shared(self, pointer: Pointer, value: Value, node: Node, atomic: bool) -> None:
-        region = pointer.region
-        region.stores += 1
-        region.atomics += atomic
-        shadow = region.shadow
-        if shadow is None:
-            return
-        found = self._cells(pointer, node, "write") if self.walk.care > Care.ADDRESSES else None
-        if self.walk.care is not Care.DATA:
-            return
-        if found is None:
-            if atomic:
-                self._read_anywhere(region, node)
-            shadow.maybe_all()
-            every = memory.everything(value.parts)
-            if every is not None:
-                memory.add_parts(
-                    shadow, np.arange(shadow.cells), np.repeat(every, shadow.cells, axis=0)
-                )
-            return
-        cells, threads = found
-        if not len(cells):
-            return
-        if self.doubt or region.escaped or pointer.scale > 1:
-            for step in range(pointer.scale):
-                inside = cells + step
-                shadow.maybe(inside[inside < shadow.cells])
-            if value.parts is not None:
-                rows = np.broadcast_to(value.parts, (self.threads, self.words))[threads]
-                memory.add_parts(shadow, cells, rows)
-            return
-        before = shadow.initialised
-        parts = value.parts
-        if parts is not None and (len(parts) != self.threads or len(threads) != self.threads):
-            parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
-        number, report = self.number_of(node), self.reporter(node, region)
-        if atomic:
-            memory.read(shadow, cells, threads, self.clock, number, report, atomic=True)
-        memory.write(shadow, cells, threads, self.clock, number, report, value, parts, atomic)
-        self.initialised += shadow.initialised - before
-
     def note_vector(self, pointer: Pointer, width: int) -> None:
         """Note a cast to a vector type, for alignment."""
         if pointer.region.space == "global":
@@ -338,6 +175,3 @@ class Accesses(Asides):
 
     cast_node: Node = None
     """The cast that is being evaluated."""
-
-
-__all__ = ["Accesses", "join"]

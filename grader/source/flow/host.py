@@ -14,7 +14,8 @@ from grader.source.flow.program import Function, Program
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.state import Box, Frame
-from grader.source.flow.torch_calls import KEEP_SIZES, Dim3, TorchCalls
+from grader.source.flow.tensors import KEEP_SIZES
+from grader.source.flow.torch_calls import Dim3, TorchCalls
 from grader.source.flow.trace import Launch, StopWalkError
 from grader.source.flow.tree import (
     Binary,
