@@ -8,12 +8,12 @@ known is marked (`Text.resolved`), never guessed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from grader.source.files import file_of, written_files
-from grader.source.literals import MAX_MARKS, read_literals, unknown_name
+from grader.source.literals import MAX_MARKS, plain_hole, read_literals, unknown_name
+from grader.source.method_calls import METHODS
 from grader.source.positions import Positions
 from grader.source.scopes import (
     Binding,
@@ -24,9 +24,9 @@ from grader.source.scopes import (
     dotted,
     read_scope,
 )
-from grader.source.string_methods import dedented, formatted, replaced, separated, stripped
+from grader.source.string_methods import dedented
 from grader.source.text import Text, computed, join
-from grader.source.values import UNKNOWN, Unknown, Value, arithmetic
+from grader.source.values import UNKNOWN, Value, arithmetic
 
 MAX_DEPTH = 40
 MAX_STEPS = 20_000
@@ -75,15 +75,11 @@ class Evaluator:
 
     def text(self, node: ast.expr, scope: Scope) -> Text:
         """Return an expression's value as text; an unknown one becomes an unresolved name."""
-        return self._as_text(self.value(node, scope), node)
+        return self.as_text(self.value(node, scope), node)
 
-    def _as_text(self, value: Value, node: ast.expr) -> Text:
-        if isinstance(value, Text):
-            return value
-        start, end = self.positions.span(node)
-        if isinstance(value, (bool, int, float, str)):
-            return computed(str(value), start, end)
-        return computed(unknown_name(start), start, end, resolved=False)
+    def as_text(self, value: Value, node: ast.expr) -> Text:
+        """Return the value of an expression as text."""
+        return value if isinstance(value, Text) else _spelled(value, *self.positions.span(node))
 
     @singledispatchmethod
     def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
@@ -113,9 +109,7 @@ class Evaluator:
             value = self._hole(expression, scope)
             if isinstance(value, Text):
                 return computed(value.value, start, end, resolved=value.resolved)
-            if isinstance(value, (bool, int, float)):
-                return computed(str(value), start, end)
-            return computed(unknown_name(start), start, end, resolved=False)
+            return _spelled(value, start, end)
 
         if len(node.values) > MAX_MARKS:
             return UNKNOWN
@@ -124,17 +118,9 @@ class Evaluator:
 
     def _hole(self, expression: str, scope: Scope) -> Value:
         """Evaluate an f-string's hole where it is a plain name or number."""
-        name = expression.strip()
-        if not name.replace(".", "").isidentifier() and not name.isdecimal():
-            return UNKNOWN
-        try:
-            tree = ast.parse(name, mode="eval").body
-        except (SyntaxError, ValueError):
-            return UNKNOWN
+        tree = plain_hole(expression)
         if isinstance(tree, ast.Constant):
             return tree.value if isinstance(tree.value, int) else UNKNOWN
-        for child in ast.walk(tree):
-            child.__dict__.update(lineno=1 << 30, end_lineno=1 << 30)  # after every binding
         return self.value(tree, scope)
 
     @_evaluate.register
@@ -200,8 +186,8 @@ class Evaluator:
     def _sum(self, terms: list[tuple[ast.expr, Value]]) -> Value:
         values = [value for _, value in terms]
         if any(isinstance(value, Text) for value in values):
-            texts = [self._as_text(value, node) for node, value in terms]
-            return self._counted(join(texts))
+            texts = [self.as_text(value, node) for node, value in terms]
+            return self.counted(join(texts))
         result = values[0]
         for value in values[1:]:
             if isinstance(result, tuple) and isinstance(value, tuple):
@@ -259,7 +245,7 @@ class Evaluator:
             return dedented(value) if isinstance(value, Text) else UNKNOWN
         if name in {"str", "int", "list", "tuple"} and len(node.args) == 1 and not node.keywords:
             value = self.value(node.args[0], scope)
-            return self._as_text(value, node) if name == "str" else value
+            return self.as_text(value, node) if name == "str" else value
         if isinstance(node.func, ast.Name):
             value = self._returned(node, node.func.id, scope)
             return self._passed_through(node, scope) if value is UNKNOWN else value
@@ -289,59 +275,20 @@ class Evaluator:
         owner = self.value(function.value, scope)
         if not isinstance(owner, Text):
             return UNKNOWN
-        method = _METHODS.get(function.attr)
+        method = METHODS.get(function.attr)
         return owner.unresolved() if method is None else method(self, owner, call, scope)
 
-    def _strip(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else "strip"
-        characters = self.value(call.args[0], scope) if call.args else None
-        if isinstance(characters, Unknown):
-            return owner.unresolved()
-        return stripped(owner, name, characters.value if isinstance(characters, Text) else None)
-
-    def _replace(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
-        if len(call.args) != 2 or call.keywords:
-            return owner.unresolved()
-        old, new = (self.value(argument, scope) for argument in call.args)
-        if not isinstance(old, Text) or not isinstance(new, Text):
-            return owner.unresolved()
-        return self._counted(replaced(owner, old.value, new))
-
-    def _format(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
-        named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        numbered = {str(index): argument for index, argument in enumerate(call.args)}
-        start, end = self.positions.span(call)
-
-        def field(name: str, offset: int) -> Text:
-            argument = named.get(name) or numbered.get(name)
-            if argument is None:
-                return computed(unknown_name(offset), start, end, resolved=False)
-            return self.text(argument, scope)
-
-        return self._counted(formatted(owner, field))
-
-    def _join(self, owner: Text, call: ast.Call, scope: Scope) -> Value:
-        items = self.value(call.args[0], scope) if len(call.args) == 1 else UNKNOWN
-        if not isinstance(items, tuple):
-            return UNKNOWN
-        return self._counted(separated(owner, [self._as_text(item, call) for item in items]))
-
-    def _counted(self, text: Text) -> Value:
+    def counted(self, text: Text) -> Value:
         """Return a new text, as long as all of them together stay within bounds."""
         self._length += len(text.value)
         return text if self._length <= MAX_LENGTH else UNKNOWN
 
 
-Method = Callable[[Evaluator, Text, ast.Call, Scope], Value]
-
-_METHODS: dict[str, Method] = {
-    "strip": Evaluator._strip,
-    "lstrip": Evaluator._strip,
-    "rstrip": Evaluator._strip,
-    "replace": Evaluator._replace,
-    "format": Evaluator._format,
-    "join": Evaluator._join,
-}
+def _spelled(value: Value, start: int, end: int) -> Text:
+    """Return a number as text; an unresolved name for what isn't known."""
+    if isinstance(value, (bool, int, float, str)):
+        return computed(str(value), start, end)
+    return computed(unknown_name(start), start, end, resolved=False)
 
 
 def _no_hole(expression: str, start: int, end: int) -> Text:

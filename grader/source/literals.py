@@ -6,6 +6,7 @@ Python 3.12), so the literals are scanned once more here.
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
 from collections.abc import Callable
@@ -63,6 +64,23 @@ def scan_literals(code: str) -> list[Text]:
         text, at = _read_one(code, start, _unknown_hole)
         texts.append(text)
     return texts
+
+
+def plain_hole(expression: str) -> ast.expr | None:
+    """Return what stands in an f-string's hole, if it is a dotted name or a number.
+
+    Its line is after all others, so that every binding of the name comes before.
+    """
+    name = expression.strip()
+    if not name.replace(".", "").isidentifier() and not name.isdecimal():
+        return None
+    try:
+        tree = ast.parse(name, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    for child in ast.walk(tree):
+        child.__dict__.update(lineno=1 << 30, end_lineno=1 << 30)
+    return tree
 
 
 def unknown_name(number: int) -> str:
