@@ -28,7 +28,7 @@ LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_pa
 OF_NVCC = (
     "--use_fast_math", "-use_fast_math", "--expt-", "-gencode", "--generate-code", "-arch=",
     "--ptxas-options", "-Xptxas", "-Xcompiler", "--maxrregcount", "-maxrregcount", "-lineinfo",
-    "--extended-lambda",
+    "--extended-lambda", "-G", "-rdc", "--ftz", "-ftz", "--fmad", "-fmad", "--threads", "-keep",
 )  # fmt: skip
 """How flags begin that the C++ compilers refuse."""
 SYCL_FROM = (2, 7)
@@ -171,7 +171,7 @@ RULE = Rule(
         '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-O3", "--use_fast_math"])\n',
+        '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
         HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
     ),
     good=(
