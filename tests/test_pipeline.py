@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from grader import judge, pipeline
 from grader.config import Options
 from grader.pipeline import review as stages
+from grader.pipeline.written_sizes import written
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
 
@@ -53,3 +54,66 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     monkeypatch.undo()
     again = stages.review(workshop, sample)
     assert "failed in the grader" not in " ".join(again.notes), "kept from the first time"
+
+
+WIDE = '''
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+#define WIDTH 96
+// one block a row; no more than WIDTH of its columns
+__global__ void twice(const float* x, float* y) {
+    int i = blockIdx.x * WIDTH + threadIdx.x;
+    y[i] = 2.0f * x[i];
+}
+torch::Tensor twice_rows(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    twice<<<x.size(0), WIDTH>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+ext = load_inline(name="wide", cpp_sources="torch::Tensor twice_rows(torch::Tensor x);",
+                  cuda_sources=source, functions=["twice_rows"])
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.twice_rows(x)
+'''
+ROWS = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+batch_size = 4096
+dim = 96
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_sizes_that_an_answer_writes_into_its_code_are_asked_before_it_is_called_wrong(tmp_path):
+    """Right where a row has 96 columns, as the task's have, and nowhere else."""
+    workshop = pipeline.open_workshop(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    verdicts = []
+    for code in (WIDE, WIDE.replace("2.0f", "3.0f")):
+        sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=ROWS)
+        found = stages.assess(workshop, sample).verdict
+        verdicts.append((found.status, found.general))
+    assert verdicts == [("correct", False), ("incorrect", None)]
+
+
+def test_numbers_of_the_code_but_not_of_its_comments():
+    found = written(
+        Submission(sample="s", code=WIDE.replace("no more", "no 4096"), line_map=(), how="")
+    )
+    assert 96 in found
+    assert 4096 not in found

@@ -24,15 +24,17 @@ _Answer = tuple[tuple[Workload, ...], int, str, tuple[str, ...]]
 """Workloads, reduction length, a note, and weaknesses."""
 
 
-def describe(task: Task, form: Form, limits: Limits) -> Task:
+def describe(task: Task, form: Form, limits: Limits, kept: frozenset[int] = frozenset()) -> Task:
     """Return the draft with workloads: reduced nominal sizes, odd ones, other values, full size.
+
+    `kept` are sizes of the task's text that are not reduced.
 
     The task comes back without workloads, and with a note that says why, where its own text fails
     or where no size can be found that a CPU can run. Raises GraderError for our own failure.
     """
     if task.workloads:
         return task
-    workloads, length, note, weak = _asked(task.reference, form, limits)
+    workloads, length, note, weak = _asked(task.reference, form, limits, kept)
     notes = (*task.notes, note) if note else task.notes
     return task.model_copy(
         update={
@@ -45,9 +47,11 @@ def describe(task: Task, form: Form, limits: Limits) -> Task:
 
 
 @lru_cache(maxsize=512)
-def _asked(reference: str, form: Form, limits: Limits) -> _Answer:
+def _asked(reference: str, form: Form, limits: Limits, kept: frozenset[int]) -> _Answer:
     """Return all that depends on the text alone; the same text is asked about only once."""
-    workloads, length, note = _described(reference, form, limits)
+    workloads, length, note = _described(reference, form, limits, kept)
+    if kept:  # which wrong programs the task lets pass is known from its other sizes
+        return workloads, length, note, ()
     if not any(workload.role == "general" for workload in workloads):
         # There are none, or they are huge: to ask what wrong programs would get takes minutes.
         return workloads, length, note, ()
@@ -62,9 +66,11 @@ def _asked(reference: str, form: Form, limits: Limits) -> _Answer:
     return workloads, length, note, weaknesses(audit(draft, form, limits))
 
 
-def _described(reference: str, form: Form, limits: Limits) -> tuple[tuple[Workload, ...], int, str]:
+def _described(
+    reference: str, form: Form, limits: Limits, kept: frozenset[int]
+) -> tuple[tuple[Workload, ...], int, str]:
     """Return workloads, reduction length and, where there are none, why."""
-    found = chains(reference) if len(reference) <= MAX_TEXT else ()
+    found = chains(reference, kept) if len(reference) <= MAX_TEXT else ()
     if not found:
         return (), 1, "the problem's text can't be parsed"
     options = {

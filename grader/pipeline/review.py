@@ -18,6 +18,7 @@ from grader.pipeline.workshop import (
     Workshop,
     review_key,
 )
+from grader.pipeline.written_sizes import at_written_sizes
 from grader.records import (
     Evaluation,
     Extraction,
@@ -84,9 +85,7 @@ def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Eval
             return bare(workshop, extraction, _no_code(sample, extraction))
         choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
         chosen = choose_task(workshop, sample, extraction, choice).task
-        evaluation = evaluate(workshop, submission, chosen)
-        findings = examine(workshop, sample, extraction, chosen, submission, evaluation)
-        return weighed(workshop, chosen, evaluation, findings)
+        return _settled(workshop, sample, extraction, chosen, submission)[1]
     except Exception as error:  # noqa: BLE001 - as in _review
         return bare(workshop, extraction, _our_failure(error))
 
@@ -144,7 +143,8 @@ def _reviewed(
 
     trouble: list[str] = []
     with clock.stage("evaluate"):
-        evaluation = judged(submission)
+        task, evaluation = _settled(workshop, sample, extraction, choice.task, submission)
+        choice = choice.model_copy(update={"task": task})
     with clock.stage("diagnose"):
         first = inspected(workshop, sample, extraction, choice.task, submission, evaluation)
         findings = first.findings
@@ -175,6 +175,26 @@ def _reviewed(
         *repaired,
         (*first.trouble, *trouble),
     )
+
+
+def _settled(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    task: Task | None,
+    submission: Submission,
+) -> tuple[Task | None, Evaluation]:
+    """Return how a submission is judged, and on which sizes of the task."""
+
+    def judged(task: Task | None) -> Evaluation:
+        evaluation = evaluate(workshop, submission, task)
+        findings = examine(workshop, sample, extraction, task, submission, evaluation)
+        return weighed(workshop, task, evaluation, findings)
+
+    evaluation = judged(task)
+    if task is None:
+        return None, evaluation
+    return at_written_sizes(workshop, task, submission, evaluation, judged)
 
 
 def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) -> T:

@@ -88,14 +88,22 @@ class _Sharing:
         return number.value // self.count * fewer
 
 
-def chains(text: str) -> tuple[Chain, ...]:
-    """Return smaller and odd-sized variants of a text; none for one that is no Python."""
-    try:
-        tree = ast.parse(text)
-        own = _read_by_model(symtable.symtable(text, "problem", "exec"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def sizes_of(text: str) -> frozenset[int]:
+    """Return the numbers of a text that its variants change; none for one that is no Python."""
+    return frozenset(n.value for n in _changeable(text) or () if n.value > FLOOR)
+
+
+def chains(text: str, kept: frozenset[int] = frozenset()) -> tuple[Chain, ...]:
+    """Return smaller and odd-sized variants of a text; none for one that is no Python.
+
+    `kept` are numbers that stay as they are, but in the odd-sized ones.
+    """
+    found = _changeable(text)
+    if found is None:
         return ()
-    numbers = tuple(number for number in _numbers(tree) if number.name not in own)
+    if kept:
+        return _around(text, found, kept)
+    numbers = found
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
     sharing = _sharing(numbers)
@@ -106,6 +114,28 @@ def chains(text: str) -> tuple[Chain, ...]:
     ]
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
     return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, sharing))))
+
+
+def _changeable(text: str) -> tuple[_Number, ...] | None:
+    """Return the numbers that variants may change; None for a text that is no Python."""
+    try:
+        tree = ast.parse(text)
+        own = _read_by_model(symtable.symtable(text, "problem", "exec"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tuple(number for number in _numbers(tree) if number.name not in own)
+
+
+def _around(text: str, numbers: tuple[_Number, ...], kept: frozenset[int]) -> tuple[Chain, ...]:
+    """Return the variants in which some numbers stay, whoever shares them; and the odd ones."""
+    free = tuple(number for number in numbers if number.value not in kept)
+    alone = _Sharing()
+    made = [
+        Chain(kind, tuple(_chain(text, free, kind, batch, alone)))
+        for kind in ("spatial", "all")
+        for batch in BATCHES
+    ]
+    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, _sharing(numbers)))))
 
 
 def _sharing(numbers: tuple[_Number, ...]) -> _Sharing:

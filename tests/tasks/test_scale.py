@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.tasks.scale import chains, divided
+from grader.tasks.scale import chains, divided, sizes_of
 
 TEXT = """
 batch_size = 112
@@ -183,3 +183,27 @@ def get_inputs():
         for variant in chain.variants:
             made = constants(variant.text)
             assert made["channels"] == made["groups"]
+
+
+def test_sizes_that_are_to_stay_do_but_in_the_odd_ones():
+    kept = frozenset({512, 64})
+    assert kept < sizes_of(TEXT)
+    found = chains(TEXT, kept)
+    assert {chain.kind for chain in found} == {"spatial", "all", "odd"}
+    for chain in found:
+        for variant in chain.variants:
+            made = constants(variant.text)
+            assert ({made["dim1"], made["features"]} == kept) == (chain.kind != "odd")
+    smallest = next(chain.variants[0] for chain in found if chain.kind == "all")
+    assert constants(smallest.text)["M"] < 2048
+
+
+def test_a_batch_that_is_to_stay_does():
+    for chain in chains(TEXT, frozenset({112})):
+        if chain.kind != "odd":
+            assert {constants(variant.text)["batch_size"] for variant in chain.variants} == {112}
+
+
+@given(st.text(max_size=40))
+def test_any_text_has_sizes_or_none(text: str) -> None:
+    assert all(size > 32 for size in sizes_of(text))
