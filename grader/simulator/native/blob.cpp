@@ -9,8 +9,6 @@ namespace {
 constexpr char magic[] = {'K', 'G', 'S', 'I', 'M', 0, 0, 1};
 constexpr u64 largest_module = u64(1) << 32;
 
-[[noreturn]] void bad(const char* what) { throw std::runtime_error(std::string("not a program: ") + what); }
-
 class Reader {
 public:
     Reader(const u8* bytes, size_t size) : at_(bytes), end_(bytes + size) {}
@@ -23,7 +21,7 @@ public:
     }
     u32 count(size_t least_bytes) {  // a number of things that follow, each of at least that many bytes
         u32 n = word();
-        if (u64(n) * least_bytes > size_t(end_ - at_)) bad("count");
+        if (u64(n) * least_bytes > size_t(end_ - at_)) no_program("count");
         return n;
     }
     std::string text() {
@@ -44,7 +42,7 @@ public:
     bool done() const { return at_ == end_; }
 
 private:
-    void need(size_t n) const { if (size_t(end_ - at_) < n) bad("too short"); }
+    void need(size_t n) const { if (size_t(end_ - at_) < n) no_program("too short"); }
     const u8 *at_, *end_;
 };
 
@@ -70,10 +68,10 @@ Variable read_variable(Reader& in) {
         r.shift = in.word();
         v.relocations.push_back(r);
     }
-    if (v.space > var_entry || v.align == 0 || v.align > 4096 || (v.align & (v.align - 1))) bad("variable");
-    if (v.data.size() > v.size || v.size > largest_module) bad("variable size");
+    if (v.space > var_entry || v.align == 0 || v.align > 4096 || (v.align & (v.align - 1))) no_program("variable");
+    if (v.data.size() > v.size || v.size > largest_module) no_program("variable size");
     for (const Relocation& r : v.relocations)
-        if (r.width == 0 || r.width > 8 || u64(r.offset) + r.width > v.data.size() || r.shift > 63) bad("relocation");
+        if (r.width == 0 || r.width > 8 || u64(r.offset) + r.width > v.data.size() || r.shift > 63) no_program("relocation");
     return v;
 }
 
@@ -92,7 +90,7 @@ RawFunction read_function(Reader& in) {
             p.offset = in.word();
             p.size = in.word();
             p.align = in.word();
-            if (p.offset > 1 << 16 || p.size > 1 << 16) bad("parameter");
+            if (p.offset > 1 << 16 || p.size > 1 << 16) no_program("parameter");
             formals->push_back(p);
         }
     }
@@ -100,20 +98,20 @@ RawFunction read_function(Reader& in) {
     f.labels = in.word();
     in.word();
     f.code = in.array<u32>();
-    if (f.labels > f.code.size() + 1) bad("labels");
+    if (f.labels > f.code.size() + 1) no_program("labels");
     for (char width : f.registers)
-        if (width != 1 && width != 16 && width != 32 && width != 64 && u8(width) != 128) bad("register");
+        if (width != 1 && width != 16 && width != 32 && width != 64 && u8(width) != 128) no_program("register");
     return f;
 }
 
 void check(const Blob& blob) {
-    auto within = [](u64 index, size_t size) { if (index >= size) bad("index"); };
+    auto within = [](u64 index, size_t size) { if (index >= size) no_program("index"); };
     for (const SourceLocation& l : blob.locations) {
-        if (l.own < -1 || l.own >= i32(l.frames.size())) bad("location");
+        if (l.own < -1 || l.own >= i32(l.frames.size())) no_program("location");
         for (SourceFrame f : l.frames) within(f.file, blob.files.size());
     }
     for (const Variable& v : blob.variables) {
-        if (v.function < -1 || v.function >= i32(blob.functions.size())) bad("variable's function");
+        if (v.function < -1 || v.function >= i32(blob.functions.size())) no_program("variable's function");
         for (const Relocation& r : v.relocations)
             if (r.target != none) within(r.target, r.function ? blob.functions.size() : blob.variables.size());
     }
@@ -125,7 +123,7 @@ void check(const Blob& blob) {
             within(i.opcode, blob.strings.size());
             within(i.loc, blob.locations.size());
             if (i.guard) within((i.guard >> 1) - 1, f.registers.size());
-            if (i.guard && f.registers[(i.guard >> 1) - 1] != 1) bad("guard");
+            if (i.guard && f.registers[(i.guard >> 1) - 1] != 1) no_program("guard");
         }
     }
 }
@@ -135,7 +133,7 @@ void place_variables(Blob& blob) {
     u64 total = 0;
     for (Variable& v : blob.variables) {
         if (v.space != var_global && v.space != var_const) continue;
-        if ((total += v.size) > largest_module) bad("variables are too large");
+        if ((total += v.size) > largest_module) no_program("variables are too large");
         const u64 align = v.align < 256 ? 256 : v.align;
         auto& memory = blob.storage.emplace_back(v.size + align);
         v.address = (u64(memory.data()) + align - 1) / align * align;
@@ -154,90 +152,7 @@ void place_variables(Blob& blob) {
     }
 }
 
-class Operands {
-public:
-    Operands(const Blob& blob, const RawFunction& function) : blob_(blob), function_(function) {}
-    size_t at = 0;
-    bool more() const { return at < function_.code.size(); }
-    u32 word() {
-        if (!more()) bad("code ends early");
-        return function_.code[at++];
-    }
-    Operand operand(int depth = 0) {
-        if (depth > 3) bad("nesting");
-        u32 w = word();
-        Operand o;
-        o.kind = Tok(w >> 28);
-        o.value = w & 0xfffffff;
-        switch (o.kind) {
-            case Tok::reg: within(function_.registers.size(), o.value); break;
-            case Tok::negated:
-                within(function_.registers.size(), o.value);
-                if (function_.registers[o.value] != 1) bad("negation");
-                break;
-            case Tok::integer: case Tok::f32: case Tok::f64: o.addend = constant(o.value); break;
-            case Tok::var: within(blob_.variables.size(), o.value); o.addend = constant(word()); break;
-            case Tok::func: within(blob_.functions.size(), o.value); break;
-            case Tok::label: within(function_.labels, o.value); break;
-            case Tok::special: within(blob_.strings.size(), o.value); break;
-            case Tok::mem:
-                o.items.push_back(operand(depth + 1));
-                o.addend = constant(word());
-                break;
-            case Tok::vec: case Tok::pair: {
-                u32 n = o.kind == Tok::pair ? 2 : o.value;
-                if (n > function_.code.size()) bad("vector");
-                for (u32 k = 0; k < n; ++k) o.items.push_back(operand(depth + 1));
-                break;
-            }
-            case Tok::sink: break;
-            case Tok::targets:
-                for (u32 k = 0; k < o.value; ++k) {
-                    Operand t;
-                    t.kind = Tok::label;
-                    within(function_.labels, t.value = word());
-                    o.items.push_back(t);
-                }
-                break;
-            default: bad("operand");
-        }
-        return o;
-    }
-
-private:
-    void within(size_t size, u32 index) const { if (index >= size) bad("operand index"); }
-    u64 constant(u32 index) const {
-        within(blob_.constants.size(), index);
-        return blob_.constants[index];
-    }
-    const Blob& blob_;
-    const RawFunction& function_;
-};
-
 }  // namespace
-
-std::vector<RawInsn> Blob::read(const RawFunction& function) const {
-    std::vector<RawInsn> insns;
-    Operands in(*this, function);
-    while (in.more()) {
-        RawInsn i;
-        i.opcode = in.word();
-        if (i.opcode == none) {
-            i.is_label = true;
-            i.opcode = in.word();
-            if (i.opcode >= function.labels) bad("label");
-            insns.push_back(std::move(i));
-            continue;
-        }
-        i.guard = in.word();
-        i.loc = in.word();
-        u32 n = in.word();
-        if (n > 64) bad("operands");
-        for (u32 k = 0; k < n; ++k) i.operands.push_back(in.operand());
-        insns.push_back(std::move(i));
-    }
-    return insns;
-}
 
 int Blob::line_of(u32 loc) const {
     const SourceLocation& l = locations[loc];
@@ -251,7 +166,7 @@ Blob::~Blob() {
 std::shared_ptr<Blob> read_blob(const void* bytes, size_t size, std::string* error) {
     try {
         size_t said = 0;
-        if (!is_program(bytes, size, &said) || said > size) bad("header");
+        if (!is_program(bytes, size, &said) || said > size) no_program("header");
         Reader in(static_cast<const u8*>(bytes) + 16, said - 16);
         auto blob = std::make_shared<Blob>();
         u32 n = in.count(4);
@@ -274,7 +189,7 @@ std::shared_ptr<Blob> read_blob(const void* bytes, size_t size, std::string* err
         for (u32 k = 0; k < n; ++k) blob->variables.push_back(read_variable(in));
         n = in.count(24);
         for (u32 k = 0; k < n; ++k) blob->functions.push_back(read_function(in));
-        if (!in.done()) bad("bytes left over");
+        if (!in.done()) no_program("bytes left over");
         check(*blob);
         place_variables(*blob);
         return blob;

@@ -1,6 +1,8 @@
 // A decoded module as loaded: every number in it has been checked.
 #pragma once
 
+#include <stdexcept>
+
 #include "core.hpp"
 
 namespace kgsim {
@@ -68,5 +70,7 @@ constexpr u64 function_address = 0xF0C0000000000000ull;  // plus the function's 
 
 std::shared_ptr<Blob> read_blob(const void* bytes, size_t size, std::string* error);
 std::shared_ptr<const Code> link_kernel(const Blob& blob, u32 function);
+
+[[noreturn]] inline void no_program(const char* what) { throw std::runtime_error(std::string("not a program: ") + what); }
 
 }  // namespace kgsim

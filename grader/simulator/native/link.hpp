@@ -17,11 +17,26 @@ struct Opcode {
         return false;
     }
 };
-Opcode split_opcode(const std::string& text);
+Opcode split_opcode(const std::string& text);  // without words: these point into the text where it stays
+void split_words(Opcode& op);
 bool ends_block(const Opcode& op);
 bool starts_block(const Opcode& op);
 Start start_of(const Opcode& op);
 bool has_destination(const Opcode& op);
+
+inline u32 up(u32 value, u32 to) { return (value + to - 1) / to * to; }
+
+template <class F> void each_operand(const std::vector<Operand>& operands, F&& f) {
+    for (const Operand& o : operands) {
+        f(o);
+        each_operand(o.items, f);
+    }
+}
+
+inline bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+    for (auto w : words) if (w == word) return true;
+    return false;
+}
 
 // Linker state of a whole kernel.
 struct KernelLinker {

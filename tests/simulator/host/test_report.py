@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.simulator import report
+from grader.simulator import reader, report
 from grader.source import parse
 
 CODE = '''import torch
@@ -127,8 +127,8 @@ def test_a_launch_error_that_nobody_asked_for_is_said_so() -> None:
 
 
 def test_names_lose_return_type_and_parameters() -> None:
-    assert report._short("void sum<float>(float const*, (anonymous namespace)::F)") == "sum<float>"
-    assert report._short("main") == "main"
+    assert reader.short("void sum<float>(float const*, (anonymous namespace)::F)") == "sum<float>"
+    assert reader.short("main") == "main"
 
 
 def test_what_is_no_kind_of_ours_is_dropped() -> None:

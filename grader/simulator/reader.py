@@ -1,0 +1,245 @@
+"""The parts of a simulator's report as records: what was found, counted, launched.
+
+Shapes are checked and sizes limited (`grader.simulator.report` says why); what doesn't fit is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.records import Evidence, JsonValue, Launch, LineCount, Place
+from grader.simulator import fields
+from grader.simulator.wording import KINDS, sentence
+from grader.source import Source
+
+MOST_FINDINGS = 200
+MOST_LINES = 2000
+MOST_LAUNCHES = 200
+_LINE = re.compile(r"\bline (\d{1,6})\b")
+
+
+def with_own_lines(text: str, source: Source) -> str:
+    """Say the submission's lines where the simulator says those of the file that nvcc saw."""
+
+    def own(match: re.Match[str]) -> str:
+        place = source.compiled_place("cuda.cu", int(match[1]))
+        return f"line {place.line}" if place else match[0]
+
+    return _LINE.sub(own, text)
+
+
+class Reader:
+    """Turns the parts of one report into records."""
+
+    def __init__(self, source: Source, workload: str | None, names: dict[str, str]) -> None:
+        self._source = source
+        self._workload = workload
+        self._names = names
+
+    def findings(self, core: dict[str, JsonValue]) -> Iterator[Evidence]:
+        """Yield what kernels did, each with its line and its counterpart."""
+        for entry in fields.entries(core.get("findings"), MOST_FINDINGS):
+            kind = fields.text(entry.get("kind"))
+            if kind not in KINDS:
+                continue
+            other = fields.mapping(entry.get("other"))
+            second = self._place(other) if other else None
+            data = self._values(entry, other)
+            yield Evidence(
+                kind="simulator",
+                code=kind,
+                text=with_own_lines(
+                    sentence(kind, data, fields.text(entry.get("text"))), self._source
+                ),
+                place=self._place(entry),
+                related=(second,) if second else (),
+                workload=self._workload,
+                count=max(fields.whole(entry.get("count")), 1),
+                data=data,
+            )
+
+    def launch_errors(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
+        """Yield launches that the driver refused."""
+        for entry in fields.entries(host.get("launch_errors"), 50):
+            kernel, error = self._kernel(entry), fields.text(entry.get("error"))
+            seen = entry.get("seen") is True
+            text = (
+                f"The launch of {kernel} failed with {error}: {fields.text(entry.get('reason'))}."
+            )
+            yield Evidence(
+                kind="simulator",
+                code="launch-error" if seen else "launch-error-unseen",
+                text=text if seen else f"{text} The host code never asks for the error.",
+                place=self._launch_place(kernel),
+                workload=self._workload,
+                data={"kernel": kernel, "error": error, "seen": seen},
+            )
+
+    def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
+        """Yield arguments of kernels that are no memory of the GPU."""
+        for entry in fields.entries(host.get("host_pointers"), 50):
+            kernel, parameter = self._kernel(entry), fields.whole(entry.get("parameter"))
+            null = entry.get("null") is True
+            what = "a null pointer" if null else "memory of the CPU, not of the GPU"
+            yield Evidence(
+                kind="simulator",
+                code="null-pointer" if null else "host-memory",
+                text=f"{kernel} accesses memory that it can't: argument {parameter + 1} is {what}.",
+                place=self._launch_place(kernel),
+                workload=self._workload,
+                data={"kernel": kernel, "parameter": parameter},
+            )
+
+    def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
+        """Yield an access of the host code to the GPU's memory."""
+        size = fields.whole(entry.get("bytes"))
+        if size:
+            write = entry.get("write") is True
+            text = (
+                f"The host code {'writes to' if write else 'reads'} the GPU's memory through a "
+                f"pointer (byte {fields.whole(entry.get('offset'))} of a tensor of {size}): on a GPU the "
+                "process ends there with a segmentation fault."
+            )
+            yield Evidence(
+                kind="simulator",
+                code="host-access",
+                text=text,
+                workload=self._workload,
+                data={"write": write, "bytes": size},
+            )
+
+    def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:
+        """Yield results with bytes that nobody wrote."""
+        for entry in fields.entries(entries, 50):
+            missing, size = fields.whole(entry.get("bytes")), fields.whole(entry.get("of"))
+            shape = entry.get("shape")
+            dims = [fields.whole(dim) for dim in shape[:16]] if isinstance(shape, list) else []
+            if 0 < missing <= size:
+                position = fields.whole(entry.get("output"))
+                result = f"result {position + 1}, of shape {tuple(dims)},"
+                part = f"{missing} of the {size} bytes of {result} were"
+                said = part if missing < size else f"{result.capitalize()} was"
+                yield Evidence(
+                    kind="simulator",
+                    code="unwritten-output",
+                    text=f"{said} never written.",
+                    workload=self._workload,
+                    data={"output": position, "shape": list(dims), "bytes": missing, "of": size},
+                )
+
+    def lines(self, core: dict[str, JsonValue]) -> Iterator[LineCount]:
+        """Yield the counts of each of the submission's lines."""
+        for entry in fields.entries(core.get("lines"), MOST_LINES):
+            place = self._place(entry)
+            if place is not None:
+                yield LineCount(
+                    kernel=self._kernel(entry),
+                    line=place.line,
+                    instructions=sum(fields.counts(entry.get("instructions"), 40).values()),
+                    **{name: fields.whole(entry.get(name)) for name in _COUNTED},
+                )
+
+    def launches(self, core: dict[str, JsonValue], host: dict[str, JsonValue]) -> Iterator[Launch]:
+        """Yield the kinds of launches, each with how full it makes a multiprocessor."""
+        fits = {
+            (
+                fields.text(fit.get("kernel")),
+                fields.whole(fit.get("threads")),
+                fields.whole(fit.get("shared")),
+            ): fit
+            for fit in fields.entries(host.get("fits"), MOST_LAUNCHES)
+        }
+        for entry in fields.entries(core.get("launches"), MOST_LAUNCHES):
+            grid, block = fields.triple(entry.get("grid")), fields.triple(entry.get("block"))
+            shared = fields.whole(entry.get("shared"))
+            threads = block[0] * block[1] * block[2]
+            yield Launch(
+                kernel=self._kernel(entry),
+                grid=grid,
+                block=block,
+                shared_bytes=shared,
+                count=max(fields.whole(entry.get("count")), 1),
+                limits=_occupancy(
+                    fits.get((fields.text(entry.get("kernel")), threads, shared), {})
+                ),
+            )
+
+    def _kernel(self, entry: dict[str, JsonValue]) -> str:
+        name = fields.text(entry.get("kernel"))
+        return self._names.get(name, name)
+
+    def _place(self, entry: dict[str, JsonValue]) -> Place | None:
+        """Return the innermost frame that is a line of the submission."""
+        frames = [(entry.get("file"), entry.get("line"))]
+        given = entry.get("frames")
+        frames += (
+            [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
+        )
+        for file, line in frames:
+            place = self._compiled(fields.text(file), fields.whole(line))
+            if place is not None:
+                return place
+        return None
+
+    def _compiled(self, file: str, line: int) -> Place | None:
+        if not file or line <= 0:
+            return None
+        folder = file.rsplit("/", 2)[-2] if file.count("/") >= 1 else None
+        named = self._source.compiled_place(file, line, extension=folder)
+        return named or self._source.compiled_place(file, line)
+
+    def _launch_place(self, kernel: str) -> Place | None:
+        """Where the kernel is launched, when its text has one place that does it."""
+        plain = re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
+        found = [
+            unit.place(launch.node)
+            for unit in self._source.cuda
+            for launch in unit.launches
+            if launch.kernel.rsplit("::", 1)[-1] == plain
+        ]
+        return found[0] if found else None
+
+    def _values(
+        self, entry: dict[str, JsonValue], other: dict[str, JsonValue]
+    ) -> dict[str, JsonValue]:
+        values: dict[str, JsonValue] = {"kernel": self._kernel(entry)}
+        for name in ("block", "thread"):
+            if isinstance(entry.get(name), list):
+                values[name] = list(fields.triple(entry[name]))
+            if isinstance(other.get(name), list):
+                values[f"other_{name}"] = list(fields.triple(other[name]))
+        if other:
+            values["other_what"] = fields.text(other.get("what"))
+        for key, value in list(fields.mapping(entry.get("data")).items())[:30]:
+            values.setdefault(fields.text(key), fields.scalar(value))
+        return values
+
+
+_COUNTED = (
+    "accesses", "sectors", "ideal_sectors", "requests", "shared_accesses", "bank_conflicts",
+    "divergent", "atomics", "stores", "bytes",
+)  # fmt: skip
+
+
+def _occupancy(fit: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    most = fields.whole(fit.get("most_warps"))
+    if not most:
+        return {}
+    return {
+        "blocks_per_multiprocessor": fields.whole(fit.get("blocks")),
+        "limiter": fields.text(fit.get("limiter")),
+        "occupancy": round(min(fields.whole(fit.get("warps")) / most, 1.0), 4),
+        "registers": fields.whole(fit.get("registers")),
+    }
+
+
+def short(name: str) -> str:
+    """Return a demangled kernel without its return type and parameter list."""
+    depth = 0
+    for i in range(len(name) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(name[i], 0)
+        if depth == 0 and name[i] == "(":
+            name = name[:i]
+            break
+    return name.removeprefix("void ").replace("(anonymous namespace)::", "")
