@@ -194,11 +194,15 @@ def _factor_by_dim(wrong: Wrong) -> Evidence | None:
     good = (np.abs(wrong.r) > 1e-3 * wrong.scale) & np.isfinite(wrong.a)
     where = np.unravel_index(wrong.index[good], shape)
     ratio = wrong.a[good] / wrong.r[good]
+    if not ratio.size:
+        return None
+    # Values that are all nearly right are steady too, and say nothing of a factor.
+    steady = min(STEADY, 0.1 * float(np.median(np.abs(ratio - 1))))
     for free in range(len(shape) - 1, -1, -1):
         kept = [d for d in range(len(shape)) if d != free]
         key = np.ravel_multi_index([where[d] for d in kept], [shape[d] for d in kept])
         spread = _spread_within(key, ratio)
-        if spread is not None and spread < STEADY:
+        if spread is not None and spread < steady:
             name = "row" if free == len(shape) - 1 else f"slice along dim {free}"
             low, high = float(np.min(ratio)), float(np.max(ratio))
             span = f"from {low:.4g} to {high:.4g}"

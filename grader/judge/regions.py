@@ -62,6 +62,8 @@ def _prefix_or_suffix(bad: Array, name: str, dim: int, make: Make) -> Evidence |
         text = f"only {name} from {cut} on are wrong ({cut} of {n} are right)"
         return make("from-index-on", text, dim=dim, first_wrong=cut, size=n)
     text = f"only the first {cut} of {n} {name} are wrong"
+    if cut == 1:
+        text = f"only the first of the {n} {name} is wrong"
     return make("up-to-index", text, dim=dim, first_right=cut, size=n)
 
 

@@ -179,6 +179,15 @@ def test_few_digits_are_counted_where_half_precision_has_fewer(step, text):
     assert any(one.startswith(text) for one in said)
 
 
+def test_errors_that_are_small_everywhere_are_no_factor_of_a_row():
+    exact = normal(96, 96) + 8
+    error = 1e-4 * np.sin(np.arange(exact.size)).reshape(exact.shape)
+    found = judged((exact * (1 + error)).astype(np.float32), exact)
+    assert "row-factor" not in codes(found)
+    rows = 1 + 0.01 * np.linspace(1, 2, 96)[:, None]
+    assert "row-factor" in codes(judged((exact * rows).astype(np.float32), exact))
+
+
 @pytest.mark.parametrize(
     ("factor", "text"),
     [
@@ -215,6 +224,7 @@ def damaged(exact: np.ndarray, *where) -> np.ndarray:
         ((slice(None), slice(256, None)), "from-index-on", "columns from 256 on"),
         ((slice(None), slice(0, 17)), "up-to-index", "first 17 of 300 columns"),
         ((slice(None), slice(None, None, 8)), "periodic", "every 8th"),
+        ((slice(None), slice(0, 1)), "up-to-index", "the first of the 300 columns is wrong"),
         ((slice(3, None, 4), slice(None)), "periodic", "index % 4 == 3"),
         ((slice(5, 6), slice(None)), "few", "(5)"),
     ],
