@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-
-import numpy as np
 
 from grader import build as building
 from grader.build.builder import ARTIFACT
@@ -17,27 +15,18 @@ from grader.build.prepare import Prepared
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Sanitized
 from grader.devices.built_when_called import call_once
+from grader.devices.guest_job import job_on
 from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task, Workload
-from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, Limits, converse
 from grader.source import Source, parse
 from grader.store import Store
 
-ENTRY = "ModelNew"
 RESTARTS = 2
 """Guests that a list of workloads gets after the first, where a run took the process with it."""
-
-
-def _given(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
-    """Return the weights that go into the submission; None where it draws them itself.
-
-    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, and a module that
-    draws its weights in another way is another function.
-    """
-    return references.states.get(group.workloads[0].name) if group.weights == "drawn" else None
 
 
 @dataclass(frozen=True)
@@ -273,24 +262,7 @@ class GuestDevice(ABC):
         references: References,
     ) -> GuestJob:
         """Return the job of a guest that runs these workloads of one set of weights."""
-        environment = building.environment(self.prepared, self.name, self.options.build, self.arch)
-        deadline = self.seconds if self.name == "cuda" else None
-        return GuestJob(
-            role="submission",
-            code=submission.code,
-            entry=ENTRY,
-            device=self.name,
-            workloads=tuple(
-                GuestWorkload(w.name, tuple(references.inputs[w.name]), deadline) for w in workloads
-            ),
-            init=group.init,
-            seed=references.guest_seed,
-            state=_given(group, references),
-            artifact=building.artifact(self.artifacts, build) if build.key else None,
-            env=environment.variables,
-            read_only=environment.read_only,
-            options=self.guest_options(build),
-        )
+        return job_on(self, submission, build, group, workloads, references)
 
     @property
     def artifacts(self) -> Path:

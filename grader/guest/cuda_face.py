@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from grader.guest import cuda_api, cuda_graphs, tensors
+from grader.guest import backends, cuda_api, cuda_graphs, tensors
 
 MOST = 1 << 24
 """Elements of memory that are looked at for a result which is not contiguous."""
@@ -41,6 +40,21 @@ def install(options: Mapping[str, Any]) -> None:
     """
     runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)  # for what comes after
     backend = ctypes.CDLL(options["torch_library"])
+    _declare(runtime, backend)
+    gpu = dict(options["gpu"])
+    _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
+    _state.update(inputs=0, unwritten=[], operators=None)
+    for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
+        _set(key, value)
+    for kernel, count in dict(options.get("registers", {})).items():
+        _set(f"registers.{kernel}", count)
+    backend.kgsim_torch_install()
+    seed(torch.initial_seed())
+    _install_names(gpu, str(options.get("cuda_version", "13.0")))
+
+
+def _declare(runtime: Any, backend: Any) -> None:
+    """Say what the libraries' functions take and return, where it is no `int`."""
     for function in (runtime.kgsim_host_report, backend.kgsim_torch_operators):
         function.restype = ctypes.c_void_p
     runtime.kgsim_memory.restype = ctypes.c_uint64
@@ -53,17 +67,7 @@ def install(options: Mapping[str, Any]) -> None:
     runtime.kgsim_stored.argtypes = (pointer, size, size, pointer)
     runtime.kgsim_stored_bytes.argtypes = (pointer,)
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
-    gpu = dict(options["gpu"])
-    _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
-    _state.update(inputs=0, unwritten=[], operators=None)
-    for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
-        _set(key, value)
-    for kernel, count in dict(options.get("registers", {})).items():
-        _set(f"registers.{kernel}", count)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
-    backend.kgsim_torch_install()
-    seed(torch.initial_seed())
-    _install_names(gpu, str(options.get("cuda_version", "13.0")))
 
 
 def seed(value: int) -> None:
@@ -284,30 +288,4 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     for name in ("range_push", "range_pop", "mark"):
         setattr(torch.cuda.nvtx, name, lambda *_, **__: 0)
     torch.Generator = cuda_api.Generator
-    _install_tensors()
-    _install_backends()
-    _install_compilers(cuda_version)
-
-
-def _install_tensors() -> None:
-    torch.Tensor.pin_memory = lambda self, _device=None: self
-    torch.Tensor.is_pinned = lambda _self, _device=None: False
-
-
-def _install_backends() -> None:
-    """Give what cuDNN would do to torch's own kernels."""
-    torch._C._set_cudnn_enabled(False)
-    torch.backends.cudnn.is_acceptable = lambda _tensor: False
-    torch.backends.cudnn.is_available = lambda: True
-    torch.backends.cudnn.version = lambda: 91000
-
-
-def _install_compilers(cuda_version: str) -> None:
-    # Compiled code is the same program: on the simulator it runs uncompiled.
-    torch.compile = lambda model=None, **_: model if model is not None else (lambda given: given)
-    if torch.version.cuda is None:
-        torch.version.cuda = cuda_version
-    from torch.utils import cpp_extension
-
-    if cpp_extension.CUDA_HOME is None:
-        cpp_extension.CUDA_HOME = os.environ.get("CUDA_HOME")
+    backends.install(cuda_version)

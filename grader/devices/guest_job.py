@@ -1,0 +1,58 @@
+"""The job of one guest: a submission's program, the inputs of its workloads, the weights it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader import build as building
+from grader.judge import Group, References
+from grader.records import Build, Submission, Workload
+from grader.sandbox import GuestJob, GuestWorkload
+
+if TYPE_CHECKING:
+    from grader.devices.guests import GuestDevice
+
+ENTRY = "ModelNew"
+
+
+def job_on(
+    device: GuestDevice,
+    submission: Submission,
+    build: Build,
+    group: Group,
+    workloads: Sequence[Workload],
+    references: References,
+) -> GuestJob:
+    """Return the job of a guest on this device that runs these workloads of one set of weights."""
+    environment = building.environment(
+        device.prepared, device.name, device.options.build, device.arch
+    )
+    deadline = device.seconds if device.name == "cuda" else None
+    return GuestJob(
+        role="submission",
+        code=submission.code,
+        entry=ENTRY,
+        device=device.name,
+        workloads=tuple(
+            GuestWorkload(w.name, tuple(references.inputs[w.name]), deadline) for w in workloads
+        ),
+        init=group.init,
+        seed=references.guest_seed,
+        state=_given(group, references),
+        artifact=building.artifact(device.artifacts, build) if build.key else None,
+        env=environment.variables,
+        read_only=environment.read_only,
+        options=device.guest_options(build),
+    )
+
+
+def _given(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
+    """Return the weights that go into the submission; None where it draws them itself.
+
+    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, and a module that
+    draws its weights in another way is another function.
+    """
+    return references.states.get(group.workloads[0].name) if group.weights == "drawn" else None

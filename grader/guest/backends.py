@@ -1,0 +1,38 @@
+"""What of torch beside `torch.cuda` is as on a machine with a GPU: pinned memory, cuDNN, compilers."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+
+def install(cuda_version: str) -> None:
+    """Make torch answer as one that was built for this version of CUDA, e.g. `13.0`."""
+    _install_tensors()
+    _install_backends()
+    _install_compilers(cuda_version)
+
+
+def _install_tensors() -> None:
+    torch.Tensor.pin_memory = lambda self, _device=None: self
+    torch.Tensor.is_pinned = lambda _self, _device=None: False
+
+
+def _install_backends() -> None:
+    """Give what cuDNN would do to torch's own kernels."""
+    torch._C._set_cudnn_enabled(False)
+    torch.backends.cudnn.is_acceptable = lambda _tensor: False
+    torch.backends.cudnn.is_available = lambda: True
+    torch.backends.cudnn.version = lambda: 91000
+
+
+def _install_compilers(cuda_version: str) -> None:
+    # Compiled code is the same program: on the simulator it runs uncompiled.
+    torch.compile = lambda model=None, **_: model if model is not None else (lambda given: given)
+    if torch.version.cuda is None:
+        torch.version.cuda = cuda_version
+    from torch.utils import cpp_extension
+
+    if cpp_extension.CUDA_HOME is None:
+        cpp_extension.CUDA_HOME = os.environ.get("CUDA_HOME")
