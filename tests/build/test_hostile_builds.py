@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader import build as building
-from grader.build.imports import imports
+from grader.build.imports import OURS, imports
 from grader.build.prepare import Prepared, prepare
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Limits, strongest
@@ -175,3 +176,13 @@ extern "C" void g() { NAME(__sigac, tion)(11, nullptr, nullptr); }
     command = ["g++", "-shared", "-fPIC", str(source), "-o", str(plain / "b.so")]
     subprocess.run(command, check=True)
     assert list(imports(plain)) == []
+
+
+def test_what_our_headers_call_of_the_simulator_is_an_extension_s_to_import() -> None:
+    face = Path(building.__file__).parent / "stubs" / "face"
+    called = {
+        name
+        for path in face.rglob("*.h")
+        for name in re.findall(r"\bkgsim_\w+", path.read_text("utf-8"))
+    }
+    assert called == OURS
