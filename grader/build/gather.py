@@ -7,10 +7,13 @@ import shutil
 from pathlib import Path
 
 from grader.build import harvest, lean
+from grader.build.asking import output
 from grader.build.configuration import STUBS
+from grader.build.driver import halves
 from grader.build.driver.blank import without_assembly
 from grader.build.toolchain import Toolchain
 
+_LINKED = ("c10", "c10_cuda", "torch", "torch_cpu", "torch_cuda", "torch_python")
 _COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
 
 
@@ -67,6 +70,15 @@ def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> Non
     _list(folder / "words.txt", harvest.words(headers.values()))
     names = harvest.condition_names(headers.values())
     (folder / "conditions.json").write_text(json.dumps(names), "utf-8")
+
+
+def exported(toolchain: Toolchain, folder: Path) -> None:
+    """Write what torch's libraries define, for the linker's driver (`driver.halves`)."""
+    folders = toolchain.torch / "lib" if toolchain.torch else folder
+    libraries = [str(p) for n in _LINKED if (p := folders / f"lib{n}.so").is_file()]
+    said = output(Path("nm"), "-D", "--defined-only", *libraries)
+    names = {line.rsplit(" ", 1)[-1] for line in said.splitlines()}
+    _list(folder / halves.EXPORTED, sorted(names))
 
 
 def _list(path: Path, names: list[str]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from grader.build.toolchain import STAND_INS, Toolchain
+from grader.build.installed import STAND_INS
+from grader.build.toolchain import Toolchain
 
 _HEADERS = {
     "nvidia-cublas": r"cublas(?:_v2|_api|Lt|Xt)?|nvblas",

@@ -13,9 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from grader.build import lean
+from grader.build.asking import environment_of_tools
 from grader.build.driver import halves, host_pass
 from grader.build.driver.config import Config
-from grader.build.toolchain import environment_of_tools
 from grader.machine import cores
 
 Progress = Callable[[str], None]

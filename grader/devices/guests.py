@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.builder import ARTIFACT
+from grader.build.bench import ARTIFACT
 from grader.build.prepare import Prepared
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Sanitized

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -34,7 +35,14 @@ from grader.records import (
 from grader.rules import explained
 
 T = TypeVar("T")
-_OURS = "failed in the grader"
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A review, and whether nothing of ours failed in it; else it is made again the next time."""
+
+    review: Review
+    whole: bool = False
 
 
 def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
@@ -44,19 +52,13 @@ def review(workshop: Workshop, sample: Sample, stage: Stage = lambda _stage: Non
     if stored is not None:
         known = Review.model_validate_json(stored)
         return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
-    result = _review(workshop, sample, stage)
-    if _whole(result):
-        workshop.store.write("review", key, result.model_dump_json().encode())
-    return result
+    made = _review(workshop, sample, stage)
+    if made.whole and made.review.verdict.status != "grader_error":
+        workshop.store.write("review", key, made.review.model_dump_json().encode())
+    return made.review
 
 
-def _whole(result: Review) -> bool:
-    """Whether nothing of ours failed in it; else it is made again the next time."""
-    ours = any(_OURS in note for note in result.notes)
-    return result.verdict.status != "grader_error" and not ours
-
-
-def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
+def _review(workshop: Workshop, sample: Sample, stage: Stage) -> _Made:
     clock = Clock(stage)
     extraction = Extraction(submission=None)
     choice = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
@@ -68,7 +70,7 @@ def _review(workshop: Workshop, sample: Sample, stage: Stage) -> Review:
         return _reviewed(workshop, sample, extraction, choice, clock)
     except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
         evaluation = bare(workshop, extraction, _our_failure(error))
-        return assemble(workshop, sample, extraction, choice, evaluation, clock)
+        return _Made(assemble(workshop, sample, extraction, choice, evaluation, clock))
 
 
 def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Evaluation:
@@ -128,11 +130,11 @@ def _no_code(sample: Sample, extraction: Extraction) -> Verdict:
 
 def _reviewed(
     workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice, clock: Clock
-) -> Review:
+) -> _Made:
     submission = extraction.submission
     if submission is None:
         nothing = bare(workshop, extraction, _no_code(sample, extraction))
-        return assemble(workshop, sample, extraction, choice, nothing, clock)
+        return _Made(assemble(workshop, sample, extraction, choice, nothing, clock), whole=True)
 
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
         return examine(workshop, sample, extraction, choice.task, program, evaluation)
@@ -164,7 +166,7 @@ def _reviewed(
             repaired = _beyond(
                 "the search for a repair", trouble, repaired, lambda: find_repairs(*parts)
             )
-    return assemble(
+    result = assemble(
         workshop,
         sample,
         extraction,
@@ -175,6 +177,7 @@ def _reviewed(
         *repaired,
         (*first.trouble, *trouble),
     )
+    return _Made(result, whole=not trouble)
 
 
 def _settled(
@@ -202,7 +205,7 @@ def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) ->
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is ours
-        trouble.append(f"{what} {_OURS}: {type(error).__name__}: {error}"[:500])
+        trouble.append(f"{what} failed in the grader: {type(error).__name__}: {error}"[:500])
         return instead
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import discover, prepare, programs, toolchain
+from grader.build import asking, discover, prepare, programs
 from grader.build.driver.tools import CANNOT_RUN, UNABLE
 from grader.build.guest_environment import environment, gxx_folders
 from grader.build.host_fault import sign
@@ -101,7 +101,7 @@ def test_what_compilers_say_is_asked_for_in_english_and_without_flags_of_the_she
     tool.chmod(0o755)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-ccbin /nowhere")
-    assert toolchain.output(tool).strip() == "C"
+    assert asking.output(tool).strip() == "C"
 
 
 def test_a_compiler_outside_the_system_brings_its_folders(tmp_path: Path) -> None:

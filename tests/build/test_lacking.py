@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.build import discover
+from grader.build.installed import STAND_INS
 from grader.build.lacking import lacking
-from grader.build.toolchain import STAND_INS
 
 TOOLCHAIN = replace(discover(), cuda_includes=(), library_includes=())
 

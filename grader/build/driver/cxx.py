@@ -67,25 +67,28 @@ def link(config: Config, command: Command) -> int:
     with tempfile.TemporaryDirectory(prefix="kg") as folder:
         if config.device == "sim":
             arguments += absent.stand_ins(config, command.sources, Path(folder))
-        outcome = _link(config, arguments, Path(folder))
+        outcome = _link(config, command, arguments, Path(folder))
     say(outcome.text)
     return outcome.code
 
 
-def _link(config: Config, arguments: list[str], folder: Path) -> Outcome:
+def _link(config: Config, command: Command, arguments: list[str], folder: Path) -> Outcome:
     """Link by lld, with what a header's missing half has; by g++'s own linker where lld refuses."""
     if config.mode == "stock" or config.zig is None:
         return run([config.gxx, *arguments])
-    strict = any(argument.endswith(("no-undefined", "defs")) for argument in arguments)
-    quick = ["-fuse-ld=lld", f"-B{config.programs}", *([] if strict else halves.TOLERANT)]
+    quick = ["-fuse-ld=lld", f"-B{config.programs}"]
     outcome = run([config.gxx, *arguments, *halves.linked(config), *quick])
     more: list[Path] = []
-    if halves.lacks(outcome.text) and "main" in config.precompiled:
-        trace(f"lld misses: {outcome.text[:1000]}")
-        if all(run(command).ok for command in halves.commands(config, "main", folder)):
+    if outcome.ok and "main" in config.precompiled and (names := _missed(config, command)):
+        trace(f"in no half: {names[:5]}")
+        if all(run(step).ok for step in halves.commands(config, "main", folder)):
             more = [folder / "main.a"]
             outcome = run([config.gxx, *arguments, *halves.linked(config, *more), *quick])
     if outcome.ok:
-        return Outcome(outcome.code, halves.without_notes(outcome.text))
+        return outcome
     trace(f"lld: {outcome.text[:1000]}")
     return run([config.gxx, *arguments, *halves.linked(config, *more)])
+
+
+def _missed(config: Config, command: Command) -> list[bytes]:
+    return halves.lacks(config, halves.undefined(Path(str(command.output))))

@@ -9,17 +9,17 @@ lack one after all, that half is compiled for it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.build.driver.config import Config
+from grader.build.driver.tools import run
 
-TOLERANT = ["-Wl,-z,defs", "-Wl,--warn-unresolved-symbols", "-Wl,--no-demangle"]
-"""Has lld say what is defined nowhere, which an extension may have: Python's own functions, say."""
-_UNRESOLVED = re.compile(r"undefined symbol: (\S+)")
+EXPORTED = "exported.txt"
+"""In the prepared folder: what torch's libraries define, a name a line, in order."""
 _OF_HEADERS = re.compile(
-    r"_Z(?:T[VTIS]|GV)?Z?N?[VKRO]*(?:3c10|2at|5torch|6caffe2|8pybind11|9__gnu_cxx|S[tabsiod])(?!4cuda)"
+    rb"_Z(?:T[VTIS]|GV)?Z?N?[VKRO]*(?:3c10|2at|5torch|6caffe2|8pybind11|9__gnu_cxx|S[tabsiod])(?!4cuda)"
 )
-_NOTE = re.compile(r"ld\.lld: warning: undefined symbol|>>> ")
 
 
 def commands(config: Config, name: str, folder: Path) -> tuple[list[str], list[str]]:
@@ -40,11 +40,31 @@ def linked(config: Config, *more: Path) -> list[str]:
     return [*grouped, *hide, "-Wl,--gc-sections"] if archives else []
 
 
-def lacks(said: str) -> bool:
-    """Whether the linker, asked to be tolerant, misses something that a header of torch's may define."""
-    return any(_OF_HEADERS.match(name) for name in _UNRESOLVED.findall(said))
+def lacks(config: Config, names: Iterable[bytes]) -> list[bytes]:
+    """Return which of an extension's undefined names a header of torch's defines, and no library.
+
+    A name with a version after it has been found in a library by the linker.
+    """
+    asked = [name for name in names if _OF_HEADERS.match(name) and b"@" not in name]
+    if not asked:
+        return []
+    exported = Path(config.path(EXPORTED)).read_bytes()
+    return [name for name in asked if not _among(exported, name)]
 
 
-def without_notes(said: str) -> str:
-    """Return what the linker said, without what it was only asked to note."""
-    return "".join(f"{line}\n" for line in said.splitlines() if not _NOTE.match(line))
+def undefined(extension: Path) -> list[bytes]:
+    """Return the names that an extension leaves to libraries, and to Python."""
+    said = run(["nm", "-D", "--undefined-only", str(extension)])
+    return [line.split()[-1].encode() for line in said.text.splitlines() if line.strip()]
+
+
+def _among(lines: bytes, name: bytes) -> bool:
+    """Whether a name is one of these lines, which are in order."""
+    low, high = 0, len(lines)
+    while low < high:
+        start = lines.rfind(b"\n", 0, (low + high) // 2) + 1
+        end = lines.find(b"\n", start) % (len(lines) + 1)
+        if (line := lines[start:end]) == name:
+            return True
+        low, high = (end + 1, high) if line < name else (low, start)
+    return False

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.build.toolchain import STAND_INS, discover
+from grader.build.installed import STAND_INS
+from grader.build.toolchain import discover
 
 from .runtime_host import Host
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.build.toolchain import STAND_INS, discover
+from grader.build.installed import STAND_INS
+from grader.build.toolchain import discover
 
 from .runtime_host import Host
 from .test_cublas import COMPUTE_FLOAT, FLOAT, HALF, INVALID, NOT_INITIALISED, Blas, N, T, some

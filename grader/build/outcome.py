@@ -1,0 +1,112 @@
+"""What came of a build, from a guest's answer and from the files that it left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.build import log as logs
+from grader.build.driver import refusals
+from grader.build.driver.tools import LOG
+from grader.build.guest_environment import DeviceKind, Mode
+from grader.build.imports import imports
+from grader.records import Build, Evidence, Submission
+from grader.sandbox import GuestReply
+from grader.source import Source
+from grader.source import parse as parse_source
+
+LOG_LIMIT = 200_000
+
+
+def extensions(files: Path) -> list[Path]:
+    """Return the extensions among a build's files."""
+    return sorted(files.rglob("*.so")) if files.is_dir() else []
+
+
+def refused(files: Path) -> list[str]:
+    """Return what the compilers said each time that they refused something."""
+    notes = files / refusals.FOLDER
+    paths = sorted(notes.iterdir()) if notes.is_dir() else []
+    return [path.read_text("utf-8", "replace") for path in paths]
+
+
+def is_build_error(reply: GuestReply) -> bool:
+    """Whether what a program raised is about compiling or loading an extension."""
+    told = ("Error building extension", "undefined symbol", "ninja", "Ninja is required")
+    return any(text in reply.reason for text in told)
+
+
+def outcome(
+    reply: GuestReply,
+    submission: Submission,
+    files: Path,
+    device: DeviceKind,
+    mode: Mode,
+    *,
+    lazy: bool,
+) -> Build:
+    """Return the build that a guest's answer and files tell of; `lazy`: it compiles in a call."""
+    source = parse_source(submission.code)
+    log = _log(reply, files)
+    status = {
+        "done": "built",
+        "raised": "failed",
+        "timeout": "timeout",
+        "grader_error": "grader_error",
+    }.get(reply.status, "crashed")
+    errors = _errors(reply, log, source) if reply.status != "done" else ()
+    hidden = refused(files) if status == "built" and not extensions(files) else []
+    if hidden:
+        status, errors = "failed", logs.parse("\n".join(hidden), source)
+    return Build.model_validate(
+        {
+            "status": status,
+            "device": device,
+            "mode": mode,
+            "errors": errors,
+            "warnings": (*logs.warnings(log, source), *imports(files)),
+            "resources": logs.resources(log),
+            "log": log,
+            "reason": "" if status == "built" else _reason(reply, errors),
+            "seconds": reply.seconds,
+            "lazy": lazy,
+        }
+    )
+
+
+def _log(reply: GuestReply, files: Path) -> str:
+    """Return what the compilers printed; torch drops it on success, our own log has it."""
+    kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
+    elsewhere = [one for one in refused(files) if not any(one in log for log in kept)]
+    parts = [*kept, *elsewhere, reply.log]
+    if reply.status == "raised":
+        parts.append(reply.reason)
+    text = "\n".join(part for part in dict.fromkeys(parts) if part.strip())
+    if len(text) <= LOG_LIMIT:
+        return text
+    half = LOG_LIMIT // 2
+    return f"{text[:half]}\n[... {len(text) - LOG_LIMIT} characters left out ...]\n{text[-half:]}"
+
+
+def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]:
+    errors = logs.parse(log, source)
+    if errors or reply.status != "raised":
+        return errors
+    lines = len(source.lines)
+    at = reply.line if reply.line and reply.line <= lines else None
+    return (
+        Evidence(
+            kind="python",
+            code=reply.reason.partition(":")[0].strip()[:80] or "exception",
+            text=reply.reason.splitlines()[0][:500] if reply.reason else "An exception was raised.",
+            place=source.line_place(at) if at else None,
+            data={"traceback": reply.traceback[-4000:], "stage": reply.stage},
+        ),
+    )
+
+
+def _reason(reply: GuestReply, errors: tuple[Evidence, ...]) -> str:
+    if reply.status in {"raised", "done"} and errors:
+        return errors[0].text
+    if reply.status == "done":
+        return "a compiler refused it, and a handler went on"
+    return reply.reason.splitlines()[0][:500] if reply.reason else reply.status
