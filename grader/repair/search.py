@@ -71,16 +71,19 @@ def mend(
     """
     budget = Budget(tries)
     best = states[-1]
+    together = False
     while needs_mend(best):
         better = _improve(best, evaluate, examine, budget)
         if better is None or (better.status != "correct" and not _fixable(better)):
             better = _guessed(better or best, evaluate, examine, budget, screen) or better
         if better is None:
             return None, _how_far(best, budget)
+        together = together or len(better.mends) - len(best.mends) > 1
         best = better
     best = _generalised(best, evaluate, examine, budget, screen)
-    final = _smallest(states[-1], best, evaluate, examine, budget)
-    return _repair(states[0].submission, final), ""
+    if together:  # a change that came alone has made the program better by itself
+        best = _smallest(states[-1], best, evaluate, examine, budget)
+    return _repair(states[0].submission, best), ""
 
 
 def _generalised(
@@ -206,8 +209,6 @@ def _smallest(
     `first` is where the search began: what had to be mended to come that far is needed.
     """
     current = right
-    if len(right.mends) - len(first.mends) < 2:
-        return current
     stretches = _changes(first.submission.code, right.submission.code)
     for stretch in reversed(stretches[-REVERTED:]):
         if not budget.take():

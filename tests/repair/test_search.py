@@ -168,3 +168,49 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
     found, _ = mend((start,), evaluate, examine, 30)
     assert found is None
     assert len(asked) == 4  # all at once, then each alone
+
+
+def mended(needed: set[int], seen: list[list[int]]) -> tuple[str, int]:
+    """Return the mend's code and how many programs were evaluated.
+
+    Right is a program with the fixes that are needed; each of them alone makes it less wrong. `seen` are
+    the numbers of the fixes that are found one after the other.
+    """
+    wrong = program("incorrect")
+    asked: set[str] = set()
+
+    def evaluate(submission: Submission) -> Evaluation:
+        asked.add(submission.code)
+        missing = sum(f"# {number}" not in submission.code for number in needed)
+        mismatch = Mismatch(kind="values", text="wrong", fraction=missing / 10)
+        compared = Comparison(workload="4x8", role="nominal", equal=not missing, mismatch=mismatch)
+        verdict = Verdict(status="incorrect" if missing else "correct", sentence="s", general=True)
+        update = {"comparisons": (compared,), "verdict": verdict}
+        return wrong.evaluation.model_copy(update=update)
+
+    def examine(submission: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
+        del evaluation
+        left = (numbers for numbers in seen if f"# {numbers[0]}\n" not in submission.code)
+        return tuple(fixed(number) for number in next(left, ()))
+
+    first = evaluate(wrong.submission)
+    asked.clear()
+    start = Program(wrong.submission, first, examine(wrong.submission, first))
+    found, said = mend((start,), evaluate, examine, 30)
+    assert found is not None, said
+    return found.code, len(asked)
+
+
+def test_changes_that_came_one_by_one_are_not_taken_back_on_trial() -> None:
+    code, evaluated = mended({1, 2}, [[1], [2]])
+    assert evaluated == 2
+    assert "# 1\n" in code
+    assert "# 2\n" in code
+
+
+def test_of_changes_that_came_together_the_needless_are_taken_back() -> None:
+    code, evaluated = mended({1, 3}, [[1, 2, 3]])
+    assert evaluated == 4  # all at once, then each of the three left out
+    assert "# 1\n" in code
+    assert "# 2\n" not in code
+    assert "# 3\n" in code
