@@ -61,7 +61,23 @@ def _constant_results(code: PythonCode, forward: Function) -> Iterator[ast.Retur
         return
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes_under(forward)):
         return
+    if _feeds_a_graph(forward, known):
+        return
     yield from returns[:1]
+
+
+def _feeds_a_graph(forward: Function, known: set[str]) -> bool:
+    """Whether the input is copied to where a captured CUDA graph reads it, and the graph replayed."""
+    calls = [
+        (node, node.func.attr)
+        for node in nodes_under(forward)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    fed = any(
+        method == "copy_" and any(depends(value, known, _never) for value in call.args)
+        for call, method in calls
+    )
+    return fed and any(method == "replay" for _, method in calls)
 
 
 def _never(_node: ast.AST) -> bool:
@@ -193,11 +209,17 @@ torch::Tensor f(torch::Tensor x) {
             "        for layer in self.layers:\n            x, (h, c) = layer(x, h)\n"
             "            last.append(h)\n        return torch.stack(last)\n"
         ),
+        (
+            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+            "        if self.graph is None:\n            self.capture(x)\n"
+            "        self.kept.copy_(x)\n        self.graph.replay()\n        return self.y.clone()\n"
+        ),
     ),
     detects=("text", "evidence"),
     guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is "
     "enough. "
-    "A call that gets the input may write through its other arguments.",
+    "A call that gets the input may write through its other arguments, and a CUDA graph that is replayed "
+    "through what it was copied to.",
     mend="",
     check=check,
 )
