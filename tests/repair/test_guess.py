@@ -12,7 +12,7 @@ from grader.diagnose import Program
 from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
 from grader.repair.variants import Screen, guess
 from grader.repair.variants.guess import FIRST, PATIENCE, ROUND
-from grader.repair.variants.screen import Call, Outcome, _Play
+from grader.repair.variants.screen import Allowance, Call, Outcome, _Play
 from grader.sandbox import GuestReply
 
 from .test_variants import MEAN
@@ -135,6 +135,15 @@ class Slow(_Play):
 
 def test_a_variant_that_never_ends_takes_no_other_with_it() -> None:
     given: dict[str, Any] = {"screen": None, "build": None, "group": None, "seconds": 1.0}
-    play = Slow(woven=program().submission, until=math.inf, **given)
+    play = Slow(woven=program().submission, allowance=Allowance(math.inf), **given)
     found = play.all([("own", 1), ("own", 2), ("own", 3)])
     assert {call[1]: outcome.right for call, outcome in found.items()} == {1: True, 2: False, 3: True}  # fmt: skip
+
+
+def test_waiting_for_a_gpu_spends_nothing_of_the_allowance() -> None:
+    allowance = Allowance(until=0.0)  # the clock has gone on since the machine was started
+    assert allowance.spent
+    allowance.excuse(-1e9)
+    assert allowance.until == 0.0
+    allowance.excuse(1e12)
+    assert not allowance.spent

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from grader.diagnose import Program
 from grader.records import Build, Evaluation, Fix, Submission, Workload
 from grader.repair.variants.candidates import candidates
-from grader.repair.variants.screen import Outcome, Screen
+from grader.repair.variants.screen import Allowance, Outcome, Screen
 from grader.repair.variants.variant import Variant
 from grader.repair.variants.weave import touching, weave
 from grader.sandbox.limits import crowding
@@ -63,19 +63,19 @@ class Guesses:
 def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
     """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
 
-    No further round of them begins after `seconds` of wall time on an idle machine.
+    No further round of them begins after `seconds` of wall time on an idle machine, waiting for a GPU left out.
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
     every = candidates(source, program, wrong[0].name) if wrong else []
-    until = time.monotonic() + seconds * crowding()
+    allowance = Allowance(time.monotonic() + seconds * crowding())
     nearest = Guesses()
     for chosen in _batches(every):
-        found = _in_one_build(program, screen, chosen, until)
+        found = _in_one_build(program, screen, chosen, allowance)
         if found.decides:
             return found
         nearest = nearest.and_then(found)
-        if time.monotonic() > until:
+        if allowance.spent:
             break
     return nearest
 
@@ -87,13 +87,13 @@ def _batches(every: Sequence[Variant]) -> Iterator[Sequence[Variant]]:
 
 
 def _in_one_build(
-    program: Program, screen: Screen, chosen: Sequence[Variant], until: float
+    program: Program, screen: Screen, chosen: Sequence[Variant], allowance: Allowance
 ) -> Guesses:
     numbered = dict(enumerate(chosen, start=1))
     woven, build, numbered = _built(program.submission, numbered, screen)
     if woven is None or build is None:
         return Guesses()
-    return _Rounds(program.evaluation, screen, woven, build, numbered, until).play()
+    return _Rounds(program.evaluation, screen, woven, build, numbered, allowance).play()
 
 
 def _built(
@@ -128,8 +128,8 @@ class _Rounds:
     woven: Submission
     build: Build
     numbered: Mapping[int, Variant]
-    until: float
-    """When to begin no further round, on the monotonic clock."""
+    allowance: Allowance
+    """Once it is spent no further round begins."""
 
     def play(self) -> Guesses:
         """Run the variants in rounds, until one holds on every workload.
@@ -146,7 +146,7 @@ class _Rounds:
             if everywhere:
                 fixes = self._fixes(everywhere)
                 return Guesses(fixes, right=True, decides=True, tried=len(seen), wrong=0.0)
-            if kept or time.monotonic() > self.until:
+            if kept or self.allowance.spent:
                 break
             kept = deciding
         if kept:
@@ -159,7 +159,7 @@ class _Rounds:
         """Return the outcomes of these variants by workload."""
         found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
         calls = self.screen.run(
-            self.woven, self.build, workloads, numbers, self.evaluation, self.until, patience
+            self.woven, self.build, workloads, numbers, self.evaluation, self.allowance, patience
         )
         for (name, number), outcome in calls.items():
             found[name][number] = outcome

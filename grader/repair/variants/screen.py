@@ -75,22 +75,39 @@ class Screen:
         workloads: Sequence[Workload],
         numbers: Sequence[int],
         before: Evaluation,
-        until: float,
+        allowance: Allowance,
         patience: float = 1.0,
     ) -> Mapping[Call, Outcome]:
         """Return how each variant fares on each workload; what was not reached is left out.
 
         One guest answers for all workloads of one set of weights. `before` is the evaluation of the
-        program without any change, which says how much time a variant may need; no guest begins after
-        `until`, on the monotonic clock, but the first. `patience` is how many times the usual time a
-        variant may take.
+        program without any change, which says how much time a variant may need; no guest but the first
+        begins once the allowance is spent. `patience` is how many times the usual time a variant may
+        take.
         """
         found: dict[Call, Outcome] = {}
         for group in groups(workloads):
             seconds = patience * allowed(before, group.workloads)
-            play = _Play(self, woven, build, group, seconds, until)
+            play = _Play(self, woven, build, group, seconds, allowance)
             found.update(play.all([(w.name, n) for w in group.workloads for n in numbers]))
         return found
+
+
+@dataclass
+class Allowance:
+    """The time that a search may take, without what it waits for its turn on a GPU."""
+
+    until: float
+    """On the monotonic clock."""
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is to be begun any more."""
+        return time.monotonic() > self.until
+
+    def excuse(self, seconds: float) -> None:
+        """Leave waiting out of account."""
+        self.until += max(seconds, 0.0)
 
 
 def allowed(before: Evaluation, workloads: Sequence[Workload]) -> float:
@@ -112,7 +129,7 @@ class _Play:
     build: Build
     group: Group
     seconds: float
-    until: float
+    allowance: Allowance
 
     def all(self, calls: Sequence[Call]) -> Mapping[Call, Outcome]:
         """Return the outcomes of these calls; a new guest goes on after one that ended its process."""
@@ -131,7 +148,7 @@ class _Play:
                 rest = rest[1:]
             elif not done:
                 break
-            if not rest or time.monotonic() > self.until:
+            if not rest or self.allowance.spent:
                 break
         return found
 
@@ -148,7 +165,10 @@ class _Play:
         # All variants together take more registers than any of them: large blocks would not start.
         options = {**job.options, "simulator": {"seconds": self.seconds}, "registers": {}}
         limits = device.limits(min(WALL, device.options.run_seconds))
-        return device.converse(replace(job, workloads=asked, options=options), limits)
+        begin = time.monotonic()
+        reply = device.converse(replace(job, workloads=asked, options=options), limits)
+        self.allowance.excuse(time.monotonic() - begin - reply.seconds)
+        return reply
 
     def _outcomes(
         self, reply: GuestReply, source: Source, calls: Sequence[Call]
