@@ -49,20 +49,7 @@ def profile(
         return Profiled(note="not profiled: Nsight Compute (ncu) is not installed")
     if not build.resources:
         return Profiled(note="not profiled: no kernels of its own are known")
-    kernels = own_kernels(resource.kernel for resource in build.resources)
-    # It unpacks its sections into the home folder, which a guest has none of.
-    under: tuple[str, ...] = (
-        "/usr/bin/env",
-        "HOME=/tmp",
-        str(ncu),
-        "--csv",
-        "--page",
-        "raw",
-        "--target-processes",
-        "all",
-    )
-    under += ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
-    under += ("--clock-control", "none", "--kernel-name-base", "function", "--kernel-name", kernels)
+    under = _command(ncu, own_kernels(resource.kernel for resource in build.resources))
     shown = (*job.read_only, *installation(ncu))
     player = Player(replace(job, under=under, read_only=shown), form, limits)
     why = "it printed no table"
@@ -79,6 +66,16 @@ def profile(
     return Profiled(
         note=f"not profiled: ncu: {(refused[1] or refused[2]) if refused else why}"[:300]
     )
+
+
+def _command(ncu: Path, kernels: str) -> tuple[str, ...]:
+    """Return ncu's command line; `kernels` is the pattern of the names that it looks at."""
+    # It unpacks its sections into the home folder, which a guest has none of.
+    started = ("/usr/bin/env", "HOME=/tmp", str(ncu))
+    printed = ("--csv", "--page", "raw", "--target-processes", "all")
+    asked = ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
+    named = ("--kernel-name-base", "function", "--kernel-name", kernels)
+    return (*started, *printed, *asked, "--clock-control", "none", *named)
 
 
 def installation(ncu: Path) -> tuple[Path, ...]:

@@ -17,6 +17,8 @@ from grader.records import (
     Repair,
     Review,
     Sample,
+    Submission,
+    Task,
     TaskChoice,
     TaskSummary,
     Verdict,
@@ -50,7 +52,6 @@ def assemble(
     findings = gather(states) if states else ()
     if submission is not None:
         findings = located(findings, submission, repairs)
-    task = choice.task
     told = headline(evaluation.verdict, findings)
     evaluation = evaluation.model_copy(update={"verdict": told})
     summary = _summary(workshop, told, findings) if states else ""
@@ -62,21 +63,8 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(
-            *sample.notes,
-            *(submission.notes if submission else ()),
-            *(task.notes if task and task.source != "builtin" else ()),
-            *trouble,
-        ),
-        task=TaskSummary(
-            name=task.name if task else None,
-            source=choice.how,
-            reason=choice.reason,
-            confidence=choice.confidence,
-            title=task.title if task else "",
-            weak=task.weak if task else (),
-            reference=task.reference if task else "",
-        ),
+        notes=(*_notes(sample, submission, choice.task), *trouble),
+        task=_of_the_task(choice),
         evaluation=evaluation.model_copy(
             update={"seconds": {**evaluation.seconds, **clock.seconds}}
         ),
@@ -90,6 +78,28 @@ def assemble(
         self_review=self_review(extraction, states, findings),
         summary=summary,
         environment=_environment(workshop),
+    )
+
+
+def _notes(sample: Sample, submission: Submission | None, task: Task | None) -> tuple[str, ...]:
+    """Return what was noted on the sample, its code, and a task that isn't built in."""
+    return (
+        *sample.notes,
+        *(submission.notes if submission else ()),
+        *(task.notes if task and task.source != "builtin" else ()),
+    )
+
+
+def _of_the_task(choice: TaskChoice) -> TaskSummary:
+    task = choice.task
+    return TaskSummary(
+        name=task.name if task else None,
+        source=choice.how,
+        reason=choice.reason,
+        confidence=choice.confidence,
+        title=task.title if task else "",
+        weak=task.weak if task else (),
+        reference=task.reference if task else "",
     )
 
 

@@ -20,7 +20,7 @@ from grader.sandbox import arrays
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
 from grader.sandbox.files import write_file
 from grader.sandbox.form import Form, Guest, Plan
-from grader.sandbox.job import GuestJob, GuestReply, GuestResult, GuestWorkload
+from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload
 from grader.sandbox.job_frames import job_frames, settings_frame
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.nursery import forget, shared
@@ -222,31 +222,24 @@ class Conversation:
         started = time.monotonic()
         deadline = min(self._end, started + (workload.deadline or float("inf")) * self._longer)
         try:
-            frame = self._after_stages("result", deadline=deadline)
-            seconds = time.monotonic() - started
-            outputs = [
-                arrays.output_of(self.channel.receive(deadline, "output"))
-                for _ in range(frame.header["outputs"])
-            ]
+            answer = self._answer(started, deadline)
         except GuestLateError:
             self._unfinished(workload, "timeout", f"no answer within {deadline - started:.1f} s")
             raise
         except (ProtocolError, GuestEndedError, GuestGreedyError):
             self._unfinished(workload, "crashed", "the process ended or broke the protocol")
             raise
-        said = frame.header
-        return GuestResult(
-            name=workload.name,
-            status=said["status"],
-            reason=said["reason"],
-            outputs=tuple(outputs),
-            structure=said["structure"],
-            mutated_inputs=tuple(said["mutated"]),
-            report=_json(frame.body),
-            seconds=seconds,
-            traceback=said["traceback"],
-            line=said["line"],
-        )
+        return _result_of(workload.name, *answer)
+
+    def _answer(self, started: float, deadline: float) -> tuple[Frame, list[GuestOutput], float]:
+        """Receive one workload's result, its outputs, and the seconds until it came."""
+        frame = self._after_stages("result", deadline=deadline)
+        seconds = time.monotonic() - started
+        outputs = [
+            arrays.output_of(self.channel.receive(deadline, "output"))
+            for _ in range(frame.header["outputs"])
+        ]
+        return frame, outputs, seconds
 
     def _unfinished(self, workload: GuestWorkload, status: RunStatus, reason: str) -> None:
         self._results.append(GuestResult(workload.name, status, reason))
@@ -277,6 +270,22 @@ class Conversation:
                 return self.reply("grader_error", SHORT_OF_MEMORY, exit_signal=-status)
             return self.reply(kind, f"ended by {name}", exit_signal=-status)
         return self.reply("crashed", f"ended early with exit status {status}")
+
+
+def _result_of(name: str, frame: Frame, outputs: list[GuestOutput], seconds: float) -> GuestResult:
+    said = frame.header
+    return GuestResult(
+        name=name,
+        status=said["status"],
+        reason=said["reason"],
+        outputs=tuple(outputs),
+        structure=said["structure"],
+        mutated_inputs=tuple(said["mutated"]),
+        report=_json(frame.body),
+        seconds=seconds,
+        traceback=said["traceback"],
+        line=said["line"],
+    )
 
 
 def _json(body: bytes | bytearray | memoryview) -> Any:

@@ -13,7 +13,7 @@ from grader.rules.rule import Context, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Evidence, Finding
+    from grader.records import Evidence, Finding, Fix
     from grader.source import Extension, Function, Source, Unit
 
 
@@ -49,14 +49,7 @@ def _compare(
         return
     evidence = _undefined(context, declared.name)
     if defined:
-        there = defined[-1]
-        message = (
-            f"cpp_sources declares {declared.name}({', '.join(signature(declared))}) but the "
-            f"function defined is {declared.name}({', '.join(signature(there))}): the library "
-            "loads with an undefined symbol"
-        )
-        edits = [replace_node(unit, declared.node, f"{head(there)};")]
-        fixes = fix("declare it as it is defined", edits, certain=True)
+        message, fixes = _differs(unit, declared, defined[-1])
     else:
         message = (
             f"{declared.name} is declared and exported, but no source defines it: the library "
@@ -71,6 +64,17 @@ def _compare(
         fixes=fixes,
         data={"name": declared.name},
     )
+
+
+def _differs(unit: Unit, declared: Function, there: Function) -> tuple[str, tuple[Fix, ...]]:
+    """Return what to say of a function that is defined in another way, and its mend."""
+    message = (
+        f"cpp_sources declares {declared.name}({', '.join(signature(declared))}) but the "
+        f"function defined is {declared.name}({', '.join(signature(there))}): the library "
+        "loads with an undefined symbol"
+    )
+    edits = [replace_node(unit, declared.node, f"{head(there)};")]
+    return message, fix("declare it as it is defined", edits, certain=True)
 
 
 def _opaque(function: Function) -> bool:

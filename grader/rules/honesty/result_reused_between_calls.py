@@ -60,21 +60,8 @@ def _kept(
     source: Source, code: PythonCode, function: Function, names: set[str]
 ) -> Iterator[Finding]:
     """Find returns of something that an earlier call stored, without a store on the way."""
-    inputs = set(parameters(function))
-
-    def starts(node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and mentions(node.func, names)
-
-    values = tainted(function, inputs, starts)
     lasting = lasting_names(code, function)
-    stores = [
-        (place, node)
-        for node in nodes_under(function)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if (place := place_of(lasting, target)) and depends(node.value, values, starts)
-        if not _is_built(code, function, node.value)
-    ]
+    stores = _stores(code, function, names, lasting)
     if not stores or {"replay", "copy_"} <= _methods(function):  # a graph fills its result anew
         return
     for node in nodes_under(function):
@@ -94,6 +81,25 @@ def _kept(
                 data={"rejects": True},
             )
             return
+
+
+def _stores(
+    code: PythonCode, function: Function, names: set[str], lasting: set[str]
+) -> list[tuple[str, ast.Assign]]:
+    """Return where results are kept that outlive the call, and by which statements."""
+
+    def starts(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and mentions(node.func, names)
+
+    values = tainted(function, set(parameters(function)), starts)
+    return [
+        (place, node)
+        for node in nodes_under(function)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if (place := place_of(lasting, target)) and depends(node.value, values, starts)
+        if not _is_built(code, function, node.value)
+    ]
 
 
 def _is_built(code: PythonCode, function: Function, value: ast.expr) -> bool:

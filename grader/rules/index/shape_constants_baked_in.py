@@ -43,6 +43,26 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
     if not stores or any(a.loops or a.kind == "atomic" for a in stores):
         return None
+    tops = _tops(case, block)
+    if tops is None:
+        return None
+    for access, top in tops.values():
+        tensor = access.region.tensor
+        numel = tensor.numel if tensor is not None else None
+        writers = sum(
+            1
+            for other in case.flow.walks(case.sizes, care)
+            for r in other.regions
+            if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
+        )
+        fresh = tensor is not None and tensor.origin == "empty" and not tensor.touched
+        if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
+            return access, top + 1, numel
+    return None
+
+
+def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]] | None:
+    """Return each result's last store and the element it ends at; None where one is not plain."""
     runs = case.flow.host(case.sizes)
     returned = {id(tensor) for run in runs for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
@@ -63,19 +83,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         top = int(access.offsets[access.mask].max(initial=-1)) + access.scale - 1
         if id(tensor) not in tops or top > tops[id(tensor)][1]:
             tops[id(tensor)] = (access, top)
-    for access, top in tops.values():
-        tensor = access.region.tensor
-        numel = tensor.numel if tensor is not None else None
-        writers = sum(
-            1
-            for other in case.flow.walks(case.sizes, care)
-            for r in other.regions
-            if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
-        )
-        fresh = tensor is not None and tensor.origin == "empty" and not tensor.touched
-        if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
-            return access, top + 1, numel
-    return None
+    return tops
 
 
 def _block(case: Case) -> tuple[Walk, Care]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.records import Fix
+from grader.rules.cuda_code import text
 from grader.rules.forward_guards import guarded
+from grader.rules.mending import fix
 from grader.rules.walks import Case
 from grader.source.flow import Region, Tensor
 from grader.source.flow.program import Function
@@ -96,3 +99,12 @@ def body_start(function: Function) -> Node | None:
     node = function.body.node
     kids = [c for c in node.named_children if c.type != "comment"] if node is not None else []
     return kids[0] if kids else None
+
+
+def made_by(case: Case, tensor: Tensor, old: str, new: str, label: str) -> Iterator[Fix]:
+    """Return the fix that has a tensor made by another factory: `zeros_like` for `empty_like`."""
+    function = tensor.node.child_by_field_name("function")
+    name = text(function)
+    if function is not None and old in name:
+        edit = case.unit.edit(function.start_byte, function.end_byte, name.replace(old, new))
+        yield from fix(label, [edit])

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Place
-from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import global_regions
-from grader.rules.mending import fix
+from grader.records import Evidence, Finding, Place
+from grader.rules.memory.hosts import global_regions, made_by
 from grader.rules.observed import observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
@@ -183,23 +181,9 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
         f"the buffer made here starts with whatever was in memory, and line {line} {how} (as "
         f"`{name}`) before anything was "
         "stored there",
-        fixes=_fixes(case, tensor),
+        fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
         data={"kernel": case.kernel},
     )
-
-
-def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
-    function = tensor.node.child_by_field_name("function")
-    name = text(function)
-    if "empty" in name:
-        yield from fix(
-            "start with zeros",
-            [
-                case.unit.edit(
-                    function.start_byte, function.end_byte, name.replace("empty", "zeros")
-                )
-            ],
-        )
 
 
 RULE = Rule(

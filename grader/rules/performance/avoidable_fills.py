@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding, Fix
-from grader.rules.cuda_code import text
-from grader.rules.memory.hosts import global_regions
-from grader.rules.mending import fix
+from grader.records import Finding
+from grader.rules.memory.hosts import global_regions, made_by
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
-from grader.source.flow import Region, Tensor
+from grader.source.flow import Region
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -38,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every "
                 "element of it: one write of the "
                 "whole buffer for nothing",
-                fixes=_fixes(case, tensor),
+                fixes=made_by(case, tensor, "zeros", "empty", "do not fill it first"),
                 data={"kernel": case.kernel},
             )
 
@@ -58,20 +56,6 @@ def _complete(case: Case, region: Region) -> bool:
                 access.mask.all()
             )
     return False
-
-
-def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
-    function = tensor.node.child_by_field_name("function")
-    name = text(function)
-    if function is not None and "zeros" in name:
-        yield from fix(
-            "do not fill it first",
-            [
-                case.unit.edit(
-                    function.start_byte, function.end_byte, name.replace("zeros", "empty")
-                )
-            ],
-        )
 
 
 RULE = Rule(

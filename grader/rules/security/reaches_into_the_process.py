@@ -7,15 +7,15 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
-from grader.rules.python_code import python_code
+from grader.rules.python_code import PythonCode, python_code
 from grader.rules.reaching import IN_TEXT
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Finding
-    from grader.source import Source
+    from grader.records import Finding, Place
+    from grader.source import Source, Unit
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
 PATHS = (
@@ -41,31 +41,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for raw memory, the process's own files, and code that runs at load time."""
     code = python_code(source)
     if code is not None:
-        for name, call in code.calls:
-            if name.startswith(MEMORY) or name in DESCRIPTORS:
-                descriptor = name in DESCRIPTORS
-                yield RULE.finding(
-                    source.place(call),
-                    f"{name} "
-                    + (
-                        "writes past Python to the pipes of whoever runs this file"
-                        if descriptor
-                        else "reaches the memory of the process, the grader's included"
-                    ),
-                    severity="error" if not name.startswith("ctypes.c_") else "warning",
-                    data={"target": name, "rejects": not name.startswith("ctypes.c_")},
-                )
-        for node in code.of(ast.Constant):
-            if isinstance(node.value, str) and len(node.value) < 300:
-                for path in PATHS if "\n" not in node.value else ():
-                    if path in node.value:
-                        yield RULE.finding(
-                            source.place(node),
-                            f"{path} is a way around the interfaces of the process",
-                            data={"target": path, "rejects": path.startswith(WAYS)},
-                        )
-                        break
-    yield from _native(source)
+        yield from _calls(source, code)
+        yield from _paths(source, code)
+    for unit in units(source):
+        yield from _native(unit)
     for item in context.seen("link"):
         if item.code == "reaching-import":
             name = str(item.data.get("name", ""))
@@ -78,41 +57,70 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _native(source: Source) -> Iterator[Finding]:
-    for unit in units(source):
-        code = cuda_code(unit)
-        own = {function.name for function in unit.functions}
-        for call in code.calls:
-            if call.last in IN_TEXT and call.object is None and call.last not in own:
-                yield RULE.finding(
-                    unit.place(call.node),
-                    f"{call.last} reaches memory, symbols or pipes that are not the kernel's",
-                    data={"target": call.last, "rejects": True},
-                )
-        for node in code.of("string_literal", "raw_string_literal"):
-            written = text(node)
+def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for name, call in code.calls:
+        if name.startswith(MEMORY) or name in DESCRIPTORS:
+            what = (
+                "writes past Python to the pipes of whoever runs this file"
+                if name in DESCRIPTORS
+                else "reaches the memory of the process, the grader's included"
+            )
+            plain = name.startswith("ctypes.c_")
+            yield RULE.finding(
+                source.place(call),
+                f"{name} {what}",
+                severity="warning" if plain else "error",
+                data={"target": name, "rejects": not plain},
+            )
+
+
+def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for node in code.of(ast.Constant):
+        written = node.value
+        if isinstance(written, str) and len(written) < 300 and "\n" not in written:
             path = next((one for one in PATHS if one in written), None)
             if path is not None:
-                yield RULE.finding(
-                    unit.place(node),
-                    f"{path} is a way around the interfaces of the process",
-                    data={"target": path, "rejects": path.startswith(WAYS)},
-                )
-        for node in code.of("gnu_asm_expression"):
-            if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
-                yield RULE.finding(
-                    unit.place(node),
-                    "this assembly calls the system or holds bytes that no text shows",
-                    data={"target": "asm", "rejects": True},
-                )
-        for node in code.of("attribute_specifier", "attribute_declaration"):
-            if any(word in text(node) for word in CONSTRUCTOR):
-                yield RULE.finding(
-                    unit.place(node),
-                    f"{text(node)[:60]} makes code run when the library is loaded, before anything "
-                    "is checked",
-                    data={"target": "constructor", "rejects": True},
-                )
+                yield _way_around(source.place(node), path)
+
+
+def _way_around(place: Place, path: str) -> Finding:
+    return RULE.finding(
+        place,
+        f"{path} is a way around the interfaces of the process",
+        data={"target": path, "rejects": path.startswith(WAYS)},
+    )
+
+
+def _native(unit: Unit) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    own = {function.name for function in unit.functions}
+    for call in code.calls:
+        if call.last in IN_TEXT and call.object is None and call.last not in own:
+            yield RULE.finding(
+                unit.place(call.node),
+                f"{call.last} reaches memory, symbols or pipes that are not the kernel's",
+                data={"target": call.last, "rejects": True},
+            )
+    for node in code.of("string_literal", "raw_string_literal"):
+        written = text(node)
+        path = next((one for one in PATHS if one in written), None)
+        if path is not None:
+            yield _way_around(unit.place(node), path)
+    for node in code.of("gnu_asm_expression"):
+        if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
+            yield RULE.finding(
+                unit.place(node),
+                "this assembly calls the system or holds bytes that no text shows",
+                data={"target": "asm", "rejects": True},
+            )
+    for node in code.of("attribute_specifier", "attribute_declaration"):
+        if any(word in text(node) for word in CONSTRUCTOR):
+            yield RULE.finding(
+                unit.place(node),
+                f"{text(node)[:60]} makes code run when the library is loaded, before anything "
+                "is checked",
+                data={"target": "constructor", "rejects": True},
+            )
 
 
 RULE = Rule(

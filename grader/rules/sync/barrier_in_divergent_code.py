@@ -77,50 +77,57 @@ def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
 
 
 def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
-    line = case.line(event.node)
     cause = event.other
-    condition = one_line(cause, 60) if cause is not None else "a condition"
     data = {"kernel": case.kernel, "cause_line": case.line(cause)}
     if event.kind == "barrier-exited":
         severity: Severity = "error" if starved else "warning"
-        rest = (
-            f", and line {case.line(starved[0].node)} then reads shared cells that they never "
-            "stored"
-            if starved
-            else "; CUDA asks for all threads of the block there"
-        )
-        message = (
-            f"{event.count} threads have returned under `{condition}` (line {case.line(cause)}) "
-            "when the others "
-            f"wait at the `__syncthreads()` on line {line}{rest}"
-        )
         return RULE.finding(
             case.place(event.node),
-            message,
+            _exited(case, event, starved),
             severity=severity,
             data=data,
             fixes=stay_in_block(case, cause),
         )
-    if event.sure:
-        message = (
-            f"only {event.data['here']} threads of {case.walk.threads} reach the "
-            f"`__syncthreads()` on line {line}: "
-            f"the others are kept away by `{condition}` (line {case.line(cause)}), and the block "
-            "can hang"
-        )
-    else:
-        message = (
-            f"the `__syncthreads()` on line {line} stands under `{condition}` (line "
-            f"{case.line(cause)}), which is not "
-            "the same for all threads of the block; those that get there wait for ever"
-        )
     return RULE.finding(
         case.place(event.node),
-        message,
+        _kept_away(case, event),
         confidence="likely" if event.sure else "possible",
         severity=None if event.sure else "warning",
         data=data,
         fixes=_hoist(case, event.node, cause),
+    )
+
+
+def _under(case: Case, event: Event) -> str:
+    """Return the condition that threads part at, with its line."""
+    cause = event.other
+    condition = one_line(cause, 60) if cause is not None else "a condition"
+    return f"`{condition}` (line {case.line(cause)})"
+
+
+def _exited(case: Case, event: Event, starved: list[Event]) -> str:
+    rest = (
+        f", and line {case.line(starved[0].node)} then reads shared cells that they never stored"
+        if starved
+        else "; CUDA asks for all threads of the block there"
+    )
+    return (
+        f"{event.count} threads have returned under {_under(case, event)} when the others wait at "
+        f"the `__syncthreads()` on line {case.line(event.node)}{rest}"
+    )
+
+
+def _kept_away(case: Case, event: Event) -> str:
+    line = case.line(event.node)
+    if event.sure:
+        return (
+            f"only {event.data['here']} threads of {case.walk.threads} reach the "
+            f"`__syncthreads()` on line {line}: the others are kept away by "
+            f"{_under(case, event)}, and the block can hang"
+        )
+    return (
+        f"the `__syncthreads()` on line {line} stands under {_under(case, event)}, which is not "
+        "the same for all threads of the block; those that get there wait for ever"
     )
 
 

@@ -64,16 +64,29 @@ def _function(node: Node) -> Node | None:
 
 def _finding(case: Case, event: Event) -> Finding:
     where = _where(event)
-    line = case.line(where)
     if event.kind == "shuffle-tail":
         return RULE.finding(
             case.place(where),
             f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp "
-            f"{event.count} lanes that the mask of line {line} names don't exist",
+            f"{event.count} lanes that the mask of line {case.line(where)} names don't exist",
             severity="warning",
             confidence="possible",
             data={"kernel": case.kernel},
         )
+    exited = bool(event.data.get("exited"))
+    return RULE.finding(
+        case.place(where),
+        _message(case, event, where),
+        severity="warning" if exited or not event.sure else None,
+        confidence="likely" if event.sure else "possible",
+        data={"kernel": case.kernel},
+        fixes=_hoist(case, where, event.other),
+    )
+
+
+def _message(case: Case, event: Event, where: Node) -> str:
+    """Say which lanes a warp exchange waits for in vain, and what keeps them away."""
+    line = case.line(where)
     condition = one_line(event.other, 60) if event.other is not None else "a condition"
     inside = (
         f" (the shuffle itself is on line {case.line(event.node)})"
@@ -81,33 +94,20 @@ def _finding(case: Case, event: Event) -> Finding:
         else ""
     )
     if not event.sure:
-        message = (
+        return (
             f"the warp exchange on line {line}{inside} names lanes with its mask that may not be "
-            "there: "
-            f"`{condition}` is not the same for all lanes"
+            f"there: `{condition}` is not the same for all lanes"
         )
-    elif event.data.get("exited"):
-        message = (
+    cause = case.line(event.other)
+    if event.data.get("exited"):
+        return (
             f"the warp exchange on line {line}{inside} names all lanes with its mask, but lanes "
-            "have returned under "
-            f"`{condition}` (line {case.line(event.other)})"
+            f"have returned under `{condition}` (line {cause})"
         )
-    else:
-        message = (
-            f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, "
-            "but only "
-            f"{event.data['active']} of each warp get there: `{condition}` (line "
-            f"{case.line(event.other)}) keeps "
-            "the others away, so the result is undefined and the kernel may hang"
-        )
-    exited = bool(event.data.get("exited"))
-    return RULE.finding(
-        case.place(where),
-        message,
-        severity="warning" if exited or not event.sure else None,
-        confidence="likely" if event.sure else "possible",
-        data={"kernel": case.kernel},
-        fixes=_hoist(case, where, event.other),
+    return (
+        f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but "
+        f"only {event.data['active']} of each warp get there: `{condition}` (line {cause}) keeps "
+        "the others away, so the result is undefined and the kernel may hang"
     )
 
 

@@ -187,28 +187,13 @@ def write(
     warps = threads >> 5
     now = clock.warps[warps]
     differs = not value.uniform
-    was = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
-    if atomic:
-        was &= ~shadow.atomic[cells]
-    if some(was):
-        writer_warp = shadow.writer[cells] >> 5
-        was &= ~conflict_free(warps, writer_warp, shadow.write_warp_epoch[cells], now)
-        was &= (shadow.write_node[cells] != node_id) | differs
-        if some(was):
-            other = int(shadow.write_node[cells[was][0]])
-            report(
-                "race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all())
-            )
+    _check_write_after_write(
+        shadow, cells, threads, clock, node_id, report, atomic=atomic, differs=differs
+    )
     _check_read_before_write(shadow, cells, threads, clock, report, warps, now)
     shadow.writer[cells] = threads
     if differs and not atomic:
-        last = shadow.writer[cells]
-        lost = last != threads
-        like = likeness(value)
-        if like is not None and some(lost):
-            lost &= like[last] != like[threads]
-        if some(lost):
-            report("race-waw", cells[lost], threads[lost], node_id, False)
+        _check_lost(shadow, cells, threads, node_id, report, value)
     shadow.write_epoch[cells] = clock.epoch
     shadow.write_warp_epoch[cells] = now
     shadow.write_node[cells] = node_id
@@ -219,6 +204,48 @@ def write(
     shadow.state[cells] = 2
     shadow.varies[cells] = differs
     _store_parts(shadow, cells, parts, atomic)
+
+
+def _check_write_after_write(
+    shadow: Shadow,
+    cells: Ints,
+    threads: Ints,
+    clock: Clock,
+    node_id: int,
+    report: Report,
+    *,
+    atomic: bool,
+    differs: bool,
+) -> None:
+    """Report cells that another thread wrote in this interval; the same by one store is no race."""
+    warps = threads >> 5
+    was = (shadow.write_epoch[cells] == clock.epoch) & (shadow.writer[cells] != threads)
+    if atomic:
+        was &= ~shadow.atomic[cells]
+    if some(was):
+        writer_warp = shadow.writer[cells] >> 5
+        was &= ~conflict_free(
+            warps, writer_warp, shadow.write_warp_epoch[cells], clock.warps[warps]
+        )
+        was &= (shadow.write_node[cells] != node_id) | differs
+        if some(was):
+            other = int(shadow.write_node[cells[was][0]])
+            report(
+                "race-waw", cells[was], threads[was], other, bool((writer_warp == warps)[was].all())
+            )
+
+
+def _check_lost(
+    shadow: Shadow, cells: Ints, threads: Ints, node_id: int, report: Report, value: Value
+) -> None:
+    """Report cells to which threads of this one store have written different values."""
+    last = shadow.writer[cells]
+    lost = last != threads
+    like = likeness(value)
+    if like is not None and some(lost):
+        lost &= like[last] != like[threads]
+    if some(lost):
+        report("race-waw", cells[lost], threads[lost], node_id, False)
 
 
 def _check_read_before_write(
