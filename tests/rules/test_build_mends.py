@@ -278,3 +278,16 @@ def test_whatever_is_missing_and_whatever_is_said_a_mend_is_an_edit(
     line = data.draw(st.integers(1, len(code.splitlines())))
     for fix in mends(parse(code), compiled(line, said)):
         assert apply(code, fix.edits) != code
+
+
+def test_headers_that_refuse_the_standard_are_one_finding_and_its_cause() -> None:
+    said = (
+        "expected ')' before '!' token",
+        "#error C++20 or later compatible compiler is required to use PyTorch.",
+        "'enable_if_t' is not a template",
+    )
+    seen = tuple(Evidence(kind="compiler", code="error", text=text) for text in said)
+    found = review_text(parse(BUILD), Context(evidence=seen), select=("BLD015",))
+    (one,) = found
+    assert one.message.startswith("torch's headers need `C++20` or later")
+    assert len(one.evidence) == 3

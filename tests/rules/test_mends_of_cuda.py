@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Place
-from grader.rules import all_rules
+from grader.records import Evidence, KernelResources, Place
+from grader.rules import all_rules, review_text
 from grader.rules.build import undeclared
 from grader.rules.build.line_mends import line_mends
 from grader.rules.examples import as_submission
@@ -204,6 +204,24 @@ def test_a_block_that_is_too_large_is_told_to_the_template_as_well() -> None:
     findings = tuple(all_rules()["IDX003"].check(parse(code), Context()))
     labels = {fix.label: apply(code, fix.edits) for f in findings for fix in f.fixes}
     assert "rows<1024><<<x.size(0), 1024>>>" in labels["take at most 1024 threads"]
+
+
+def test_a_launch_that_registers_forbid_is_one_finding_with_its_bounds() -> None:
+    code = as_submission(LANES.replace("rows<<<x.size(0), 32>>>", "rows<<<x.size(0), 1024>>>"))
+    said = "The launch of rows failed with cudaErrorLaunchOutOfResources: 1024 threads of 80 registers need 81920"
+    refused = Evidence(
+        kind="simulator",
+        code="launch-error",
+        text=said,
+        data={"kernel": "rows"},
+        place=Place(line=1, end_line=1),
+    )
+    used = KernelResources(kernel="rows(float const*, float*)", registers=80, shared_bytes=0)
+    seen = Context(evidence=(refused,), resources=(used,))
+    (finding,) = review_text(parse(code), seen, select=("IDX003", "IDX006"))
+    assert (finding.rule, finding.confidence, finding.also) == ("IDX003", "proven", ("IDX006",))
+    assert "80 registers a thread" in finding.message
+    assert "__global__ __launch_bounds__(1024) void rows" in apply(code, finding.fixes[0].edits)
 
 
 def test_a_shared_array_of_a_size_that_the_launch_gives_is_made_dynamic() -> None:

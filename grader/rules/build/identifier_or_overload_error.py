@@ -9,6 +9,7 @@ from grader.records import Evidence, Finding, Place
 from grader.rules.build.idioms import idioms
 from grader.rules.build.line_mends import line_mends
 from grader.rules.build.mends import mends
+from grader.rules.build.mends.build_call import too_old
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
@@ -69,13 +70,18 @@ def _groups(context: Context) -> list[tuple[Evidence, ...]]:
     """Return the errors, those together that one defect causes.
 
     Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind. What the linker and Python say counts only where the compilers were content.
+    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
         if items:
             break
     groups: list[list[Evidence]] = []
+    in_headers = [item for item in items if _line(item) is None]
+    asked = next((item for item in items if too_old(said(item))), None)
+    if asked is not None:
+        groups.append([asked, *(item for item in in_headers if item is not asked)])
+        items = tuple(item for item in items if item not in groups[0])
     for item in items:
         meaning = explain(said(item))
         same = [group for group in groups if _line(group[0]) == _line(item) is not None]

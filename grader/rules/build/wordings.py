@@ -201,6 +201,11 @@ MESSAGES = (
         r"cannot assign to variable .* with const-qualified type",
     ),
     _message(
+        "standard",
+        "torch's headers need {0} or later; the build asks for an older standard (`-std=`)",
+        r"(C\+\+\d\d) or later compatible compiler is required",
+    ),
+    _message(
         "syntax",
         "the text does not follow the grammar here: {0} is expected",
         r"expected an? \"?([^\"\s]+)\"?",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Evidence, Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import refuses, resolve
 from grader.rules.mending import fix
-from grader.rules.observed import launch_cause, observed
+from grader.rules.observed import kernel_of, launch_cause, observed
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.rules.walks import Case, cases, spans
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 },
             )
         else:
-            yield from _registers(case, context, threads)
+            refused = [e for e in observed(context, "launch") if "registers" in e.text]
+            mine = [e for e in refused if kernel_of(e, spans(source)) == case.kernel]
+            yield from _registers(case, context, threads, mine)
             seen.add(case.kernel)
 
 
@@ -65,16 +67,35 @@ def _message(threads: int, follows: bool) -> str:
     return f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
 
 
-def _registers(case: Case, context: Context, threads: int) -> Iterator[Finding]:
-    for used in context.resources:
-        if case.kernel in used.kernel and used.registers * threads > REGISTERS:
-            yield RULE.finding(
-                case.place(_where(case)),
-                f"`{case.kernel}` needs {used.registers} registers a thread: {threads} threads a "
-                "block would take "
-                f"{used.registers * threads}, and there are {REGISTERS}",
-                data={"kernel": case.kernel},
-            )
+def _registers(
+    case: Case, context: Context, threads: int, failed: Sequence[Evidence]
+) -> Iterator[Finding]:
+    most = max(
+        (used.registers for used in context.resources if case.kernel in used.kernel), default=0
+    )
+    if most * threads > REGISTERS:
+        yield RULE.finding(
+            case.place(_where(case)),
+            f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
+            f"{most * threads}, and there are {REGISTERS}; the launch fails",
+            confidence="proven" if failed else "likely",
+            evidence=failed,
+            fixes=_bounds(case, threads),
+            data={"kernel": case.kernel, **launch_cause(case.kernel, failed)},
+        )
+
+
+def _bounds(case: Case, threads: int) -> tuple[Fix, ...]:
+    """Tell the compiler how many threads a block has, so that it gives each fewer registers."""
+    edits = []
+    for kernel in case.unit.kernels:
+        at = case.unit.data.find(b"__global__", kernel.node.start_byte, kernel.node.end_byte)
+        if kernel.name == case.kernel and kernel.body is not None and at >= 0:
+            if kernel.launch_bounds is not None:
+                return ()
+            after = at + len(b"__global__")
+            edits.append(case.unit.edit(after, after, f" __launch_bounds__({threads})"))
+    return fix(f"say __launch_bounds__({threads})", edits)
 
 
 def _where(case: Case) -> Node:
@@ -190,6 +211,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="A size that follows the input is a warning unless the task's own size passes the "
     "limit, and "
     "nothing where the host compares it.",
-    mend="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one.",
+    mend="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
+    "Says `__launch_bounds__` where the registers are too many.",
     check=check,
 )

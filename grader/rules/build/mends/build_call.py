@@ -20,9 +20,14 @@ _MISSING = re.compile(r"missing \d+ required positional arguments?: (.*)")
 FLAGS = ("extra_cflags", "extra_cuda_cflags")
 
 
+def too_old(text: str) -> bool:
+    """Whether headers refuse the standard of C++ that the build asks for."""
+    return _TOO_OLD.search(text) is not None
+
+
 def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Leave the language standard to torch, which asks for the one that its headers need."""
-    if not _TOO_OLD.search(item.text):
+    if not too_old(item.text):
         return ()
     edits = []
     for extension in source.extensions:
