@@ -30,3 +30,8 @@ def test_what_says_where_it_is_made_is_left_alone() -> None:
         assert mended(RIGHT.replace("nn.Parameter(torch.ones(n))", value)) == []
     code = MODEL.replace("SHIFT", "torch.zeros(n)").replace("MADE", "1")
     assert review_text(parse(code), Context(), select=("API007",)) == ()
+
+
+def test_a_weight_that_is_taken_off_the_gpu_stays_there() -> None:
+    (text,) = mended(RIGHT.replace("x + self.shift", "x + self.shift.cpu()"))
+    assert text == RIGHT

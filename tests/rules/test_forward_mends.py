@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence
-from grader.rules import review_text
+from grader.rules import all_rules, review_text
 from grader.rules.forward_mends import result_in_form, suffixes
 from grader.rules.python_code import python_code
-from grader.rules.rule import Context
+from grader.rules.rule import Context, Example
 from grader.source import parse
 from grader.source.edits import apply
 
@@ -90,3 +90,15 @@ def test_a_function_of_the_last_dimension_is_handed_the_dimension_as_the_last() 
     mended = [apply(LAST_ONLY, one.edits).rsplit("return ", 1)[1].strip() for one in found.fixes]
     call = "ext.longest(x.movedim(self.dim, -1).contiguous(), x.dim() - 1)"
     assert mended == [call, f"{call}.unsqueeze(self.dim)", f"{call}.movedim(-1, self.dim)"]
+
+
+def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
+    rule = all_rules()["NUM005"]
+    bad = rule.bad[0] if isinstance(rule.bad, tuple) else rule.bad
+    assert isinstance(bad, Example)
+    (found,) = rule.check(parse(bad.code), bad.context)
+    (made,) = found.fixes
+    text = apply(bad.code, made.edits)
+    over = "[d for d in range(x.dim()) if d != 1]"
+    assert f"(x.mean({over}) if self.training else self.bn.running_mean)" in text
+    assert f"(x.var({over}, unbiased=False) if self.training else self.bn.running_var)" in text

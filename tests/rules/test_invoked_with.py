@@ -19,7 +19,8 @@ ext = load_inline(name="e", functions=["run"], cuda_sources="torch::Tensor run(t
 class ModelNew(nn.Module):
     def __init__(self, size, scale):
         super().__init__()
-        self.size, self.scale = size, scale
+        self.size = size
+        self.scale = scale
         self.layer = nn.Linear(4, 4)
     def forward(self, x):
         return ext.run(ARGS)
@@ -36,6 +37,8 @@ class ModelNew(nn.Module):
          "ext.run(x, self.layer.weight)"),
         ("torch::Tensor bias", "x, self.layer", "tensor, Linear(in_features=4, out_features=4, bias=True)",
          "ext.run(x, self.layer.bias)"),
+        ("torch::Tensor k", "x, self.scale", "tensor, 2.5",
+         "ext.run(x, torch.tensor(self.scale, device=x.device, dtype=x.dtype))"),
         ("int k", "x, 3, self.size", "tensor, 3, 4", "ext.run(x, 3)"),
     ],
 )  # fmt: skip
@@ -56,3 +59,22 @@ def test_another_function_s_refusal_changes_nothing() -> None:
         kind="python", code="raised", text="TypeError: incompatible function arguments"
     )
     assert review_text(parse(code), Context(evidence=(raised,)), select=("API004",)) == ()
+
+
+def test_an_attribute_whose_name_holds_the_parameters_is_passed() -> None:
+    code = (
+        CODE.replace("OTHER", "float slope").replace("ARGS", "x").replace("scale", "negative_slope")
+    )
+    found = review_text(parse(code), Context(), select=("API004",))
+    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any("ext.run(x, self.negative_slope)" in text for text in mended)
+
+
+def test_a_layer_whose_bias_is_handed_over_is_made_with_one() -> None:
+    code = CODE.replace("OTHER", "torch::Tensor bias").replace("ARGS", "x, self.layer.bias")
+    code = code.replace("nn.Linear(4, 4)", "nn.Linear(4, 4, bias=False)")
+    said = "TypeError: run(): incompatible function arguments. Invoked with: tensor, None"
+    raised = Evidence(kind="python", code="raised", text=said)
+    found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any("self.layer = nn.Linear(4, 4)\n" in text for text in mended)

@@ -20,8 +20,9 @@ from .mended import PLAIN, mends, program, seen
 
 def test_inputs_and_result_take_the_kernels_type_and_back() -> None:
     said = "RuntimeError: expected scalar type Float but found Half"
-    (lines,) = mends("API005", program(PLAIN), seen("python", said, "raised"))
+    lines, pointers = mends("API005", program(PLAIN), seen("python", said, "raised"))
     assert {"x = x.to(torch.float32)", "return ops.run(x).to(torch.float16)"} <= lines
+    assert any("x.data_ptr<at::Half>()" in line for line in pointers)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Edit, Fix
 from grader.rules.api.layer_attributes import without_affine
 from grader.rules.cuda_code import one_line
-from grader.rules.mending import fix
+from grader.rules.mending import delete_keyword, fix
 from grader.rules.python_code import python_code
 from grader.source import dotted
 
@@ -68,13 +68,31 @@ def replace_argument(
     if wrong.endswith("None") and (plain := _plain_norm(source, argument)):
         return fix("pass what it stands for", [Edit(start=start, end=end, text=plain)])
     weight = next((one for one in call.args if dotted(one).endswith("weight")), None)
-    if not wrong.endswith("None") or weight is None or weight is argument:
+    if not wrong.endswith("None"):
         return ()
+    with_bias = _with_bias(source, argument)
+    if weight is None or weight is argument:
+        return with_bias
     given, shaped = source.code[start:end], source.code[slice(*source.span(weight))]
     words = f"{shaped}.new_zeros({shaped}.shape[0])"
     if isinstance(argument, ast.Attribute):
         words = f"({given} if {given} is not None else {words})"
-    return fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
+    zeros = fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
+    return (*zeros, *with_bias)
+
+
+def _with_bias(source: Source, argument: ast.expr) -> tuple[Fix, ...]:
+    """Return the fix that makes the layer with the bias that the call hands over."""
+    code = python_code(source)
+    if code is None or not isinstance(argument, ast.Attribute) or argument.attr != "bias":
+        return ()
+    layer = dotted(argument.value)
+    for assign in code.of(ast.Assign):
+        made = assign.value
+        if isinstance(made, ast.Call) and layer and layer in map(dotted, assign.targets):
+            edit = delete_keyword(source, made, "bias")
+            return fix(f"make {layer} with a bias", [edit]) if edit else ()
+    return ()
 
 
 def _plain_norm(source: Source, argument: ast.expr) -> str:

@@ -51,6 +51,8 @@ def _as_taken(
         )
         if number and value.startswith(("(", "[")):
             edits.append(Edit(start=end, end=end, text="[0]"))
+        elif "Tensor" in parameter.type and re.fullmatch(r"-?[\d.]+(?:e[-+]?\d+)?", value):
+            edits += _as_tensor(source, call, argument)
         elif number and value.startswith("tensor"):
             edits.append(Edit(start=end, end=end, text=".item()"))
         elif "Tensor" in parameter.type and _LAYER.match(value):
@@ -61,11 +63,20 @@ def _as_taken(
     yield from fix("pass it in the form that the function takes", edits)
 
 
+def _as_tensor(source: Source, call: ast.Call, argument: ast.expr) -> list[Edit | None]:
+    """Make a tensor of a number, beside the first tensor of the call."""
+    start, end = source.span(argument)
+    first = source.code[slice(*source.span(call.args[0]))]
+    words = f"torch.tensor({source.code[start:end]}, device={first}.device, dtype={first}.dtype)"
+    plain = isinstance(call.args[0], ast.Name | ast.Attribute) and argument is not call.args[0]
+    return [Edit(start=start, end=end, text=words)] if plain else []
+
+
 def _wider(source: Source, name: str, parameter: Parameter) -> list[Edit | None]:
     """Let the function take a number with a fraction, wherever it is declared."""
     edits: list[Edit | None] = []
     for unit in units(source):
-        for function in unit.functions:
+        for function in (*unit.functions, *unit.declarations):
             if function.name != name:
                 continue
             for one in function.parameters:

@@ -71,12 +71,20 @@ class _Known:
         for spelled in (parameter.name, name):
             if f"self.{spelled}" in self.attributes and f"self.{spelled}" not in self.passed:
                 return f"self.{spelled}"
+        if "Tensor" not in parameter.type and (longer := self._containing(name)):
+            return longer
         if "Tensor" in parameter.type:
             return self._tensor(parameter.name, name, tensors)
         if len(self.layers) == 1 and name in SETTINGS:
             first = "[0]" if name in TUPLES else ""
             return f"{self.layers[0]}.{name}{first}"
         return USUAL.get(name, "")
+
+    def _containing(self, name: str) -> str:
+        """Return the one attribute, not passed yet, whose name holds a parameter's: `negative_slope` for `slope`."""
+        free = [own for own in self.attributes if own not in self.passed and own not in self.layers]
+        found = [own for own in free if name in own.removeprefix("self.").split("_")]
+        return found[0] if len(found) == 1 else ""
 
     def _tensor(self, named: str, name: str, tensors: Sequence[str]) -> str:
         if len(self.layers) == 1 and name in {"weight", "bias"}:

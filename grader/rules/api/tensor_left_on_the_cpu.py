@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _RAISED = re.compile(
     r"[Ee]xpected all tensors to be on the same device|found at least two devices|is_cuda\(\)"
-    r"|must be (?:a |on (?:the )?)?(?:CUDA|GPU)|should be (?:a |on (?:the )?)?(?:CUDA|GPU)"
+    r"|must be (?:a |on (?:the )?)?(?:CUDA|GPU)|should be (?:a |on (?:the )?)?(?:CUDA|GPU)|CUDA tensor"
 )
 MAKERS = {
     "zeros", "ones", "empty", "full", "rand", "randn", "tensor", "arange", "linspace", "eye", "as_tensor", "from_numpy",
@@ -45,6 +45,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
     for function in code.reached:
         if isinstance(function, ast.FunctionDef) and code.class_of(function) is code.model:
+            for call, owner in _moved(code, function):
+                end, start = source.span(call)[1], source.span(owner)[1]
+                fixes = fix("leave it on the GPU", [Edit(start=start, end=end, text="")])
+                yield _finding(source, call, "this takes a tensor off the GPU", raised, fixes)
             for call in _made(code, function):
                 message = "this makes a tensor on the CPU, beside an input on the GPU"
                 fixes = _beside_the_input(source, function, call)
@@ -81,6 +85,17 @@ def _made(code: PythonCode, function: ast.FunctionDef) -> Iterator[ast.Call]:
             later = isinstance(around, ast.Attribute) and around.attr in {"to", "cuda", "type_as"}
             if not later and not _names_device(code, node):
                 yield node
+
+
+def _moved(code: PythonCode, function: ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Yield the calls of `.cpu()` in a method whose result is no number, each with its tensor."""
+    for node in nodes_under(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="cpu", value=owner), args=[]):
+                around = code.parents.get(node)
+                numbers = {"item", "tolist", "numpy"}
+                if not (isinstance(around, ast.Attribute) and around.attr in numbers):
+                    yield node, owner
 
 
 def _is_made(code: PythonCode, node: ast.AST) -> bool:

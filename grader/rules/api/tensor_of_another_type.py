@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
+from grader.rules.api.pointer_types import own_type
 from grader.rules.cuda_code import one_line
 from grader.rules.forward_mends import inputs_as
 from grader.rules.mending import fix
@@ -106,8 +107,9 @@ def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Itera
     ]
     code = python_code(source)
     fixes = inputs_as(source, code, wanted, made) if code is not None else ()
+    asked = [name for name, kind in TYPES.items() if kind.lower() == wanted.lower()]
     if calls:
-        yield _finding(*calls[0], wanted, made, (item,), fixes)
+        yield _finding(*calls[0], wanted, made, (item,), (*fixes, *own_type(source, asked, made)))
 
 
 def _finding(

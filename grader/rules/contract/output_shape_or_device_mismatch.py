@@ -11,6 +11,7 @@ from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text
 from grader.rules.forward_mends import result_in_form
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.python_slips import unused_arguments
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
 
@@ -43,7 +44,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=seen,
             data={"form": _form(seen[0])},
-            fixes=result_in_form(source, code, [one.text for one in seen]) if code else (),
+            fixes=(
+                *result_in_form(source, code, [one.text for one in seen]),
+                *unused_arguments(source, code),
+            )
+            if code
+            else (),
         )
 
 

@@ -115,6 +115,8 @@ def _clamp(case: Case) -> Iterator[Fix]:
         expr = resolve(case.launch.host, config[1])
         if not isinstance(expr, Items):
             node = expr.node
+            if re.fullmatch(r"[A-Za-z_]\w*", text(node)):
+                yield from _renumbered(case, text(node), "1024")
             plain = text(node).isdigit()
             new = str(MOST) if plain else f"std::min<int>({text(node)}, {MOST})"
             told = _told_as_template(case, text(node)) if plain else []
@@ -162,14 +164,14 @@ def _smaller(case: Case) -> Iterator[Fix]:
         )
 
 
-def _renumbered(case: Case, name: str) -> Iterator[Fix]:
-    """Give a constant of the text, which a square block is made of, the usual 16."""
+def _renumbered(case: Case, name: str, size: str = "16") -> Iterator[Fix]:
+    """Give a constant of the text, which a block is made of, another value: 16 for a square one."""
     data = case.unit.data
     for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
         found = re.search(pattern % name.encode(), data)
         if found:
-            edit = case.unit.edit(found.start(1), found.end(1), "16")
-            yield from fix(f"make {name} 16", [edit])
+            edit = case.unit.edit(found.start(1), found.end(1), size)
+            yield from fix(f"make {name} {size}", [edit])
 
 
 RULE = Rule(

@@ -11,6 +11,7 @@ from grader.rules.memory.hosts import origin
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
 from grader.rules.observed import wrong_results
+from grader.rules.python_slips import python_slips
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
@@ -86,6 +87,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
+        fixes=python_slips(source) if deciding else (),
         data={"pattern": first.code, "last_resort": True},
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Task
+from grader.rules.numeric.batch_statistics import batch_statistics
 from grader.rules.numeric.references import reference_of
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
@@ -51,6 +52,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     "reference is run, uses those of the batch (and updates the running ones)",
                     severity="error" if wrong else "warning",
                     evidence=wrong[:1],
+                    fixes=batch_statistics(source, model),
                 )
                 return
 

@@ -36,7 +36,7 @@ def returned_type(source: Source, item: Evidence) -> tuple[Fix, ...]:
                 edits = [
                     replace_node(owner, kind, new)
                     for owner in units(source)
-                    for one in owner.functions
+                    for one in (*owner.functions, *owner.declarations)
                     if one.name == function.name
                     and (kind := one.node.child_by_field_name("type")) is not None
                 ]
