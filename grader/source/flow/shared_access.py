@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.source.flow import memory
+from grader.source.flow import hazards, memory
 from grader.source.flow.asides import Asides
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
@@ -101,7 +101,7 @@ class SharedAccesses(Asides):
         if self.doubt or region.escaped:
             return None if shadow.parts is None else shadow.parts[cells]
         number, report = self.number_of(node), self.reporter(node, region)
-        return memory.read(shadow, cells, threads, self.clock, number, report)
+        return hazards.read(shadow, cells, threads, self.clock, number, report)
 
     def _for_all(self, rows: Bits, threads: Any) -> Bits:
         """Return a row for every thread; nobody's data for those that read nothing."""
@@ -192,6 +192,6 @@ class SharedAccesses(Asides):
             parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
         number, report = self.number_of(node), self.reporter(node, region)
         if atomic:
-            memory.read(shadow, cells, threads, self.clock, number, report, atomic=True)
-        memory.write(shadow, cells, threads, self.clock, number, report, value, parts, atomic)
+            hazards.read(shadow, cells, threads, self.clock, number, report, atomic=True)
+        hazards.write(shadow, cells, threads, self.clock, number, report, value, parts, atomic)
         self.initialised += shadow.initialised - before

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.source.flow.memory import Clock, Region
+from grader.source.flow.hazards import Clock
+from grader.source.flow.memory import Region
 from grader.source.flow.program import Function, Program
 from grader.source.flow.trace import Access, Care, Event, Walk
 from grader.source.flow.tree import Node
