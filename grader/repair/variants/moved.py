@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.repair.variants.sites import INTEGERS, Scope, plain_type
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import text
+from grader.rules.cuda_code import descendants, text
 from grader.rules.statements import statement
 
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
@@ -31,4 +31,33 @@ def moved(scope: Scope) -> Iterator[Variant]:
             if re.search(rf"\b{re.escape(name)}\s*\.(?:mutable_|const_)?data_ptr", given):
                 for dim in dims:
                     new = f"{name} = {name}.movedim({dim}, -1).contiguous();"
-                    yield Variant((Piece(scope.unit, statement(launch.node), "before", new),), 2.6)
+                    piece = Piece(scope.unit, statement(launch.node), "before", new)
+                    yield Variant((piece,), 2.6)
+                    back = _moved_back(scope, name, dim)
+                    if back:
+                        yield Variant((piece, *back), 2.7)
+
+
+def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
+    """Return the pieces that bring the dimension back in a result that is made like the tensor.
+
+    The kernel fills it in the order of the moved tensor, whose shape `name` has by then.
+    """
+    body = scope.function.body
+    made = {
+        text(node.child_by_field_name("declarator"))
+        for node in (descendants(body, "init_declarator") if body is not None else ())
+        if re.search(rf"_like\(\s*{re.escape(name)}\b", text(node.child_by_field_name("value")))
+    }
+    values = [
+        node.named_children[0]
+        for node in (descendants(body, "return_statement") if body is not None else ())
+        if node.named_children
+    ]
+    return tuple(
+        Piece(
+            scope.unit, value, "replace", f"{text(value)}.view({name}.sizes()).movedim(-1, {dim})"
+        )
+        for value in values
+        if value.type == "identifier" and text(value) in made
+    )
