@@ -153,13 +153,19 @@ def test_what_is_not_supported_is_not_run(way: Way, number: int, feature: str) -
     assert feature in result.run.reason
 
 
-@pytest.mark.parametrize("number", [13, 24])
+@pytest.mark.parametrize("number", [13, 24, 32])
 def test_a_graph_does_when_it_is_launched_what_was_captured(way: Way, number: int) -> None:
     result, comparison = way(number)
     assert result.run.status == "ran", result.run.reason
     assert comparison is not None
     assert comparison.equal, comparison.mismatch
     assert result.run.evidence == ()
+
+
+def test_what_an_early_graph_does_counts_when_it_is_launched(way: Way) -> None:
+    result, _ = way(32)
+    assert [launch.kernel for launch in result.run.launches] == ["doubled"]
+    assert result.run.operators.get("aten::mul") == 1
 
 
 def test_a_launch_into_the_default_stream_is_not_in_the_graph(way: Way) -> None:
