@@ -28,6 +28,7 @@ class Seen:
         comparisons: Sequence[Comparison],
         *,
         own_weights: bool,
+        lazy: bool = False,
     ) -> None:
         self.weak = task.weak if task else ()
         self.named = task is not None and task.source != "builtin"
@@ -36,6 +37,8 @@ class Seen:
         self.comparisons = {item.workload: item for item in comparisons}
         self.own_weights = own_weights
         """Whether it is wrong only with the weights that it draws itself."""
+        self.so_far = "It loads" if lazy else "It builds"
+        """What is known before the runs: a program may compile only when it is called."""
         self.roles = {name: workload.role for name, workload in self.workloads.items()}
 
     def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:

@@ -58,7 +58,7 @@ def fatal(run: Run, seen: Seen) -> str:
     if seen.workloads[run.workload].role == "full":
         size = run.workload.removesuffix(" full")
         return f"It is right at reduced sizes, but at the task's own ({size}) it {ended(run)}"
-    return f"It builds, but on {run.workload} it {ended(run)}"
+    return f"{seen.so_far}, but on {run.workload} it {ended(run)}"
 
 
 def open_(run: Run, seen: Seen) -> str:
@@ -66,8 +66,8 @@ def open_(run: Run, seen: Seen) -> str:
     right = sum(item.equal for item in seen.comparisons.values() if item.role in DECIDING)
     so_far = f"; it is right on the {right} workloads that were run" if right else ""
     if run.status == "timeout":
-        return f"It builds, but {run.workload} took too long: {run.reason}{so_far}"
-    return f"It builds, but {run.workload} was not run: {run.reason}{so_far}"
+        return f"{seen.so_far}, but {run.workload} took too long: {run.reason}{so_far}"
+    return f"{seen.so_far}, but {run.workload} was not run: {run.reason}{so_far}"
 
 
 def incorrect(wrong: Sequence[Comparison], deciding: int, *, own_weights: bool) -> str:

@@ -52,7 +52,8 @@ def verdict(
     if early is not None:
         return early
     own_weights = any(probe.code == OWN_WEIGHTS for probe in probes)
-    seen = Seen(task, runs, comparisons, own_weights=own_weights)
+    lazy = build is not None and build.lazy
+    seen = Seen(task, runs, comparisons, own_weights=own_weights, lazy=lazy)
     found = _own_work(_steady(_of_the_runs(seen), seen, probes), runs)
     later = unsteady(probes, roles=seen.roles, general=True)
     general = False if later else seen.general()

@@ -325,3 +325,11 @@ def test_a_sentence_is_one_line_however_much_a_submission_says():
     assert found.status == "crashed"
     assert "\n" not in found.sentence
     assert len(found.sentence) < 700
+
+
+def test_what_compiles_in_a_call_is_not_said_to_build():
+    told = seen(ended={"n1": "raised"})
+    late = BUILT.model_copy(update={"lazy": True})
+    for build, words in ((BUILT, "It builds, but on n1"), (late, "It loads, but on n1")):
+        found = verdict(task=TASK, build=build, **told)
+        assert found.sentence.startswith(words)
