@@ -21,6 +21,7 @@ from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""
 #include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
 __global__ void scale(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];
@@ -28,7 +29,8 @@ __global__ void scale(const float* x, float* y, int n) {
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty_like(x);
     int n = x.numel();
-    scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    auto stream = at::cuda::getCurrentCUDAStream();
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
 """
@@ -55,7 +57,9 @@ _SIGNS = re.compile(
     r"|error while loading shared libraries|Exec format error|Text file busy|cannot execute"
     r"|Cannot allocate memory|virtual memory exhausted|out of memory|std::bad_alloc"
     r"|died due to signal \d+|Killed|Too many open files|Resource temporarily unavailable"
-    r"|can't start new thread",
+    r"|can't start new thread"
+    # The grader was replaced by another version under a run: its headers are new, its library old.
+    r"|undefined symbol: kgsim_\w+",
     re.IGNORECASE,
 )
 

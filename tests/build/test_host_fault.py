@@ -32,6 +32,7 @@ def _failed(log: str, status: str = "failed", reason: str = "") -> Build:
         "OSError: [Errno 28] No space left on device",
         "ptxas: error while loading shared libraries: libm.so.6: cannot open shared object file",
         "LLVM ERROR: out of memory",
+        "ImportError: /tmp/scratch/extensions/k/k.so: undefined symbol: kgsim_capture_stream",
     ],
 )
 def test_signs_of_the_machine(line: str) -> None:
