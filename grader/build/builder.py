@@ -87,7 +87,7 @@ def build(
     except OSError as error:
         raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error
     bench = Bench(device, kept_as, form, place, artifact_dir, dict(options or {}), preload)
-    if _for_stock_compilers(submission.code):
+    if for_stock_compilers(submission.code):
         limits = replace(limits, wall=STOCK_TIMES * limits.wall)
     with bench.scratch() as scratch:
         made = bench.build(submission, init, limits, scratch)
@@ -109,9 +109,13 @@ def stock_way(build: Build) -> bool:
     return STOCK_WAY in build.log
 
 
-def _for_stock_compilers(code: str) -> bool:
-    """Whether a condition in one of its C++ or CUDA texts is for the stock compilers alone."""
-    return any(conditions.asked_by(unit.text) for unit in parse(code).units)
+def for_stock_compilers(code: str) -> bool:
+    """Whether a condition in one of its C++ or CUDA texts is for the stock compilers alone.
+
+    Where no such text can be told, the whole program's is asked, in which a Python comment may look like one.
+    """
+    texts = [unit.text for unit in parse(code).units] or [code]
+    return any(conditions.asked_by(text) for text in texts)
 
 
 def _read(folder: Path) -> Build | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.build.builder import for_stock_compilers
 from grader.build.driver.command import Command, parse
 from grader.build.driver.conditions import asked, asked_by
 
@@ -60,3 +61,26 @@ def test_a_whole_submission_is_asked_as_its_sources_are() -> None:
     assert asked_by(source) == "__clang__"
     assert asked_by(source, {"__clang__"}) == ""
     assert asked_by("import torch\n# a comment\nif torch.cuda.is_available():\n    pass\n") == ""
+
+
+PROGRAM = """
+from torch.utils.cpp_extension import load_inline
+
+{comment}
+source = r'''
+#include <torch/extension.h>
+{line}
+__global__ void twice(float* x) {{ x[threadIdx.x] *= 2; }}
+'''
+ops = load_inline(name="ops", cpp_sources="", cuda_sources=source, functions=[])
+"""
+
+
+def test_only_what_the_compilers_read_takes_their_time() -> None:
+    plain = PROGRAM.format(comment="# if the GPU is there", line="// plain")
+    assert not for_stock_compilers(plain)
+    assert for_stock_compilers(PROGRAM.format(comment="", line="#ifdef __clang__\n#endif"))
+
+
+def test_where_no_text_can_be_told_the_whole_program_is_asked() -> None:
+    assert for_stock_compilers("text = read(path)\n#ifdef __clang__\nload(text)\n")
