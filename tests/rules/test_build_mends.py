@@ -68,6 +68,9 @@ SLIPS = {
     "torch's functions in a kernel": (
         ("half_of(x[i])", "torch::sigmoid(x[i])"), 'no suitable constructor exists to convert from "float" to "at::Tensor"',
         "y[i] = (1.0f / (1.0f + expf(-(x[i]))));"),
+    "torch's functions inside of one another": (
+        ("half_of(x[i])", "torch::max(torch::exp(x[i]), 1.0f)"), 'no suitable constructor exists to convert from "float" to "at::Tensor"',
+        "y[i] = fmaxf(expf(x[i]), 1.0f);"),
     "an atomic maximum of floats": (
         ("y[i] = half_of(x[i]);", "atomicMax(&y[i], x[i]);"),
         'no instance of overloaded function "atomicMax" matches the argument list',

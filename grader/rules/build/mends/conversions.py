@@ -33,11 +33,11 @@ def narrowed(source: Source, item: Evidence) -> tuple[Fix, ...]:
     for unit in source.cuda:
         for node in cuda_code(unit).of("initializer_list"):
             if line_of(unit, node) == item.place.line:
-                edits += [
-                    replace_node(unit, one, f"static_cast<{kind}>({text(one)})")
-                    for one in node.named_children
-                    if one.type not in {"number_literal", "initializer_list", "comment"}
-                ]
+                for one in node.named_children:
+                    if one.type not in {"number_literal", "initializer_list", "comment"}:
+                        start, end = one.start_byte, one.end_byte
+                        edits.append(unit.edit(start, start, f"static_cast<{kind}>("))
+                        edits.append(unit.edit(end, end, ")"))
     return fix(f"convert it to {kind}", edits)
 
 

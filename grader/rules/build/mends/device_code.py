@@ -126,15 +126,18 @@ def device_maths(source: Source, item: Evidence) -> tuple[Fix, ...]:
             foreign = call.name.startswith(("torch::", "at::"))
             if not cuda_code(unit).in_device_code(call.node) or not (foreign or call.name == name):
                 continue
-            new = _computed(call.last, [text(one) for one in call.arguments])
-            if new:
-                edits.append(replace_node(unit, call.node, new))
+            callee = call.node.child_by_field_name("function")
+            if call.last in MATHS and callee is not None:
+                edits.append(replace_node(unit, callee, MATHS[call.last]))
+            elif not any(
+                True for one in call.arguments for _ in descendants(one, "call_expression")
+            ):
+                new = _computed(call.last, [text(one) for one in call.arguments])
+                edits += [replace_node(unit, call.node, new)] if new else []
     return fix("call CUDA's own function", edits)
 
 
 def _computed(name: str, given: list[str]) -> str:
-    if name in MATHS:
-        return f"{MATHS[name]}({', '.join(given)})"
     if name in ONE and len(given) == 1:
         return ONE[name].format(given[0])
     if name in {"clamp", "clip"} and len(given) == 3:
@@ -155,7 +158,8 @@ def nested_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
     for unit in source.cuda:
         for call in cuda_code(unit).calls:
             on_line = line_of(unit, call.node) == item.place.line
-            if on_line and call.name in EXTREMA and len(call.arguments) > 2:
+            inner = any(True for one in call.arguments for _ in descendants(one, "call_expression"))
+            if on_line and call.name in EXTREMA and len(call.arguments) > 2 and not inner:
                 words = text(call.arguments[0])
                 for one in call.arguments[1:]:
                     words = f"{call.name}({words}, {text(one)})"
