@@ -8,7 +8,7 @@ import pytest
 
 from grader.records import Task
 from grader.repair.families import families
-from grader.repair.families.windows import tiled
+from grader.repair.families.windows import overlapping
 from grader.repair.reference import reference_code
 from grader.rules import Context, review_text
 from grader.source import parse
@@ -61,10 +61,11 @@ def test_a_row_is_shared_by_blocks_that_are_all_on_the_gpu() -> None:
         (3, 1, 1, (0, 1), ()),
         (11, 11, 1, 0, ()),
         (33, 1, 1, 0, ()),  # too large to unroll
+        (5, 1, 2, 0, ()),  # more lines than a thread keeps
         (None, None, 1, 0, ()),
     ],
 )
-def test_windows_that_a_tile_serves(
+def test_windows_that_overlap_are_known_to_the_compiler(
     kernel: object, stride: object, dilation: object, padding: object, expected: object
 ) -> None:
-    assert tiled(2, kernel, stride, dilation, padding) == expected
+    assert overlapping(2, kernel, stride, dilation, padding) == expected

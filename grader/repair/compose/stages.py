@@ -12,7 +12,7 @@ from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.families.family import Operation
 from grader.repair.families.normalisations import MOMENTS
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
-from grader.repair.families.windows import tiled
+from grader.repair.families.windows import overlapping
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
 
@@ -107,7 +107,7 @@ def pool(node: Node, to: Writer) -> Call:
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
     words = ", ".join(_numbers(v, dims) for v in (kernel, stride, padding, dilation))
-    fixed = tiled(dims, kernel, stride, 1 if dilation is None else dilation, padding)
+    fixed = overlapping(dims, kernel, stride, 1 if dilation is None else dilation, padding)
     values = (("op", "avg" if average else "max"), ("fixed", fixed))
     stage = Stage("pool", "pool.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")
@@ -116,7 +116,9 @@ def pool(node: Node, to: Writer) -> Call:
 def norm(node: Node, to: Writer) -> Call:
     """Layer, group and instance norm, as modules and as functions."""
     x, own = to.value(_x(node)), f"self.{node.path}"
-    stage = Stage("norm", "normalise.cu.jinja", (("op", MOMENTS),))
+    stage = Stage(
+        "norm", "normalise.cu.jinja", (("op", MOMENTS), ("layer", node.op == "layer_norm"))
+    )
     if not node.path:
         return Call(stage, _norm_of_function(node, to, x))
     if node.op == "layer_norm":

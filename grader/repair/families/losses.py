@@ -55,25 +55,24 @@ CROSS_ENTROPY = TWO | {
     "warp": (
         "float top = s.top;\n"
         "for (int offset = 16; offset > 0; offset >>= 1) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, offset));\n"
-        "if (top != -INFINITY) s.sum *= expf(s.top - top);\n"
+        "if (top != -INFINITY) s.sum *= __expf(s.top - top);\n"
         "for (int offset = 16; offset > 0; offset >>= 1) s.sum += __shfl_xor_sync(0xffffffffu, s.sum, offset);\n"
         "s.top = top;"
     ),
     "fold": (
         "const float top = fmaxf(s.top, a);\n"
-        "if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(a - top);\ns.top = top;"
+        "if (top != -INFINITY) s.sum = s.sum * __expf(s.top - top) + __expf(a - top);\ns.top = top;"
     ),
-    "each": 32,
     "fold_all": (
         "// of several values the largest first: the running sum is moved on once\n"
         "float top = s.top;\n"
         "#pragma unroll\n"
         "for (int k = 0; k < kCount; ++k) top = fmaxf(top, fmaxf(fmaxf(a[k].x, a[k].y), fmaxf(a[k].z, a[k].w)));\n"
         "const float base = top == -INFINITY ? 0.0f : top;  // nothing else so far: -INFINITY - -INFINITY is NaN\n"
-        "s.sum *= expf(s.top - base);\n"
+        "s.sum *= __expf(s.top - base);\n"
         "#pragma unroll\n"
         "for (int k = 0; k < kCount; ++k)\n"
-        "    s.sum += (expf(a[k].x - base) + expf(a[k].y - base)) + (expf(a[k].z - base) + expf(a[k].w - base));\n"
+        "    s.sum += (__expf(a[k].x - base) + __expf(a[k].y - base)) + (__expf(a[k].z - base) + __expf(a[k].w - base));\n"
         "s.top = top;"
     ),
     "early": (

@@ -84,7 +84,7 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 
 def _written(body: str, task: Task, names: Names) -> str:
     title = f"{task.title}: reference-fixed kernel"
-    values = {"op": MOMENTS}
+    values = {"op": MOMENTS, "layer": body is LAYER}
     return module("normalise.cu.jinja", names, title=title, idea=IDEA, body=body, values=values)
 
 

@@ -45,15 +45,16 @@ def _rms(_task: Task) -> Operation:
 
 ONLINE_SUM = Operation(
     # The running sum is kept relative to the running maximum, so that one pass is enough and nothing
-    # overflows (Milakov and Gimelshein, 2018).
+    # overflows (Milakov and Gimelshein, 2018). __expf is enough: its relative error grows with the distance
+    # from the maximum, by which the term itself is small.
     fields=(("float", "top", "-INFINITY"), ("float", "sum", "0.0f")),
     add="""\
 const float top = fmaxf(s.top, v);
-if (top != -INFINITY) s.sum = s.sum * expf(s.top - top) + expf(v - top);
+if (top != -INFINITY) s.sum = s.sum * __expf(s.top - top) + __expf(v - top);
 s.top = top;""",
     merge="""\
 const float top = fmaxf(a.top, b.top);
-if (top != -INFINITY) a.sum = a.sum * expf(a.top - top) + b.sum * expf(b.top - top);
+if (top != -INFINITY) a.sum = a.sum * __expf(a.top - top) + b.sum * __expf(b.top - top);
 a.top = top;""",
     # Of several values the largest first: the running sum is moved on once.
     batch="""\
@@ -61,19 +62,19 @@ float top = s.top;
 #pragma unroll
 for (int k = 0; k < kCount; ++k) top = fmaxf(top, fmaxf(fmaxf(v[k].x, v[k].y), fmaxf(v[k].z, v[k].w)));
 const float base = top == -INFINITY ? 0.0f : top;  // nothing else so far: -INFINITY - -INFINITY is NaN
-s.sum *= expf(s.top - base);
+s.sum *= __expf(s.top - base);
 #pragma unroll
 for (int k = 0; k < kCount; ++k)
-    s.sum += (expf(v[k].x - base) + expf(v[k].y - base)) + (expf(v[k].z - base) + expf(v[k].w - base));
+    s.sum += (__expf(v[k].x - base) + __expf(v[k].y - base)) + (__expf(v[k].z - base) + __expf(v[k].w - base));
 s.top = top;""",
     warp="""\
 float top = s.top;
 for (int offset = 16; offset > 0; offset >>= 1) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, offset));
-if (top != -INFINITY) s.sum *= expf(s.top - top);
+if (top != -INFINITY) s.sum *= __expf(s.top - top);
 for (int offset = 16; offset > 0; offset >>= 1) s.sum += __shfl_xor_sync(0xffffffffu, s.sum, offset);
 s.top = top;""",
     blank="-INFINITY",
-    finish="return expf(v - s.top) * (1.0f / s.sum);",
+    finish="return __expf(v - s.top) * (1.0f / s.sum);",
 )
 SOFTMAX = ONLINE_SUM
 LOG_SOFTMAX = replace(ONLINE_SUM, finish="return v - s.top - logf(s.sum);")

@@ -11,8 +11,9 @@ from grader.records import Task
 from grader.repair.families.family import Family, Names, module
 
 POOL_IDEA = (
-    "Windows of neighbours overlap, so a tile of the input is read once into shared memory and the windows are\n"
-    "taken from there, four neighbouring results a thread. The sizes of the usual windows are known to the\n"
+    "Windows of neighbours overlap. Threads that are neighbours ask for the same lines at the same time, so that\n"
+    "the L1 cache serves what they share; a thread makes several results of a line, and walks along another axis\n"
+    "to join each line once for all windows that see it. The sizes of the usual windows are known to the\n"
     "compiler, which unrolls them; other windows have one thread for each result."
 )
 CONV_IDEA = (
@@ -45,6 +46,8 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 """
 MOST_CELLS = 16
 """Along an axis, of a window that is unrolled."""
+MOST_REACH = {1: 32, 2: 8, 3: 8}
+"""By rank: from a window's first cell to its last one along an axis, where a thread keeps all of it in registers."""
 _CALL = re.compile(r"\bself\.(\w+)\(")
 
 
@@ -62,7 +65,7 @@ Kind = tuple[int, int, int, int, int]
 
 
 def _fixed(task: Task) -> tuple[Kind, ...]:
-    """Return the windows of the task's own sizes that a tile serves; see `tiled`."""
+    """Return the windows of the task's own sizes that overlap; see `overlapping`."""
     method = _method(task.reference, "__init__")
     names = [argument.arg for argument in method.args.args[1:]] if method else []
     rank = int(str(task.parameters.get("dims", 2)))
@@ -72,16 +75,16 @@ def _fixed(task: Task) -> tuple[Kind, ...]:
         kernel = given.get("kernel_size")
         stride = given.get("stride") or kernel
         sizes = kernel, stride, given.get("dilation", 1)
-        found |= dict.fromkeys(tiled(rank, *sizes, given.get("padding", 0)))
+        found |= dict.fromkeys(overlapping(rank, *sizes, given.get("padding", 0)))
     return tuple(found)
 
 
-def tiled(
+def overlapping(
     rank: int, kernel: object, stride: object, dilation: object, padding: object
 ) -> tuple[Kind, ...]:
     """Return the kind of windows that overlap and are alike along all axes; none for others.
 
-    Windows that share no cells gain nothing from a tile.
+    Windows that share no cells gain nothing from it.
     """
     sizes = []
     for value in (kernel, stride, dilation, padding):
@@ -91,8 +94,9 @@ def tiled(
             return ()
         sizes.append(size)
     wide, step, apart, before = sizes
-    overlap = step < (wide - 1) * apart + 1 and 1 < wide <= MOST_CELLS
-    return ((rank, wide, step, apart, before),) if overlap else ()
+    reach = (wide - 1) * apart + 1
+    fits = 1 < wide <= MOST_CELLS and reach <= MOST_REACH[rank]
+    return ((rank, wide, step, apart, before),) if fits and step < reach else ()
 
 
 def _conv(task: Task, names: Names) -> str | None:
