@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +161,13 @@ def test_memory_of_a_capture_lives_as_long_as_its_graph(host: Host, program: str
     assert host.lib.kgsim_kind(Handle(x)) == 1
     assert host.lib.cudaGraphExecDestroy(ready) == rt.SUCCESS
     assert host.lib.kgsim_kind(Handle(x)) == -1
+
+
+def test_it_says_what_an_h200_said(runtime: Path) -> None:
+    """benchmarks/gpu_graphs.py on the GPU wrote the recorded answers."""
+    program = Path(__file__).parents[3] / "benchmarks" / "gpu_graphs.py"
+    done = subprocess.run(
+        [sys.executable, program, runtime], capture_output=True, text=True, check=True
+    )
+    recorded = (Path(__file__).parent / "recorded_graphs.txt").read_text("utf-8")
+    assert done.stdout.splitlines() == recorded.splitlines()
