@@ -126,14 +126,6 @@ def _finding(
         else f"{function.name} is already defined at {where} with the same parameters"
     )
     body = function.body
-    fixes: tuple[Fix, ...] = ()
-    if in_two_files and body is not None:
-        start = len((unit.data[: body.start_byte]).rstrip())
-        edit = unit.edit(start, body.end_byte, ";")
-        fixes = fix("keep only the prototype in cpp_sources", [edit], certain=True)
-    elif first.text == function.text:
-        edit = delete_lines_of(unit, function.node)
-        fixes = fix("delete the second copy", [edit], certain=True)
     return RULE.finding(
         unit.place_span(function.node.start_byte, body.start_byte if body else 0)
         if body is not None and body.start_byte > function.node.start_byte
@@ -141,9 +133,23 @@ def _finding(
         message,
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=fixes,
+        fixes=_keep_one(unit, function, first, in_two_files=in_two_files),
         data={"name": function.name},
     )
+
+
+def _keep_one(
+    unit: Unit, function: Function, first: Function, *, in_two_files: bool
+) -> tuple[Fix, ...]:
+    body = function.body
+    if in_two_files and body is not None:
+        start = len((unit.data[: body.start_byte]).rstrip())
+        edit = unit.edit(start, body.end_byte, ";")
+        return fix("keep only the prototype in cpp_sources", [edit], certain=True)
+    if first.text == function.text:
+        edit = delete_lines_of(unit, function.node)
+        return fix("delete the second copy", [edit], certain=True)
+    return ()
 
 
 def _counts(function: Function) -> bool:

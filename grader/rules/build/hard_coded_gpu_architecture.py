@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
 from grader.rules.mending import delete_item, delete_keyword, delete_statement, fix
-from grader.rules.python_code import constant_text, python_code
+from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Edit, Finding
+    from grader.records import Edit, Evidence, Finding
     from grader.source import Source
 
 MARKS = (
@@ -31,6 +31,13 @@ VARIABLE = "TORCH_CUDA_ARCH_LIST"
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for architecture flags, and for the variable that chooses architectures."""
     evidence = confirming(context, ("gpu-architecture",))
+    yield from _flags(source, evidence)
+    code = python_code(source)
+    if code is not None:
+        yield from _variable(source, code, evidence)
+
+
+def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Finding]:
     for extension in source.extensions:
         value = extension.keywords.get("extra_cuda_cflags")
         flags = [flag for flag in extension.cuda_cflags or () if flag.startswith(MARKS)]
@@ -46,12 +53,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     "leave the architecture to torch", _without(source, extension.node, value)
                 ),
             )
-    code = python_code(source)
-    for node in code.of(ast.Assign) if code is not None else ():
+
+
+def _variable(
+    source: Source, code: PythonCode, evidence: tuple[Evidence, ...]
+) -> Iterator[Finding]:
+    for node in code.of(ast.Assign):
         target = node.targets[0]
         if (
             isinstance(target, ast.Subscript)
-            and code is not None
             and code.canonical(target.value) == "os.environ"
             and constant_text(target.slice) == VARIABLE
         ):

@@ -43,20 +43,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
         )
     if proof and not found and not observed(context, "launch"):
-        place = next((item.place for item in proof if item.place is not None), None)
-        short = _short_launch(source, context) if place is None and _in_part(proof) else None
-        if short is not None:
-            place, told = short
-        else:
-            place = place or _partial_store(source, context, proof) or _allocation(source, context)
-            told = ""
-        yield RULE.finding(
-            place,
-            proof[0].text.rstrip(".") + told if told else proof[0].text,
-            confidence="proven",
-            evidence=proof,
-            data={"cause": "unwritten"},
-        )
+        yield _left_unwritten(source, context, proof)
+
+
+def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence]) -> Finding:
+    """Return what a run saw of a result for which the text gives no buffer that is added to."""
+    place = next((item.place for item in proof if item.place is not None), None)
+    short = _short_launch(source, context) if place is None and _in_part(proof) else None
+    if short is not None:
+        place, told = short
+    else:
+        place = place or _partial_store(source, context, proof) or _allocation(source, context)
+        told = ""
+    return RULE.finding(
+        place,
+        proof[0].text.rstrip(".") + told if told else proof[0].text,
+        confidence="proven",
+        evidence=proof,
+        data={"cause": "unwritten"},
+    )
 
 
 def _in_part(proof: Sequence[Evidence]) -> bool:

@@ -30,10 +30,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text
     ):
         return
-    inner = list(nodes_under(model))
-    if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in inner):
+    if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in nodes_under(model)):
         return
     wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    argument = _passed_on(model)
+    if argument is not None:
+        yield RULE.finding(
+            source.place(argument),
+            "the kernel normalises with the running statistics whatever the mode; a module in "
+            "training mode, as the reference is run, uses those of the batch (and updates the "
+            "running ones)",
+            severity="error" if wrong else "warning",
+            evidence=wrong[:1],
+            fixes=batch_statistics(source, model),
+        )
+
+
+def _passed_on(model: ast.ClassDef) -> ast.expr | None:
+    """Return the first argument of a call that is a running statistic, or a name for one."""
+    inner = list(nodes_under(model))
     local = {
         part.id
         for node in inner
@@ -45,16 +60,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for call in (n for n in inner if isinstance(n, ast.Call)):
         for argument in call.args:
             if _running(argument) or (isinstance(argument, ast.Name) and argument.id in local):
-                yield RULE.finding(
-                    source.place(argument),
-                    "the kernel normalises with the running statistics whatever the mode; a "
-                    "module in training mode, as the "
-                    "reference is run, uses those of the batch (and updates the running ones)",
-                    severity="error" if wrong else "warning",
-                    evidence=wrong[:1],
-                    fixes=batch_statistics(source, model),
-                )
-                return
+                return argument
+    return None
 
 
 def _running(value: ast.expr) -> bool:
