@@ -11,6 +11,8 @@ from grader.rules.cuda_code import descendants, text
 from grader.rules.statements import statement
 
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
+DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")
+"""A tensor of several dimensions: rows are rarely what it is made of."""
 FIXED = ("1", "0")
 """Dimensions that are tried where the function is not told one."""
 
@@ -32,10 +34,11 @@ def moved(scope: Scope) -> Iterator[Variant]:
                 for dim in dims:
                     new = f"{name} = {name}.movedim({dim}, -1).contiguous();"
                     piece = Piece(scope.unit, statement(launch.node), "before", new)
-                    yield Variant((piece,), 2.6)
+                    cost = 1.8 if DEEP.search(text(function.body)) else 2.6
+                    yield Variant((piece,), cost)
                     back = _moved_back(scope, name, dim)
                     if back:
-                        yield Variant((piece, *back), 2.7)
+                        yield Variant((piece, *back), cost)
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
