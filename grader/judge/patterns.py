@@ -70,16 +70,16 @@ FINE = 1e-4
 
 
 def _half(wrong: Wrong) -> Evidence | None:
-    """Small errors of both signs: what rounding to half precision or TF32 leaves."""
+    """Small errors of both signs, as half precision or TF32 leaves, or very small ones of any."""
     if not wrong.half:
         return None
     error = wrong.a - wrong.r
     biased = abs(float(error.mean())) > 0.7 * float(np.abs(error).mean())
     relative = np.abs(error) / np.maximum(np.abs(wrong.r), wrong.scale)
     steady = wrong.a.size > 8 and _constant_ratio(wrong) is not None
-    if steady or (biased and wrong.a.size > 64):
-        return None
     worst = float(relative.max())
+    if steady or (biased and wrong.a.size > 64 and worst > FINE):
+        return None
     kept = "half precision" if worst > FINE else f"{int(-np.log10(worst))} digits"
     text = f"right to {kept} only (errors up to {worst:.2g} of the size)"
     return wrong.evidence("half-precision", text, error=worst)

@@ -179,6 +179,15 @@ def test_few_digits_are_counted_where_half_precision_has_fewer(step, text):
     assert any(one.startswith(text) for one in said)
 
 
+@pytest.mark.parametrize(("size", "told"), [(8e-5, True), (4e-3, False)])
+def test_an_approximation_from_below_is_right_to_its_digits(size, told):
+    exact = np.abs(normal(96, 96)) + 8
+    low = exact * (1 - size * np.abs(np.sin(np.arange(exact.size))).reshape(exact.shape))
+    found = judged(low.astype(np.float32), exact)
+    assert not found.equal
+    assert ("half-precision" in codes(found)) is told
+
+
 def test_errors_that_are_small_everywhere_are_no_factor_of_a_row():
     exact = normal(96, 96) + 8
     error = 1e-4 * np.sin(np.arange(exact.size)).reshape(exact.shape)

@@ -368,3 +368,44 @@ def test_a_warp_that_leaves_as_a_whole_is_missed_by_no_exchange(
     cuda = ROW_EACH.format(step=step, own=own)
     found = [f.message for f in review(cuda, forward) if f.rule == "SYN004"]
     assert (found == []) == whole, found
+
+
+GELU = """
+__global__ void gelu(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float v = x[i];
+        y[i] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + 0.044715f * v * v * v)));
+    }
+}
+torch::Tensor run(torch::Tensor x) {
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    gelu<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+EXACT = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "rules"),
+    [
+        ("half-precision", {"NUM008": "error"}),
+        ("sign-flip", {"NUM001": "error", "NUM008": "warning"}),
+    ],
+)
+def test_an_approximation_explains_the_few_digits_that_it_costs(
+    code: str, rules: dict[str, str]
+) -> None:
+    workload = Workload(name="asked", role="nominal", inputs=(TensorSpec(shape=(4, 4)),))
+    task = Task(name="t", title="t", source="file", reference=EXACT, workloads=(workload,))
+    wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked")
+    found = review(GELU, context=Context(task=task, evidence=(wrong,), device="sim"))
+    assert {f.rule: f.severity for f in found if f.rule in {"NUM001", "NUM008"}} == rules

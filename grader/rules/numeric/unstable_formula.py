@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.cuda_code import one_line
 from grader.rules.numeric.references import reference_of
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
 from grader.source.flow import flow
 from grader.source.flow.program import Function
@@ -145,12 +146,16 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
     reference = reference_of(source, context)
     if reference is None or not reference.has("GELU", "gelu") or "tanh" in reference.text:
         return
+    wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
+    shows = bool(wrong) and all(item.code == "half-precision" for item in wrong)
     for part in walk(function.body):
         if isinstance(part, Number) and abs(float(part.value) - 0.044715) < 1e-6:
             yield RULE.finding(
                 unit.place(part.node),
                 "this is GELU's tanh approximation; the reference takes the exact form with erf, "
                 "up to 5e-4 apart",
+                severity="error" if shows else None,
+                evidence=wrong if shows else (),
             )
             return
 
