@@ -11,7 +11,7 @@ import json
 import shutil
 import time
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -162,13 +162,13 @@ def _simulator(
     """Build the simulator's two libraries, or find them built."""
     if toolchain.gxx is None or toolchain.torch is None:
         return None, None
-    progress("compiling the simulator")
     folder, includes = cache_folder() / "simulator", toolchain.cuda_includes
-    runtime = library.build(folder, toolchain.gxx, cuda_includes=includes)
-    progress("compiling the simulator's torch device")
+    begin = partial(progress, "compiling the simulator")
+    runtime = library.build(folder, toolchain.gxx, cuda_includes=includes, begin=begin)
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
     quick = _quick(toolchain, prepared, precompiled) if "main" in precompiled else None
-    torch_part = torch_library.build(folder, toolchain.gxx, headers, quick)
+    begin = partial(progress, "compiling the simulator's torch device")
+    torch_part = torch_library.build(folder, toolchain.gxx, headers, quick, begin)
     for path in (folder, runtime.parent, runtime, torch_part.parent, torch_part):
         let_read(path)
     return runtime, torch_part

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -56,12 +56,13 @@ def build(
     cuda_includes: Sequence[Path] = (),
     sanitize: bool = False,
     jobs: int | None = None,
+    begin: Callable[[], None] = lambda: None,
 ) -> Path:
     """Return the path of the built library under `cache_dir`, compiling it where it isn't there.
 
     `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `cuda_includes` has
     the toolkit's headers, whose structs the CUDA runtime look-alike fills. For tests: `sanitize`
-    adds the address and undefined-behaviour sanitizers.
+    adds the address and undefined-behaviour sanitizers. `begin` is called before anything is compiled.
 
     Raises GraderError where the compiler is missing or fails.
     """
@@ -74,6 +75,7 @@ def build(
     target = cache_dir / f"kgsim-{_key(command, flags, units)}" / NAME
     if target.exists():
         return target
+    begin()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         objects = _compile(command, flags, units, cache_dir / "objects", jobs)

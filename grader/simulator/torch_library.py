@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +38,18 @@ class Quick:
     """What the linker is given beside the objects."""
 
 
-def build(cache: Path, cxx: Path, headers: TorchHeaders, quick: Quick | None = None) -> Path:
+def build(
+    cache: Path,
+    cxx: Path,
+    headers: TorchHeaders,
+    quick: Quick | None = None,
+    begin: Callable[[], None] = lambda: None,
+) -> Path:
     """Return the path of libkgtorch.so, built once for each torch and compiler.
 
     Takes two seconds on one core with a quick compiler, else 20; safe under many processes. It finds the
-    simulator's library by its symbols: whoever loads it loads libkgsim.so first, globally.
+    simulator's library by its symbols: whoever loads it loads libkgsim.so first, globally. `begin` is
+    called before anything is compiled.
 
     Raises:
         GraderError: the compiler refuses.
@@ -59,6 +66,7 @@ def build(cache: Path, cxx: Path, headers: TorchHeaders, quick: Quick | None = N
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(str(folder / "lock")):
         if not library.is_file():
+            begin()
             _build(folder, cxx, headers, sources, quick)
     return library
 
