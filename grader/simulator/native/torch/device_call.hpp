@@ -10,6 +10,7 @@
 #include "device_log.hpp"
 #include "device_numbers.hpp"
 #include "device_storages.hpp"
+#include "device_values.hpp"
 
 namespace kgsim {
 
@@ -78,23 +79,11 @@ class Call {
   }
 
   c10::IValue inward(const c10::IValue& value) {
-    if (value.isTensor()) return inward(value.toTensor());
     if (value.isDevice()) {
       to_cpu_ = value.toDevice().is_cpu();
       return value.toDevice().is_cuda() ? c10::IValue(c10::Device(c10::kCPU)) : value;
     }
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(inward(tensor));
-      return list;
-    }
-    if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-        list.push_back(tensor ? std::optional(inward(*tensor)) : std::nullopt);
-      return list;
-    }
-    return value;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return inward(tensor); });
   }
 
   // CUDA's softmax of halves can give floats; the CPU's can't.
@@ -117,13 +106,7 @@ class Call {
   }
 
   c10::IValue outward(const c10::IValue& value) {
-    if (value.isTensor()) return outward(value.toTensor());
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(outward(tensor));
-      return list;
-    }
-    return value;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return outward(tensor); });
   }
 
   // out= arguments may have been resized, or given another storage (set_).

@@ -59,20 +59,8 @@ class ShapesOnly {
   }
 
   c10::IValue inward(const c10::IValue& value) {
-    if (value.isTensor()) return inward(value.toTensor());
     if (value.isDevice()) return c10::IValue(c10::Device(c10::kMeta));
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(inward(tensor));
-      return list;
-    }
-    if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-        list.push_back(tensor ? std::optional(inward(*tensor)) : std::nullopt);
-      return list;
-    }
-    return value;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return inward(tensor); });
   }
 
   at::Tensor outward(const at::Tensor& tensor) const {
@@ -83,11 +71,7 @@ class ShapesOnly {
   }
 
   c10::IValue outward(const c10::IValue& value) const {
-    if (value.isTensor()) return outward(value.toTensor());
-    if (!value.isTensorList()) return value;
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(outward(tensor));
-    return list;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return outward(tensor); });
   }
 
   const c10::OperatorHandle& op_;
