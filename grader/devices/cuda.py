@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -147,6 +147,10 @@ class CudaDevice(GuestDevice):
             else item
             for workload, item in zip(task.judged, found, strict=True)
         ]
+
+    def gives_up(self, results: Iterable[RunResult]) -> bool:
+        """Whether one of them never ended: each that doesn't holds the GPU twice for `HANG` seconds."""
+        return any(item.run.status == "hung" for item in results)
 
     def _fits(self, task: Task, workload: Workload, references: References) -> bool:
         """Whether the reference alone runs on the GPU."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,17 @@ from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
 from grader.judge.part import FullSizePart
-from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task, Workload
+from grader.records import (
+    DECIDING,
+    Build,
+    Evaluation,
+    Evidence,
+    JsonValue,
+    Run,
+    Submission,
+    Task,
+    Workload,
+)
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, Limits, converse
 from grader.source import Source, parse
 from grader.store import Store
@@ -139,9 +149,22 @@ class GuestDevice(ABC):
         chosen = groups(task.judged)
         if build.lazy and chosen:
             self._call_once(submission, build, chosen[0], references)
+        deciding = {w.name for w in task.judged if w.role in DECIDING}
         for group in chosen:
-            found.update(self._run_group(submission, build, source, group, references))
+            if self.gives_up(found[name] for name in deciding & found.keys()):
+                found.update({w.name: self._left_out(w) for w in group.workloads})
+            else:
+                found.update(self._run_group(submission, build, source, group, references))
         return [found[workload.name] for workload in task.judged]
+
+    def gives_up(self, results: Iterable[RunResult]) -> bool:  # noqa: ARG002 - cuda's
+        """Whether what came of workloads that decide leaves nothing to learn from other weights."""
+        return False
+
+    def _left_out(self, workload: Workload) -> RunResult:
+        reason = "not begun: on another workload it never ended"
+        run = Run(workload=workload.name, device=self.name, status="not_run", reason=reason)
+        return RunResult(run, GuestResult(workload.name, "not_run", reason))
 
     def sanitize(
         self,

@@ -19,7 +19,7 @@ from grader.devices.guests import GuestDevice
 from grader.devices.sanitizer_log import read, to_evidence
 from grader.judge import Group, References
 from grader.judge.tolerance import element_count
-from grader.records import Build, Evaluation, Submission, Task, Workload
+from grader.records import DECIDING, Build, Evaluation, Submission, Task, Workload
 from grader.sandbox import GuestReply
 from grader.source import parse
 
@@ -82,11 +82,15 @@ def sanitize(
 
 
 def telling(task: Task, evaluation: Evaluation) -> Workload | None:
-    """Return the smallest workload that went wrong, or the smallest of all."""
+    """Return the smallest workload that went wrong, one that decides if there is one.
+
+    The smallest of all where none did. What shows at other sizes only would be no more than a remark.
+    """
     bad = {run.workload for run in evaluation.runs if run.status not in {"ran", "not_run"}}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}
-    chosen = [workload for workload in task.judged if workload.name in bad] or list(task.judged)
-    return min(chosen, key=element_count, default=None)
+    wrong = [workload for workload in task.judged if workload.name in bad]
+    deciding = [workload for workload in wrong if workload.role in DECIDING]
+    return min(deciding or wrong or task.judged, key=element_count, default=None)
 
 
 def _under(

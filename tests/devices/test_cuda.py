@@ -85,9 +85,14 @@ def test_a_kernel_that_never_ends_is_hung_and_the_gpu_goes_on(
         "while (__shfl_sync(0xffffffffu, 1, 0)) y[0] = x[0];", "while (true) y[0] = x[0];"
     )
     endless = gpu.build(a_submission(code), ())
-    task = a_task((4,))
+    task = a_task((4, 0))
+    endless_one, right_one = task.workloads
+    others = right_one.model_copy(update={"weights": "drawn"})
+    task = task.model_copy(update={"workloads": (endless_one, others)})
     known = reference(task, task.workloads, 1, gpu.form, sandbox.Limits(wall=60))
-    (result,) = gpu.run(a_submission(code), endless, task, known)
+    result, other = gpu.run(a_submission(code), endless, task, known)
     assert result.run.status == "hung", result.run.reason
+    assert other.run.status == "not_run"
+    assert "never ended" in other.run.reason
     ((right, _),) = run((gpu, build), 0)
     assert right.run.status == "ran"

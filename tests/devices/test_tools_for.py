@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.devices.sanitizer import ALL, telling, tools_for
-from grader.records import Evaluation, Run, TensorSpec, Verdict, Workload
+from grader.records import Evaluation, Role, Run, RunStatus, TensorSpec, Verdict, Workload
 
 from .conftest import a_task
 
@@ -27,14 +27,20 @@ def test_what_went_wrong_is_looked_at_unless_all_or_none_is_wished(
     assert tools_for(status, wish) == expected
 
 
-def test_the_smallest_that_went_wrong_is_looked_at_not_what_was_never_reached() -> None:
-    shapes = {"never reached": (3,), "large": (90, 90), "small": (10, 10)}
+def test_the_smallest_that_went_wrong_and_decides_is_looked_at() -> None:
+    hung: tuple[Role, RunStatus] = ("nominal", "hung")
+    cases: dict[str, tuple[int, tuple[Role, RunStatus]]] = {
+        "never reached": (3, ("nominal", "not_run")),
+        "decides nothing": (4, ("general", "hung")),
+        "small": (10, hung),
+        "large": (90, hung),
+    }
     workloads = tuple(
-        Workload(name=name, role="nominal", inputs=(TensorSpec(shape=shape),))
-        for name, shape in shapes.items()
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(size, size)),))
+        for name, (size, (role, _)) in cases.items()
     )
     task = a_task((0,)).model_copy(update={"workloads": workloads})
-    statuses = zip(shapes, ("not_run", "hung", "hung"), strict=True)
+    statuses = [(name, status) for name, (_, (_, status)) in cases.items()]
     evaluation = Evaluation(
         submission="x",
         device="cuda",
