@@ -4,13 +4,15 @@
     python benchmarks/batch.py stream  [--lines 100000]   JSONL read line by line: memory
     python benchmarks/batch.py text    [--samples 10000]  review of the text alone: rows a second, memory
     python benchmarks/batch.py kills   [--kills 100]      kill -9 at random moments, then the same results
-    python benchmarks/batch.py again   [--folder FOLDER]  a folder cold, cached and unchanged
-    python benchmarks/batch.py workers [--folder FOLDER] [--jobs 1,2]  one worker against more, every build new
+    python benchmarks/batch.py again   [--folder FOLDER | --labelled 200] [--jobs N]  a folder on a machine that
+                                       nothing is prepared on (cold), unchanged, its rows from the store (cached),
+                                       and anew on the prepared machine (warm)
+    python benchmarks/batch.py workers [--folder FOLDER | --labelled 40] [--jobs 1,2]  one worker against more, every build new
     python benchmarks/batch.py overhead [--folder FOLDER] the host's own CPU seconds among all of the machine's
     python benchmarks/batch.py reward                     answers a second through grader.reward
 
-Each prints its figures on one line, with the CPU seconds beside the wall time: on a machine that
-others use as well only the former mean something.
+Each prints its figures on one line. CPU seconds are the host's own and those of what it prepares: a guest
+is killed when it has answered, and the kernel then charges its time to nobody.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
+from benchmarks.run_folder import block, write
+from tests.corpus import corpus
 from tests.whole import TEXT_ONLY, command, environment, outcome, transcript, write_samples
 
 Timed = tuple[float, float, int]
@@ -108,29 +112,51 @@ def kills(folder: Path, arguments: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
+def asked_for(folder: Path, arguments: argparse.Namespace) -> Path:
+    """Return the folder that is named, or a draw of the labelled programs as JSONL: correct ones and seeded defects."""
+    if not arguments.labelled:
+        return arguments.folder
+    programs = [*corpus.originals(), *corpus.mutants()]
+    drawn = random.Random(1).sample(programs, min(arguments.labelled, len(programs)))
+    return write(
+        [(one.name, one.task, block(one.code)) for one in drawn], folder / "labelled.jsonl"
+    )
+
+
 def again(folder: Path, arguments: argparse.Namespace) -> None:
-    call = command(arguments.folder, "--no-repair", "--seed", "1", "-q", "--out", folder / "run")
-    cold = run(call, folder / "cache")
-    unchanged = [run(call, folder / "cache") for _ in range(3)]
-    other = command(arguments.folder, "--no-repair", "--seed", "1", "-q", "--out", folder / "other")
-    cached = run(other, folder / "cache")
-    for name, timed in (("cold", cold), ("cached", cached), ("unchanged", min(unchanged))):
+    samples = asked_for(folder, arguments)
+    cache, jobs = folder / "cache", ["--jobs", arguments.jobs] if arguments.jobs else []
+    call = command(samples, "--no-repair", "--seed", "1", "-q", *jobs, "--out")
+    found: dict[str, Timed] = {}
+
+    def measured(name: str, *more: str | Path) -> None:
+        found[name] = run([*call, *more], cache)
+        wall, cpu, memory = found[name]
+        ratio = found["cold"][0] / wall
         print(
-            f"again: {name} {timed[0]:.2f} s, CPU {timed[1]:.2f} s, ratio {cold[0] / timed[0]:.0f}"
+            f"again: {name} {wall:.2f} s, CPU {cpu:.1f} s, {memory} MB, {ratio:.1f} times",
+            flush=True,
         )
+
+    measured("cold", folder / "run")
+    measured("unchanged", folder / "run")
+    measured("cached", folder / "other")
+    for name in ("builds", "evaluation-by-content", "review-by-content"):
+        shutil.rmtree(cache / name)
+    measured("warm", folder / "warm")
 
 
 def workers(folder: Path, arguments: argparse.Namespace) -> None:
     found: dict[int, Timed] = {}
-    counts = [int(count) for count in arguments.jobs.split(",")]
+    counts = [int(count) for count in (arguments.jobs or "1,2").split(",")]
     tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
-    first = command(arguments.folder, *tasks, "--no-repair", "-q", "--out", folder / "first")
+    samples = asked_for(folder, arguments)
+    one = ROOT / "samples" / "gelu_vectorized.txt"
+    first = command(one, "--no-repair", "-q", "--out", folder / "first")
     run(first, folder / "cache")  # prepares this machine
     for jobs in counts:
         shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
-        call = command(
-            arguments.folder, *tasks, "--no-repair", "--seed", str(jobs), "-q", "--fresh"
-        )
+        call = command(samples, *tasks, "--no-repair", "--seed", str(jobs), "-q", "--fresh")
         found[jobs] = run(
             [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / "cache"
         )
@@ -200,7 +226,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--answers", type=int, default=20)
     parser.add_argument("--tasks", type=Path, help="a folder of problems, for the folder's samples")
-    parser.add_argument("--jobs", default="1,2", help="how many workers, of each run")
+    parser.add_argument("--jobs", help="how many workers, of each run")
+    parser.add_argument("--labelled", type=int, help="that many labelled programs, for the folder")
     parser.add_argument("--folder", type=Path, default=ROOT / "samples")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kg-batch-") as name:
