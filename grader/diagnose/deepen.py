@@ -71,13 +71,21 @@ def try_fixes(
 
 
 def _differs(before: Program, after: Program) -> bool:
-    """Whether the mend moved the failure: a later stage, or another first error."""
-    return after.rank[0] > before.rank[0] or _first_error(after) != _first_error(before)
+    """Whether the mend moved the failure: a later stage, another first error, or fewer of them."""
+    moved = _first_error(after) != _first_error(before)
+    return after.rank[0] > before.rank[0] or moved or _errors(after) < _errors(before)
+
+
+def _errors(program: Program) -> int:
+    build = program.evaluation.build
+    return len(build.errors) if build else 0
 
 
 def _first_error(program: Program) -> str:
     build = program.evaluation.build
-    return build.errors[0].text if build and build.errors else program.status
+    crashed = program.status == "crashed"
+    rest = program.evaluation.verdict.sentence if crashed else program.status
+    return build.errors[0].text if build and build.errors else rest
 
 
 def mends(states: tuple[Program, ...]) -> tuple[Mend, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.records import Evaluation, Finding, Fix, Submission
+from grader.records import Evaluation, Finding, Fix, Mismatch, Submission
 
 Evaluate = Callable[[Submission], Evaluation]
 """Builds, runs and judges one program: always the same function, whoever asks."""
@@ -30,9 +30,15 @@ class Program:
         return self.evaluation.verdict.status
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """How far the program got: greater is better."""
-        return STAGES.get(self.status, 0), -wrong_share(self.evaluation)
+    def rank(self) -> tuple[int, float, int]:
+        """How far the program got: greater is better. As much wrong for fewer reasons is a step as well."""
+        return STAGES.get(self.status, 0), -wrong_share(self.evaluation), -len(self._proven)
+
+    @property
+    def _proven(self) -> set[str]:
+        """The rules that runs proved the program to break."""
+        found = (item for item in self.findings if item.severity == "error")
+        return {item.rule for item in found if item.confidence == "proven"}
 
 
 STAGES = {
@@ -52,11 +58,20 @@ STAGES = {
 }
 
 
+OTHER_FORM = 1.5
+"""What a result of another shape or type counts as, whose elements can't be compared: worse than all wrong."""
+
+
 def wrong_share(evaluation: Evaluation) -> float:
-    """Return the mean share of wrong elements over the compared workloads, 0 to 1."""
+    """Return the mean share of wrong elements over the compared workloads, 0 to 1; `OTHER_FORM` for another form."""
     shares = [
-        item.mismatch.fraction or 1.0 if item.mismatch else 0.0
+        _share(item.mismatch) if item.mismatch else 0.0
         for item in evaluation.comparisons
         if item.counts
     ]
     return sum(shares) / len(shares) if shares else 1.0
+
+
+def _share(mismatch: Mismatch) -> float:
+    compared = mismatch.kind in {"values", "nonfinite", "unwritten"}
+    return mismatch.fraction or 1.0 if compared else OTHER_FORM

@@ -132,7 +132,9 @@ def _guessed(
 
 def _waits(program: Program) -> bool:
     """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
-    return program.status == "hung" or any(item.rule == "SYN006" for item in program.findings)
+    rules = {item.rule for item in program.findings}
+    within_a_block = bool(rules & {"SYN003", "SYN004"})
+    return "SYN006" in rules or (program.status == "hung" and not within_a_block)
 
 
 def _cause(program: Program) -> Finding:

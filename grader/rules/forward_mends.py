@@ -13,6 +13,7 @@ import numpy as np
 
 from grader.records import Edit, Fix
 from grader.rules.mending import fix
+from grader.rules.whole_counts import whole_counts
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
@@ -228,7 +229,15 @@ def inputs_broadcast(source: Source, code: PythonCode, shapes: Sequence[Shape]) 
     listed = ", ".join(names)
     line = f"{listed} = (t.contiguous() for t in torch.broadcast_tensors({listed}))"
     edit = _at_the_start(source, code, [line])
-    return fix("broadcast the inputs to one shape first", [edit])
+    counts = whole_counts(source)
+    return (
+        *fix("broadcast the inputs to one shape first", [edit]),
+        *(
+            fix("broadcast the inputs to one shape, and count them all", [edit, *counts])
+            if counts
+            else ()
+        ),
+    )
 
 
 def _at_the_start(source: Source, code: PythonCode, lines: Sequence[str]) -> Edit | None:

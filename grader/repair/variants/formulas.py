@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.idle import idle_elements
@@ -240,19 +240,30 @@ def gelu(scope: Scope, node: Node) -> Iterator[Option]:
 
 
 def _multiplied(scope: Scope, node: Node) -> list[str]:
-    """Return the variables that the value around a call is a product of, beside what the call is given."""
+    """Return the variables that the value around a call is a product of, or those that the call's own value is made of."""
     outer = node
     while outer.parent is not None and outer.parent.type in {
         "binary_expression",
         "parenthesized_expression",
     }:
         outer = outer.parent
-    named = (
-        inner
-        for inner in descendants(outer, "identifier")
-        if not node.start_byte <= inner.start_byte < node.end_byte
-    )
-    return list(dict.fromkeys(text(n) for n in named if kind_of(scope, n) == "real"))
+    inside = list(descendants(node, "identifier"))
+    around = [n for n in descendants(outer, "identifier") if n not in inside]
+    return _real_names(scope, around) or _real_names(scope, [*inside, *_made_of(scope, inside)])
+
+
+def _real_names(scope: Scope, nodes: Sequence[Node]) -> list[str]:
+    return list(dict.fromkeys(text(n) for n in nodes if kind_of(scope, n) == "real"))
+
+
+def _made_of(scope: Scope, nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yield what the values of these variables are made of, one step back."""
+    names = {text(node) for node in nodes}
+    body = scope.function.body
+    for declared in descendants(body, "init_declarator") if body is not None else ():
+        value = declared.child_by_field_name("value")
+        if value is not None and text(declared.child_by_field_name("declarator")) in names:
+            yield from descendants(value, "identifier")
 
 
 def square(scope: Scope, node: Node) -> Iterator[Option]:

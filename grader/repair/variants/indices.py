@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from grader.repair.variants.idle import idle_names
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import INTEGERS, REALS, Option, Scope, is_target, parts
 from grader.rules.cuda_code import around, descendants, text
@@ -78,6 +79,8 @@ def built_in(scope: Scope, node: Node) -> Iterator[Option]:
         yield f"{owner}.{'y' if axis == 'x' else 'x'}", 4.0
     if owner == "threadIdx" and axis == "x":
         yield "(blockIdx.x * blockDim.x + threadIdx.x)", 3.5
+    if owner in {"gridDim", "blockDim"}:
+        yield from ((name, 2.5) for name in scope.integer_parameters if name in idle_names(scope))
 
 
 def stride(scope: Scope, node: Node) -> Iterator[Option]:
@@ -93,6 +96,34 @@ def stride(scope: Scope, node: Node) -> Iterator[Option]:
         for name in scope.integer_parameters:
             if name != right:
                 yield f"({left} / {name}) % {right}", 2.2
+
+
+def along(scope: Scope, node: Node) -> Iterator[Option]:
+    """`x[(o / s) * n * s + o % s + k * s]` for `x[o + k * s]`: a dimension in the middle is walked along, of size n.
+
+    `o` numbers the other dimensions' places together; s is the dimension's stride and k runs up to n.
+    """
+    parent = node.parent
+    if parent is None or parent.type != "subscript_argument_list" or scope.function.runs == "host":
+        return
+    for step, rest in _walked(node):
+        counter, _, size = parts(step)
+        for loop in around(node):
+            asked = loop.child_by_field_name("condition") if loop.type == "for_statement" else None
+            limit = re.fullmatch(rf"{re.escape(counter)}\s*<\s*(\w+)", text(asked))
+            if limit and re.fullmatch(r"\w+", size):
+                o = _factor(rest)
+                yield f"({o} / {size}) * {limit[1]} * {size} + {o} % {size} + {text(step)}", 1.8
+
+
+def _walked(node: Node) -> Iterator[tuple[Node, str]]:
+    """Yield the product `k * s` of an index that is a sum of two, and what it is added to."""
+    if node.type != "binary_expression" or parts(node)[1] != "+":
+        return
+    left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+    for step, rest in ((right, left), (left, right)):
+        if step is not None and step.type == "binary_expression" and parts(step)[1] == "*":
+            yield step, text(rest)
 
 
 def _is_addend(node: Node) -> bool:

@@ -32,6 +32,7 @@ OPERATORS: tuple[Operator, ...] = (
     indices.name,
     indices.built_in,
     indices.stride,
+    indices.along,
     indices.nested,
     indices.renamed,
     indices.transposed,

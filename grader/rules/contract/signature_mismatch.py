@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
+from grader.rules.contract.function_wrapped import wrapped
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -169,6 +170,7 @@ def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterato
             f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
             "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
             confidence="likely",
+            fixes=wrapped(source, code, model),
         )
 
 
@@ -268,6 +270,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
     "task only the file's own get_inputs and get_init_inputs count.",
-    mend="Adds the parameters that are missing, or the call of super().__init__().",
+    mend="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
+    "autograd.Function.",
     check=check,
 )

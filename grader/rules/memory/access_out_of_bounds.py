@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, TensorSpec
-from grader.rules.forward_mends import inputs_broadcast
+from grader.records import Evidence, Finding, Fix
 from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.observed import kernel_of, observed
-from grader.rules.python_code import python_code
+from grader.rules.one_shape import of_one_shape
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import spans, task_inputs
+from grader.rules.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -45,16 +44,8 @@ def _fixes(source: Source, context: Context, item: Evidence) -> Iterator[Fix]:
     if "shared" in item.code:
         yield from enlarged_where(source, item)
     else:
-        yield from _broadcast(source, context)
+        yield from of_one_shape(source, context)
         yield from zero_outside(source, item)
-
-
-def _broadcast(source: Source, context: Context) -> tuple[Fix, ...]:
-    """Propose inputs of one shape where the task's own differ: the kernel may count on that."""
-    inputs = task_inputs(context.task, "nominal")
-    shapes = [item.shape for item in inputs if isinstance(item, TensorSpec)]
-    code = python_code(source)
-    return inputs_broadcast(source, code, shapes) if code and len(shapes) == len(inputs) else ()
 
 
 _CODE = """

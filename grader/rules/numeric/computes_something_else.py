@@ -11,6 +11,7 @@ from grader.rules.memory.hosts import origin
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
 from grader.rules.observed import wrong_results
+from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases
@@ -87,7 +88,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
-        fixes=python_slips(source) if deciding else (),
+        fixes=(*python_slips(source), *of_one_shape(source, context)) if deciding else (),
         data={"pattern": first.code, "last_resort": True},
     )
 

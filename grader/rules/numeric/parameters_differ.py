@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Task
 from grader.rules.mending import delete_statement, fix
+from grader.rules.numeric.drawn_weights import taken_over
+from grader.rules.numeric.own_parameters import (
+    DRAWS,
+    LAYERS,
+    draw,
+    drawn_ones,
+    layers,
+    own_recipe,
+    parameters,
+)
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.numeric.take_weights import reference_layers_weights
 from grader.rules.observed import wrong_results
@@ -18,22 +27,6 @@ from grader.source import nodes_under
 if TYPE_CHECKING:
     from grader.source import Source
 
-LAYERS = (
-    "Conv",
-    "Linear",
-    "BatchNorm",
-    "LayerNorm",
-    "GroupNorm",
-    "Embedding",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "Bilinear",
-    "PReLU",
-    "MultiheadAttention",
-    "InstanceNorm",
-)
-
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for parameters of its own making where the reference has a layer."""
@@ -41,7 +34,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
     fixes = (
-        reference_layers_weights(source, model, reference.tree)
+        (
+            *reference_layers_weights(source, model, reference.tree),
+            *taken_over(source, model, reference.tree),
+        )
         if model is not None and reference is not None
         else ()
     )
@@ -50,16 +46,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     if reference is None or model is None:
         return
-    wanted = _layers(reference.tree)
+    wanted = layers(reference.tree)
     yield from _drawn_anew(source, model, reference, wrong_results(context))
-    if not wanted or set(wanted) <= set(_layers(model)):
+    if not wanted:
+        yield from _without_layers(source, model, reference, wrong_results(context), fixes)
+    if not wanted or set(wanted) <= set(layers(model)):
         return
-    own = {name for name, _ in _parameters(model)}
-    alike = {name: _draw(node) for name, node in _parameters(reference.tree)}
-    missing = [name for name in wanted if name not in _layers(model)]
+    own = {name for name, _ in parameters(model)}
+    alike = {name: draw(node) for name, node in parameters(reference.tree)}
+    missing = [name for name in wanted if name not in layers(model)]
     wrong = wrong_results(context)
-    for name, node in _parameters(model):
-        if _draw(node) and alike.get(name) != _draw(node) and missing:
+    for name, node in parameters(model):
+        if draw(node) and alike.get(name) != draw(node) and missing:
             yield RULE.finding(
                 source.place(node),
                 f"`{name}` is drawn here in another way than the reference's "
@@ -71,12 +69,37 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 fixes=fixes,
             )
             return
+    yield from _without_layers(source, model, reference, wrong, fixes)
+
+
+def _without_layers(
+    source: Source,
+    model: ast.ClassDef,
+    reference: Reference,
+    wrong: tuple[Evidence, ...],
+    fixes: tuple[Fix, ...],
+) -> Iterator[Finding]:
+    """Report weights of a model that makes no layer at all, where the reference does."""
+    made = [last_name(node.func) for node in nodes_under(model) if isinstance(node, ast.Call)]
+    theirs = sorted(name for name in reference.names() if name.startswith(LAYERS))
+    unnamed = next(drawn_ones(model), None)
+    if unnamed is None or not theirs or any(name.startswith(LAYERS) for name in made):
+        return
+    yield RULE.finding(
+        source.place(unnamed),
+        f"`{ast.unparse(unnamed)[:80]}` is made where the reference has `{theirs[0]}`, which draws its "
+        "weights otherwise: the same seed gives other numbers, and no state of the reference fits",
+        severity="error" if wrong else "warning",
+        confidence="likely" if wrong else "possible",
+        evidence=wrong[:1],
+        fixes=fixes,
+    )
 
 
 def _proven(
     source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...], fixes: tuple[Fix, ...]
 ) -> Finding:
-    first = next(iter(_parameters(model)), None)
+    first = next(iter(parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
         "the weights that ModelNew draws are not those that the reference draws from the same "
@@ -93,7 +116,7 @@ def _drawn_anew(
     """Report a layer's weights that are drawn again where the reference leaves them."""
     for node in nodes_under(model):
         if isinstance(node, ast.Call) and DRAWS.fullmatch(ast.unparse(node.func)):
-            if "init." not in reference.text and not _own_recipe(node):
+            if "init." not in reference.text and not own_recipe(node):
                 yield RULE.finding(
                     source.place(node),
                     f"`{ast.unparse(node)[:80]}` draws weights anew, which the reference leaves as "
@@ -114,60 +137,6 @@ def _as_drawn(source: Source, model: ast.ClassDef, call: ast.Call) -> tuple[Fix,
         return ()
     edit = delete_statement(source, statement)
     return fix("leave the weights as their layer draws them", [edit])
-
-
-DRAWS = re.compile(
-    r"(torch\.)?nn\.init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
-)
-
-
-def _own_recipe(call: ast.Call) -> bool:
-    """Whether a parameter of its own is drawn just as torch's layers draw theirs.
-
-    `nn.Linear` and the convolutions: `kaiming_uniform_(weight, a=sqrt(5))`, `uniform_(bias, -bound, bound)`; the
-    recurrent layers: `uniform_(weight, -stdv, stdv)`. In the layer's order the same seed gives the same numbers.
-    """
-    match call.args:
-        case [ast.Attribute(value=ast.Attribute() | ast.Subscript()), *_]:
-            return False  # of a layer, which has drawn it already
-    given = [*call.args[1:], *(k.value for k in call.keywords if k.arg in {"a", "b"})]
-    text = [ast.unparse(value).replace(" ", "") for value in given]
-    if last_name(call.func) == "kaiming_uniform_":
-        return len(text) == 1 and bool(ROOT_OF_FIVE.fullmatch(text[0]))
-    symmetric = len(text) == 2 and text[0] == f"-{text[1]}"
-    return last_name(call.func) == "uniform_" and symmetric and not text[1][0].isdigit()
-
-
-ROOT_OF_FIVE = re.compile(
-    r"((math|np|numpy|torch)\.)?sqrt\(5(\.0?)?\)|5(\.0?)?\*\*(0?\.5|\(1/2\))|2\.236\d*"
-)
-
-
-def _layers(tree: ast.AST) -> dict[str, str]:
-    """Return attributes that hold torch layers with parameters, with the layer's name."""
-    found: dict[str, str] = {}
-    for node in nodes_under(tree):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if (
-                last_name(made).startswith(LAYERS)
-            ):
-                found[name] = last_name(made)
-    return found
-
-
-def _draw(node: ast.AST) -> str:
-    """Return which of `randn` and `rand` a parameter is drawn with; empty where with neither."""
-    calls = (last_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
-    return next((name for name in calls if name in {"randn", "rand"}), "")
-
-
-def _parameters(model: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    for node in nodes_under(model):
-        match node:
-            case ast.Assign(
-                targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value
-            ) if last_name(made) == "Parameter":
-                yield name, value
 
 
 _REFERENCE = """

@@ -13,6 +13,7 @@ from grader.rules.rule import Context, Rule
 from grader.rules.statements import child_of, insert_after, statement
 from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
 from grader.rules.sync.starved import starved_reads
+from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -48,16 +49,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", spans(source))
-        mended = _with_fixes(told, cases(source, context), kernels)
+        mended = _with_fixes(source, told, cases(source, context), kernels)
         yield _starving(mended, reads) if reads else mended
 
 
-def _with_fixes(finding: Finding, known: tuple[Case, ...], kernels: set[str]) -> Finding:
-    """Return a finding that rests on a run alone with what keeps the threads in the block."""
+def _with_fixes(
+    source: Source, finding: Finding, known: tuple[Case, ...], kernels: set[str]
+) -> Finding:
+    """Return a finding that rests on a run alone with what keeps the threads, or the lanes, together."""
     if finding.fixes:
         return finding
     fixes = [fix for case in known if case.kernel in kernels for fix in stay_for_the_barrier(case)]
-    return finding.model_copy(update={"fixes": tuple(dict.fromkeys(fixes))})
+    return finding.model_copy(update={"fixes": (*whole_warp(source), *dict.fromkeys(fixes))})
 
 
 def _starving(finding: Finding, reads: list[Evidence]) -> Finding:

@@ -18,6 +18,7 @@ from grader.rules.statements import (
     simple_statement,
     statement,
 )
+from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -37,8 +38,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if any(True for case in cases(source, context) for _ in case.events("barrier-divergence")):
         proof = observed(context, "shuffle")
     lines = spans(source)
+    whole = whole_warp(source)
     for finding in settle(RULE, tuple(found.values()), proof, context, lines, contradict=False):
-        yield of_the_leavers(finding, "sync-exited-lanes", lines)
+        more = finding.model_copy(update={"fixes": (*whole, *finding.fixes)})
+        yield of_the_leavers(more, "sync-exited-lanes", lines)
 
 
 def _where(event: Event) -> Node:
@@ -211,6 +214,7 @@ torch::Tensor run(torch::Tensor x) {
     "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, "
     "and "
     "lanes that have returned, are a warning: hardware counts them as gone.",
-    mend="Moves the exchange before the branch, so that every lane takes part.",
+    mend="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
+    "before the branch.",
     check=check,
 )

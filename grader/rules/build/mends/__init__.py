@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.rules.build.mends.arguments import left_out, plainly_loaded
 from grader.rules.build.mends.braces import braced
 from grader.rules.build.mends.build_call import with_argument, without_standard
 from grader.rules.build.mends.characters import escaped, plain_signs
@@ -49,6 +50,8 @@ KINDS = (
     nested_extremum,
     called,
     sized,
+    left_out,
+    plainly_loaded,
     listed,
     plain_macro,
     narrowed,

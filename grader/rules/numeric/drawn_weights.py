@@ -1,0 +1,147 @@
+"""The mend of weights that an answer draws in its own way: the reference's layers draw them, and the answer takes them over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import copy
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Fix
+from grader.rules.mending import fix
+from grader.rules.numeric.references import last_name
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+NAME = "reference_layers"
+UNUSED = {"get_inputs", "get_init_inputs", "forward"}
+STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "register_buffer"}
+TAKEN = """\
+with torch.no_grad():
+    for own in [*self.parameters(), *self.buffers()]:
+        alike = [weight for weight in drawn if weight.numel() == own.numel()]
+        if alike:
+            weight = min(alike, key=lambda weight: weight.shape != own.shape)
+            turned = weight.transpose(0, 1) if weight.dim() > 1 else weight
+            same = own.shape == weight.shape or own.shape != turned.shape
+            own.copy_(weight.reshape(own.shape) if same else turned)
+            drawn = [other for other in drawn if other is not weight]"""
+
+
+def taken_over(source: Source, model: ast.ClassDef, reference: ast.AST) -> tuple[Fix, ...]:
+    """Return the fix that copies what the reference's layers draw into the answer's own parameters.
+
+    Each takes the first of its shape, or else of its size, in the order in which they were made; transposed where
+    that makes it fit.
+    """
+    ours = next((n for n in model.body if _is(n, "__init__")), None)
+    if not isinstance(ours, ast.FunctionDef) or not isinstance(reference, ast.Module):
+        return ()
+    if not _has_own_state(ours) or any(_is(n, NAME) for n in nodes_under(model)):
+        return ()
+    layers = _layers(reference)
+    arguments = _arguments(ours)
+    if not layers or arguments is None or _seeds_itself(ours):
+        return ()
+    head = source.positions.offset(_first_line(model), 0)
+    first, last = _first(ours), ours.body[-1]
+    start, end = source.span(first)[0], source.span(last)[1]
+    indent = " " * last.col_offset
+    lines = "".join(f"\n{indent}{line}" for line in TAKEN.split("\n"))
+    drawn = f"drawn = list({NAME}({arguments}).parameters())\n{indent}"
+    edits = [
+        Edit(start=head, end=head, text=f"{layers}\n\n\n"),
+        Edit(start=start, end=start, text=drawn),
+        Edit(start=end, end=end, text=lines),
+    ]
+    return fix("take the weights that the reference's layers draw", edits)
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name == name
+
+
+def _first_line(model: ast.ClassDef) -> int:
+    return min([model.lineno, *(one.lineno for one in model.decorator_list)])
+
+
+def _first(function: ast.FunctionDef) -> ast.stmt:
+    """Return the first statement after the words about a function."""
+    words = ast.get_docstring(function) is not None and len(function.body) > 1
+    return function.body[1] if words else function.body[0]
+
+
+def _has_own_state(function: ast.FunctionDef) -> bool:
+    calls = (node for node in nodes_under(function) if isinstance(node, ast.Call))
+    return any(last_name(call.func) in STATE for call in calls)
+
+
+def _seeds_itself(function: ast.FunctionDef) -> bool:
+    calls = (node for node in nodes_under(function) if isinstance(node, ast.Call))
+    return any(last_name(call.func) in {"manual_seed", "seed"} for call in calls)
+
+
+def _arguments(function: ast.FunctionDef) -> str | None:
+    """Return the constructor's arguments as they are handed on by place."""
+    given = function.args
+    if given.kwonlyargs or given.kwarg:
+        return None
+    names = [one.arg for one in given.args[1:]]
+    return ", ".join([*names, *([f"*{given.vararg.arg}"] if given.vararg else [])])
+
+
+def _layers(reference: ast.Module) -> str:
+    """Return a function that makes the reference's `Model`; its methods for running are left out."""
+    body = _with_what_they_import([k for node in reference.body if (k := _kept(node)) is not None])
+    if not any(isinstance(node, ast.ClassDef) and node.name == "Model" for node in body):
+        return ""
+    made = ast.parse(f"def {NAME}(*settings):\n    return Model(*settings)").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    says = ast.Expr(ast.Constant("The reference's layers, with the weights that they draw."))
+    made.body = [says, *body, *made.body]
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _with_what_they_import(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Leave out the imports that nothing in a body uses any more."""
+    used = {name.id for node in body for name in nodes_under(node) if isinstance(name, ast.Name)}
+    return [
+        node
+        for node in body
+        if not isinstance(node, ast.Import | ast.ImportFrom)
+        or any((one.asname or one.name).split(".")[0] in used for one in node.names)
+    ]
+
+
+def _kept(node: ast.stmt) -> ast.stmt | None:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        stars = isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names)
+        return None if future or stars else node
+    if isinstance(node, ast.ClassDef):
+        made = copy(node)
+        made.body = list(_making(node)) or [ast.Pass()]
+        return made
+    if isinstance(node, ast.FunctionDef) and node.name not in UNUSED:
+        return node
+    return None
+
+
+def _making(node: ast.ClassDef) -> Iterator[ast.stmt]:
+    """Yield what a class needs to be made, without the words about it."""
+    for item in node.body:
+        words = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        if words or (isinstance(item, ast.FunctionDef) and item.name in UNUSED):
+            continue
+        documented = isinstance(item, ast.FunctionDef) and ast.get_docstring(item)
+        if isinstance(item, ast.FunctionDef) and documented and len(item.body) > 1:
+            silent = copy(item)
+            silent.body = item.body[1:]
+            yield silent
+        else:
+            yield item
+
+
+__all__ = ["taken_over"]
