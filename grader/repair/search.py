@@ -185,15 +185,22 @@ def _candidates(program: Program) -> Iterator[Chosen]:
     findings = [item for item in ordered if item.severity == "error"] or ordered
     options = [[(item, fix) for fix in item.fixes if fix not in done] for item in findings]
     options = [choices for choices in options if choices]
-    if len(options) > 1:
-        yield tuple(choices[0] for choices in options)
+    everything = _once(tuple(choices[0] for choices in options))
+    if len(everything) > 1:
+        yield everything
     yield from ((choice,) for choices in options for choice in choices)
     if len(options) > 1:
-        everything = tuple(choices[0] for choices in options)
-        yield from (picked for picked in product(*options) if picked != everything)
+        yield from (_once(picked) for picked in product(*options) if _once(picked) != everything)
     if len(options) > 2:
         for first, second in combinations(options, 2):
             yield from product(first, second)
+
+
+def _once(chosen: Chosen) -> Chosen:
+    """Leave out what another finding proposes as well."""
+    return tuple(
+        item for at, item in enumerate(chosen) if item[1] not in [f for _, f in chosen[:at]]
+    )
 
 
 def _matters(program: Program, finding: Finding) -> bool:

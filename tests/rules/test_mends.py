@@ -133,8 +133,9 @@ torch::Tensor run(torch::Tensor x) {
 """
     )
     (finding,) = rule.check(parse(code), Context())
-    (fix,) = finding.fixes
-    assert "v = warp_sum(v);\n    if (threadIdx.x < 8) ;" in apply(code, fix.edits)
+    whole, before = finding.fixes
+    assert "if (threadIdx.x < 32) v = warp_sum(v);" in apply(code, whole.edits)
+    assert "v = warp_sum(v);\n    if (threadIdx.x < 8) ;" in apply(code, before.edits)
 
 
 def test_a_barrier_after_a_helper_stands_before_the_branch() -> None:

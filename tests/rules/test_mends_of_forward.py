@@ -98,7 +98,7 @@ class Model(nn.Module):
 """
     item = Evidence(kind="probe", code="own-weights", text="weight differs")
     task = Task(name="t", title="t", source="file", reference=reference, workloads=())
-    (lines,) = mends("NUM006", OWN, Context(evidence=(item,), task=task))
+    lines, _ = mends("NUM006", OWN, Context(evidence=(item,), task=task))
     assert {"conv = nn.Conv1d(i, o, k, stride=1)", "self.weight = conv.weight"} <= lines
     assert "self.bias = conv.bias" in lines
     assert not any(re.search(r"randn|init\.", line) for line in lines)

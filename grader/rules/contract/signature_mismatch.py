@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.contract.function_wrapped import wrapped
+from grader.rules.contract.module_lists import pairs_in_module_lists
 from grader.rules.mending import fix
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -45,6 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     own = _is_plain_module(code, code.model)
     yield from _no_module(source, code, code.model)
     yield from _no_super_call(source, code, own)
+    yield from _no_modules(source, code)
     for method, counts in _calls(code, context):
         function = code.method(method)
         if function is None:
@@ -172,6 +174,19 @@ def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterato
             confidence="likely",
             fixes=wrapped(source, code, model),
         )
+
+
+def _no_modules(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Report what a list of modules refuses."""
+    for pair, owner, fixes in pairs_in_module_lists(source, code):
+        kind = "tuple" if isinstance(pair, ast.Tuple) else "list"
+        yield RULE.finding(
+            source.place(pair),
+            f"{owner} is an nn.ModuleList and takes modules alone: this {kind} is none, so the constructor "
+            f"raises ({kind} is not a Module subclass)",
+            fixes=fixes,
+        )
+        return
 
 
 def _is_plain_module(code: PythonCode, model: ast.ClassDef) -> bool:

@@ -20,21 +20,24 @@ UNUSED = {"get_inputs", "get_init_inputs", "forward"}
 STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "register_buffer"}
 TAKEN = """\
 with torch.no_grad():
-    for own in [*self.parameters(), *self.buffers()]:
-        alike = [weight for weight in drawn if weight.numel() == own.numel()]
+    forms = {weight.shape for weight in drawn}
+    own = [*self.parameters(), *self.buffers()]
+    turned = [one.transpose(0, 1) if one.dim() > 1 else one for one in own]
+    if any(one.shape not in forms and other.shape in forms for one, other in zip(own, turned)):
+        own = turned
+    for one in own:
+        alike = [weight for weight in drawn if weight.numel() == one.numel()]
         if alike:
-            weight = min(alike, key=lambda weight: weight.shape != own.shape)
-            turned = weight.transpose(0, 1) if weight.dim() > 1 else weight
-            same = own.shape == weight.shape or own.shape != turned.shape
-            own.copy_(weight.reshape(own.shape) if same else turned)
+            weight = min(alike, key=lambda weight: weight.shape != one.shape)
+            one.copy_(weight.reshape(one.shape))
             drawn = [other for other in drawn if other is not weight]"""
 
 
 def taken_over(source: Source, model: ast.ClassDef, reference: ast.AST) -> tuple[Fix, ...]:
     """Return the fix that copies what the reference's layers draw into the answer's own parameters.
 
-    Each takes the first of its shape, or else of its size, in the order in which they were made; transposed where
-    that makes it fit.
+    Each takes the first of its shape, or else of its size, in the order in which they were made; all of them
+    transposed where only that makes some of them fit.
     """
     ours = next((n for n in model.body if _is(n, "__init__")), None)
     if not isinstance(ours, ast.FunctionDef) or not isinstance(reference, ast.Module):

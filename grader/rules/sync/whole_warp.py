@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BOUND = re.compile(r"(threadIdx\.x|\w+)\s*<\s*(.+)", re.DOTALL)
 _THREAD = re.compile(r"(?:\((?:unsigned )?int\)\s*)?threadIdx\.x")
 _LANE = re.compile(
-    r"threadIdx\.x\s*(?:%\s*(?:32|warpSize|WARP_SIZE)|&\s*(?:31|0x1[fF]|\(\w+ - 1\)))"
+    r"(?:threadIdx\.x|\w+)\s*(?:%\s*(?:32|warpSize|WARP_SIZE)|&\s*(?:31|0x1[fF]|\(\w+ - 1\)))"
 )
 _WIDE = re.compile(r"32|warpSize|WARP_?SIZE|warp_size")
 _FIRST = re.compile(r"\bw\w*\s*==\s*0\b")

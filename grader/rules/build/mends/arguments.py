@@ -19,6 +19,11 @@ _FEW = re.compile(r"too few arguments")
 _LOAD = re.compile(
     r"\"?__ldg\"? matches the argument list|no matching function for call to '__ldg'"
 )
+LOADED = {
+    *("float", "double", "int", "char", "short", "long", "unsigned", "half", "__half", "__half2", "half2"),
+    *(f"{kind}{n}" for kind in ("float", "double", "int", "uint", "char", "short") for n in (2, 4)),
+}  # fmt: skip
+"""Types that `__ldg` reads."""
 MOST = 3
 """Arguments that are put in at most."""
 
@@ -82,7 +87,7 @@ def plainly_loaded(source: Source, item: Evidence) -> tuple[Fix, ...]:
     for unit in units(source):
         calls = [call for call in cuda_code(unit).calls if call.last == "__ldg" and call.arguments]
         here = (call for call in calls if line_of(unit, call.node) == item.place.line)
-        wrong = {_type(unit, call) for call in here}
+        wrong = {_type(unit, call) for call in here} - LOADED
         for call in calls:
             if _type(unit, call) in wrong:
                 words = text(call.arguments[0])

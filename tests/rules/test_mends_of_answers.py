@@ -1,0 +1,229 @@
+"""What rules propose for what models' answers get wrong most: exchanges, calls, weights, functions for modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from grader.records import Evidence, Task, TensorSpec, Workload
+from grader.rules import all_rules
+from grader.rules.rule import Context
+from grader.rules.sync.whole_warp import whole_warp
+from grader.source import parse
+from grader.source.edits import apply
+
+from .mended import PLAIN, mends, program, seen
+
+BLOCK_MAX = """
+__device__ float warp_max(float v) {
+    for (int o = 16; o > 0; o >>= 1) v = fmaxf(v, __shfl_down_sync(0xffffffff, v, o));
+    return v;
+}
+__global__ void row_max(const float* x, float* y) {
+    __shared__ float part[8];
+    int tid = threadIdx.x, lane = tid % 32;
+    int warp = tid / 32;
+    float v = warp_max(x[blockIdx.x * 256 + tid]);
+    if (lane == 0) part[warp] = v;
+    __syncthreads();
+    if (CONDITION) {
+        float best = part[INDEX];
+        best = warp_max(best);
+        if (tid == 0) part[INDEX] = best;
+    }
+    __syncthreads();
+    if (tid == 0) y[blockIdx.x] = part[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    row_max<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "index", "mended"),
+    [
+        ("tid < 8", "tid", "if (tid < 32) {"),
+        ("warp == 0 && lane < 8", "lane", "if (warp == 0) {"),
+        ("threadIdx.x < blockDim.x / 32", "threadIdx.x", "if (threadIdx.x < 32) {"),
+        ("tid < 8 && (part[0] > 0 || lane > 2)", "tid", "if (tid < 32 && (part[0] > 0 || lane > 2)) {"),
+    ],
+)  # fmt: skip
+def test_the_whole_warp_is_let_into_a_branch_with_an_exchange(
+    condition: str, index: str, mended: str
+) -> None:
+    code = program(BLOCK_MAX.replace("CONDITION", condition).replace("INDEX", index))
+    ways = mends("SYN004", code)
+    bound = "blockDim.x / 32" if "blockDim" in condition else "8"
+    read = f"float best = {index} < {bound} ? part[{index}] : -INFINITY;"
+    assert any({mended, read, f"if (tid == 0) part[{index}] = best;"} <= lines for lines in ways)
+
+
+def test_a_branch_that_whole_warps_take_is_left_alone() -> None:
+    code = program(BLOCK_MAX.replace("CONDITION", "tid < 32").replace("INDEX", "lane"))
+    assert not whole_warp(parse(code))
+
+
+CALLED = PLAIN.replace(
+    "__global__",
+    "__device__ float at(const float* x, int row, int col, int rows, int cols) "
+    "{ return x[row * cols + col]; }\n__global__",
+    1,
+).replace("x[i] * 0.5f", "GIVEN")
+
+
+@pytest.mark.parametrize(
+    ("given", "mended"),
+    [
+        ("at(x, i, 0, rows)", "y[i] = at(x, i, 0, rows, cols);"),
+        ("at(x, i, 0, cols)", "y[i] = at(x, i, 0, rows, cols);"),
+        ("at(x, i, 0)", "y[i] = at(x, i, 0, rows, cols);"),
+    ],
+)
+def test_an_argument_that_is_left_out_is_the_variable_of_its_name(given: str, mended: str) -> None:
+    code = program(CALLED.replace("GIVEN", given).replace("int n)", "int n, int rows, int cols)"))
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if given in words)
+    context = seen("compiler", "nvcc: too few arguments in function call", line=line)
+    (lines,) = mends("BLD015", code, context)
+    assert f"if (i < n) {mended}" in lines
+
+
+def test_a_type_of_ones_own_is_read_without_ldg() -> None:
+    cuda = PLAIN.replace(
+        "y[i] = x[i] * 0.5f;",
+        "{ const Four* p = (const Four*)x; Four a = __ldg(&p[i]); y[i] = a.x + __ldg(&x[i]); }",
+    )
+    code = program("struct Four { float x, y, z, w; };" + cuda)
+    line = next(k for k, words in enumerate(code.splitlines(), 1) if "__ldg" in words)
+    said = 'nvcc: no instance of overloaded function "__ldg" matches the argument list'
+    (lines,) = mends("BLD015", code, seen("compiler", said, line=line))
+    assert any("Four a = p[i]; y[i] = a.x + __ldg(&x[i]);" in words for words in lines)
+
+
+FUNCTION = """
+import torch
+from torch import nn
+
+
+class ModelNew(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x * factor
+"""
+WRAPPER = """
+
+class Wrapper(nn.Module):
+    def __init__(self, factor):
+        super(Wrapper, self).__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return ModelNew.apply(x, self.factor)
+"""
+
+
+def mended(rule: str, code: str, context: Context | None = None, at: int = 0) -> dict[str, Any]:
+    """Return what a program defines after a fix of a rule."""
+    (finding, *_) = all_rules()[rule].check(parse(code), context or Context())
+    names: dict[str, Any] = {}
+    exec(apply(code, finding.fixes[at].edits), names)
+    return names
+
+
+@pytest.mark.parametrize("more", ["", WRAPPER])
+def test_a_function_in_the_place_of_a_module_is_applied_by_one(more: str) -> None:
+    model = mended("EXT004", FUNCTION + more)["ModelNew"](3.0)
+    assert isinstance(model, torch.nn.Module)
+    assert model(torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+REFERENCE = '''
+import torch
+import torch.nn as nn
+from torch.nn import functional as F
+
+
+class Model(nn.Module):
+    """Two layers."""
+
+    def __init__(self, i, sizes):
+        super(Model, self).__init__()
+        made = []
+        for o in sizes:
+            made.append(nn.Linear(i, o))
+            i = o
+        self.network = nn.Sequential(*made)
+
+    def forward(self, x):
+        return F.relu(self.network(x))
+'''
+OWN = '''
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, first, widths):
+        """Make the weights, each transposed."""
+        super().__init__()
+        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
+        for width in widths:
+            self.weights.append(nn.Parameter(torch.randn(first, width)))
+            self.biases.append(nn.Parameter(torch.randn(width)))
+            first = width
+
+    def forward(self, x):
+        for weight, bias in zip(self.weights, self.biases):
+            x = x @ weight + bias
+        return torch.relu(x)
+'''
+
+
+def test_weights_are_taken_over_from_the_references_layers() -> None:
+    item = Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights")
+    task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=())
+    made = mended("NUM006", OWN, Context(evidence=(item,), task=task))["ModelNew"]
+    names: dict[str, Any] = {}
+    exec(REFERENCE, names)
+    x = torch.rand(3, 5)
+    torch.manual_seed(7)
+    expected = names["Model"](5, (7, 7, 4))(x)
+    torch.manual_seed(7)
+    assert torch.allclose(made(5, (7, 7, 4))(x), expected, atol=1e-6)
+
+
+def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
+    cuda = PLAIN.replace("run(torch::Tensor x)", "run(torch::Tensor x, torch::Tensor y)")
+    cuda = cuda.replace("x.numel()", "x.size(0)").replace("auto y = torch", "auto z = torch")
+    code = program(cuda).replace("forward(self, x)", "forward(self, x, y)")
+    inputs = tuple(TensorSpec(shape=shape) for shape in ((64, 32), (32,)))
+    work = Workload(name="w", role="nominal", inputs=inputs)
+    task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
+    item = Evidence(kind="mismatch", code="values", text="every element is wrong", workload="w")
+    context = Context(evidence=(item,), task=task, device="sim")
+    plain, counted = mends("NUM001", code, context)
+    line = "x, y = (t.contiguous() for t in torch.broadcast_tensors(x, y))"
+    assert line in plain & counted
+    assert any("x.numel() + 255" in words for words in counted - plain)
+
+
+def test_a_list_of_modules_keeps_pairs_of_parameters() -> None:
+    code = OWN.replace("nn.ParameterList(), nn.ParameterList()", "None, None")
+    code = code.replace(
+        "        for width", "        self.layers = nn.ModuleList()\n        for width"
+    )
+    code = code[: code.index("            self.weights.append")] + (
+        "            self.layers.append((nn.Parameter(torch.ones(first, width)), nn.Parameter(torch.ones(width))))\n"
+        "            first = width\n\n"
+        "    def forward(self, x):\n"
+        "        for weight, bias in self.layers:\n"
+        "            x = x @ weight + bias\n"
+        "        return x\n"
+    )
+    model = mended("EXT004", code)["ModelNew"](2, (3, 1))
+    assert len(list(model.parameters())) == 4
+    assert model(torch.ones(1, 2)).item() == 10.0
