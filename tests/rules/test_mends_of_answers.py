@@ -183,7 +183,40 @@ class ModelNew(nn.Module):
 '''
 
 
+OTHER_ORDER = """
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.second = nn.Linear(o, o)
+        self.first = nn.Linear(i, o)
+        self.state = torch.randn(o)
+
+    def forward(self, x):
+        return self.second(self.first(x)) + self.state
+"""
+
+
+def test_weights_in_another_order_are_taken_over_by_name() -> None:
+    reference = OTHER_ORDER.replace("ModelNew", "Model").replace(
+        "torch.randn(o)", "torch.randn(SIZE)"
+    )
+    reference = reference.replace("import torch\n", "import torch\nSIZE = 3\n", 1)
+    second = "        self.second = nn.Linear(o, o)\n"
+    reference = reference.replace(second, "").replace(
+        "    def forward", f"{second}\n    def forward"
+    )
+    assert_taken_over(OTHER_ORDER, reference, (4, 3), 4)
+
+
 def test_weights_are_taken_over_from_the_references_layers() -> None:
+    assert_taken_over(OWN, REFERENCE, (5, (7, 7, 4)), 5)
+
+
+def assert_taken_over(code: str, reference: str, settings: tuple[Any, ...], width: int) -> None:
     item = Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights")
     task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=())
     made = mended("NUM006", OWN, Context(evidence=(item,), task=task))["ModelNew"]

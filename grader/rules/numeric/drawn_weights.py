@@ -20,29 +20,39 @@ UNUSED = {"get_inputs", "get_init_inputs", "forward"}
 STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "register_buffer"}
 TAKEN = """\
 with torch.no_grad():
-    forms = {weight.shape for weight in drawn}
-    own = [*self.parameters(), *self.buffers()]
-    turned = [one.transpose(0, 1) if one.dim() > 1 else one for one in own]
-    if any(one.shape not in forms and other.shape in forms for one, other in zip(own, turned)):
-        own = turned
-    for one in own:
-        alike = [weight for weight in drawn if weight.numel() == one.numel()]
+    drawn, own = reference.state_dict(), self.state_dict()
+    for name in [name for name in own if name in drawn and drawn[name].shape == own[name].shape]:
+        own.pop(name).copy_(drawn.pop(name))
+    forms = {weight.shape for weight in drawn.values()}
+    rest = list(own.values())
+    turned = [one.transpose(0, 1) if one.dim() > 1 else one for one in rest]
+    if any(one.shape not in forms and other.shape in forms for one, other in zip(rest, turned)):
+        rest = turned
+    for one in rest:
+        alike = [name for name in drawn if drawn[name].numel() == one.numel()]
         if alike:
-            weight = min(alike, key=lambda weight: weight.shape != one.shape)
-            one.copy_(weight.reshape(one.shape))
-            drawn = [other for other in drawn if other is not weight]"""
+            name = min(alike, key=lambda name: drawn[name].shape != one.shape)
+            one.copy_(drawn.pop(name).reshape(one.shape))"""
+PLAIN = """
+for name, value in vars(reference).items():
+    if isinstance(value, torch.Tensor) and name in vars(self):
+        setattr(self, name, value)"""
+"""What the reference draws beside its parameters."""
 
 
-def taken_over(source: Source, model: ast.ClassDef, reference: ast.AST) -> tuple[Fix, ...]:
+def taken_over(
+    source: Source, model: ast.ClassDef, reference: ast.AST, *, proven: bool
+) -> tuple[Fix, ...]:
     """Return the fix that copies what the reference's layers draw into the answer's own parameters.
 
-    Each takes the first of its shape, or else of its size, in the order in which they were made; all of them
-    transposed where only that makes some of them fit.
+    Each takes what has its name; else the first of its shape, or of its size, in the order in which they were
+    made; all of these transposed where only that makes some of them fit. `proven` says that a run showed the
+    weights to be what is wrong: without it only a constructor with parameters of its own is changed.
     """
     ours = next((n for n in model.body if _is(n, "__init__")), None)
     if not isinstance(ours, ast.FunctionDef) or not isinstance(reference, ast.Module):
         return ()
-    if not _has_own_state(ours) or any(_is(n, NAME) for n in nodes_under(model)):
+    if not (proven or _has_own_state(ours)) or any(_is(n, NAME) for n in nodes_under(model)):
         return ()
     layers = _layers(reference)
     arguments = _arguments(ours)
@@ -52,8 +62,9 @@ def taken_over(source: Source, model: ast.ClassDef, reference: ast.AST) -> tuple
     first, last = _first(ours), ours.body[-1]
     start, end = source.span(first)[0], source.span(last)[1]
     indent = " " * last.col_offset
-    lines = "".join(f"\n{indent}{line}" for line in TAKEN.split("\n"))
-    drawn = f"drawn = list({NAME}({arguments}).parameters())\n{indent}"
+    taken = TAKEN + (PLAIN if _draws_plain_tensors(reference) else "")
+    lines = "".join(f"\n{indent}{line}" for line in taken.split("\n"))
+    drawn = f"reference = {NAME}({arguments})\n{indent}"
     edits = [
         Edit(start=head, end=head, text=f"{layers}\n\n\n"),
         Edit(start=start, end=start, text=drawn),
@@ -86,6 +97,17 @@ def _seeds_itself(function: ast.FunctionDef) -> bool:
     return any(last_name(call.func) in {"manual_seed", "seed"} for call in calls)
 
 
+def _draws_plain_tensors(reference: ast.Module) -> bool:
+    """Whether the reference keeps random numbers that are no parameters."""
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and last_name(node.value.func) in {"randn", "rand"}
+        for node in nodes_under(reference)
+    )
+
+
 def _arguments(function: ast.FunctionDef) -> str | None:
     """Return the constructor's arguments as they are handed on by place."""
     given = function.args
@@ -97,7 +119,7 @@ def _arguments(function: ast.FunctionDef) -> str | None:
 
 def _layers(reference: ast.Module) -> str:
     """Return a function that makes the reference's `Model`; its methods for running are left out."""
-    body = _with_what_they_import([k for node in reference.body if (k := _kept(node)) is not None])
+    body = _without_what_is_idle([k for node in reference.body if (k := _kept(node)) is not None])
     if not any(isinstance(node, ast.ClassDef) and node.name == "Model" for node in body):
         return ""
     made = ast.parse(f"def {NAME}(*settings):\n    return Model(*settings)").body[0]
@@ -107,15 +129,33 @@ def _layers(reference: ast.Module) -> str:
     return ast.unparse(ast.fix_missing_locations(made))
 
 
-def _with_what_they_import(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Leave out the imports that nothing in a body uses any more."""
-    used = {name.id for node in body for name in nodes_under(node) if isinstance(name, ast.Name)}
-    return [
-        node
-        for node in body
-        if not isinstance(node, ast.Import | ast.ImportFrom)
-        or any((one.asname or one.name).split(".")[0] in used for one in node.names)
-    ]
+def _without_what_is_idle(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Leave out the imports and settings that nothing in a body uses."""
+    while True:
+        used = {
+            name.id
+            for node in body
+            for name in nodes_under(node)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
+        }
+        kept = [node for node in body if (names := _bound(node)) is None or names & used]
+        if len(kept) == len(body):
+            return body
+        body = kept
+
+
+def _bound(node: ast.stmt) -> set[str] | None:
+    """Return the names that an import or an assignment binds; None for anything else."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(one.asname or one.name).split(".")[0] for one in node.names}
+    if isinstance(node, ast.Assign):
+        return {
+            name.id
+            for one in node.targets
+            for name in nodes_under(one)
+            if isinstance(name, ast.Name)
+        }
+    return None
 
 
 def _kept(node: ast.stmt) -> ast.stmt | None:
@@ -127,9 +167,10 @@ def _kept(node: ast.stmt) -> ast.stmt | None:
         made = copy(node)
         made.body = list(_making(node)) or [ast.Pass()]
         return made
-    if isinstance(node, ast.FunctionDef) and node.name not in UNUSED:
-        return node
-    return None
+    wanted = isinstance(node, ast.Assign) or (
+        isinstance(node, ast.FunctionDef) and node.name not in UNUSED
+    )
+    return node if wanted else None
 
 
 def _making(node: ast.ClassDef) -> Iterator[ast.stmt]:

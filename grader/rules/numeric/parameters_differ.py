@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     fixes = (
         (
             *reference_layers_weights(source, model, reference.tree),
-            *taken_over(source, model, reference.tree),
+            *taken_over(source, model, reference.tree, proven=bool(proof)),
         )
         if model is not None and reference is not None
         else ()
