@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place, Severity
 from grader.rules.memory.hosts import origin
+from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
+from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
@@ -69,7 +71,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         item for table in (STATE, PROBES, MEANING) for item in wrong if item.code in table
     ] or wrong
     first = seen[0]
-    digits = _few_digits(source, seen, "error" if deciding else "warning")
+    digits = _few_digits(source, context, seen, "error" if deciding else "warning")
     if digits is not None:
         yield digits
         return
@@ -112,7 +114,9 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
     )
 
 
-def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) -> Finding | None:
+def _few_digits(
+    source: Source, context: Context, seen: Sequence[Evidence], severity: Severity
+) -> Finding | None:
     """Name what narrows the values, where all that is wrong is wrong in its last digits."""
     span = narrowed(source)
     if span is None or any(item.code != "half-precision" for item in seen):
@@ -125,6 +129,7 @@ def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) ->
         severity=severity,
         confidence="likely",
         evidence=tuple(seen),
+        fixes=in_halves(source, reference_of(source, context)),
         data={"pattern": "half-precision", "last_resort": True},
     )
 
