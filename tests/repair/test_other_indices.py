@@ -1,0 +1,83 @@
+"""Small changes that real answers asked for: a dimension in the middle, a size forgotten in an index, GELU in parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.diagnose import Program
+from grader.records import (
+    Comparison,
+    Evaluation,
+    Finding,
+    Mismatch,
+    Submission,
+    Verdict,
+)
+from grader.repair.variants.candidates import candidates
+from grader.rules.examples import as_submission
+from grader.source import edits, parse
+
+KERNEL = """
+__device__ float at(const float* x, int b, int c, int i, int channels, int width) {
+    return x[(b * gridDim.z + c) * width + i];
+}
+__global__ void product(const float* x, float* y, int size, int stride, int width, int total) {
+    int out = blockIdx.x * blockDim.x + threadIdx.x;
+    if (out >= total) return;
+    float p = 1.0f;
+    for (int i = 0; i < size; ++i) p *= x[out + i * stride];
+    float scaled = 0.7978845608f * (p + 0.044715f * p * p * p);
+    float cdf = 0.5f * (1.0f + tanhf(scaled));
+    y[out] = p * cdf * at(x, 0, 0, out, 1, width);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    product<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1), x.stride(1), 8, 256);
+    return y;
+}
+"""
+
+
+def program(status: str = "incorrect", *found: Finding, mismatch: str = "values") -> Program:
+    submission = Submission(sample="s", code=as_submission(KERNEL), line_map=(), how="")
+    compared = Comparison(
+        workload="w",
+        role="nominal",
+        equal=False,
+        counts=True,
+        mismatch=Mismatch(kind=mismatch, text="wrong", fraction=1.0),  # type: ignore[arg-type]
+    )
+    evaluation = Evaluation(
+        submission=submission.key,
+        device="sim",
+        sandbox="none",
+        verdict=Verdict(status=status, sentence="wrong"),  # type: ignore[arg-type]
+        comparisons=(compared,),
+    )
+    return Program(submission, evaluation, found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "p *= x[(out / stride) * size * stride + out % stride + i * stride];",
+        "return x[(b * channels + c) * width + i];",
+        "float cdf = 0.5f * (1.0f + erff(p * 0.70710678118654752f));",
+    ],
+)
+def test_what_was_meant_is_among_the_changes(line: str) -> None:
+    wrong = program()
+    code = wrong.submission.code
+    made = (edits.apply(code, f.edits) for v in candidates(parse(code), wrong) if (f := v.fix()))
+    assert any(line in text for text in made)
+
+
+def test_fewer_reasons_and_a_result_of_the_right_form_are_steps() -> None:
+    (error, other) = (
+        Finding(rule=rule, name="n", severity="error", confidence="proven", message="m")
+        for rule in ("SYN003", "NUM001")
+    )
+    plain = program("incorrect", other)
+    assert plain.rank > program("incorrect", error, other).rank
+    assert plain.rank > program("incorrect", other, mismatch="shape").rank
+    assert program("crashed").rank < program("incorrect", error, other, mismatch="shape").rank
