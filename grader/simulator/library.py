@@ -20,7 +20,8 @@ SOURCES = Path(__file__).parent / "native"
 NAME = "libkgsim.so"
 _FLAGS = (
     "-std=c++20", "-O3", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off",
-    "-fno-math-errno", "-fno-trapping-math", "-pthread", "-Wall", "-Wextra",
+    "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-pthread",
+    "-Wall", "-Wextra",
 )  # fmt: skip
 _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCES / 'cudart.map'}")
 _ROUNDING = ("ops_directed.cpp",)

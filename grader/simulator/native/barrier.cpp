@@ -20,6 +20,7 @@ void run_arrive(Ctx& c, const Insn& i) {
     }
 }
 
+// Whether any is complete; the warps that it lets go are ready then.
 bool Runner::complete_barriers() {
     bool any = false;
     for (u32 rest = block_.barriers_in_use; rest; rest &= rest - 1) {
@@ -33,6 +34,7 @@ bool Runner::complete_barriers() {
         release(id, everyone);
         any = true;
     }
+    if (any) make_ready();
     return any;
 }
 
@@ -106,7 +108,9 @@ void Runner::release(u32 id, bool everyone) {
     report_meeting(id, everyone);
     join(id, everyone);
     Barrier& x = block_.barriers[id];
-    for (Warp& w : block_.warps) {
+    const bool all_whole = everyone && !x.mixed && x.whole == x.waiting && x.whole == block_.threads - block_.exited;
+    if (all_whole && turns_ > block_.warps.size()) pass_all(x);
+    else for (Warp& w : block_.warps) {
         u32 lanes = 0;
         for (u32 l = 0; l < warp_lanes; ++l) lanes |= u32(w.barrier[l] == id) << l;
         lanes &= w.barrier_waiting;
@@ -125,6 +129,25 @@ void Runner::release(u32 id, bool everyone) {
     x = Barrier{};
     block_.barriers_in_use &= ~(1u << id);
     rounds_ = saved_round_ = idle_since_ = 0;
+}
+
+// What each warp does in its next turn when all of a block go on, which is nothing but to pass the barrier. The last
+// one's turn goes on after that.
+void Runner::pass_all(Barrier& x) {
+    const BasicBlock& b = code_.blocks[x.block];
+    BlockCount& count = worker_.block_counts[x.block];
+    for (Warp& w : block_.warps) {
+        if (!w.live) continue;
+        w.barrier_waiting = w.skipped = 0;
+        w.running = w.live;
+        w.clock = x.latest + b.cycles;
+        go(w, w.live, b.next);
+        ++count.warps;
+        --turns_;
+    }
+    count.lanes += x.whole;
+    worker_.unflushed += u64(2) * x.whole;
+    last_first_ = true;
 }
 
 void Runner::deadlock() {

@@ -70,6 +70,8 @@ struct Barrier {
     u32 waiting = 0, arrived = 0;  // arrived: without waiting (bar.arrive)
     u32 first_insn = none;
     bool mixed = false;            // threads wait at different instructions
+    u32 whole = 0;                 // threads of whole warps that wait at a simple one
+    u32 block = none;              // of code, of the last that came
     u64 latest = 0;                // clock of the last warp that came
     u32 expected = 0;   // 0: all threads of the block
     u32 count = 0, all = 1, any = 0;  // of a barrier that reduces a predicate

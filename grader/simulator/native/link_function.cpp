@@ -2,9 +2,18 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "atomic.hpp"
 #include "link.hpp"
 
 namespace kgsim {
+
+namespace {
+
+bool is_simple(const Insn& barrier) {
+    return barrier.run == run_barrier_result && barrier.d == none && barrier.b == none && barrier.c == none && kind_of(barrier.a) == Kind::constant;
+}
+
+}  // namespace
 
 FunctionLinker::FunctionLinker(KernelLinker& kernel, u32 linked)
     : kernel_(kernel), blob_(kernel.blob), code_(kernel.code), function_(kernel.code.functions[linked]),
@@ -242,7 +251,9 @@ void FunctionLinker::instruction(const RawInsn& raw, u32 position) {
             for (u32 k = from; k < code_.insns.size(); ++k)
                 if (start == Start::barrier ? code_.insns[k].klass == Class::barrier : code_.insns[k].e != none)
                     code_.blocks.back().sync = k;
-            if (code_.blocks.back().sync == none) code_.blocks.back().start = Start::plain;
+            BasicBlock& b = code_.blocks.back();
+            if (b.sync == none) b.start = Start::plain;
+            b.simple = b.start == Start::barrier && is_simple(code_.insns[b.sync]) && from == b.sync && from + 1 == code_.insns.size();
         }
         if (alone) close_block(End::fall, nullptr, none);
     }

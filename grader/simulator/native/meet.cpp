@@ -49,11 +49,12 @@ u32 Runner::meet(Warp& w, u32 pc, u32 group) {
 }
 
 // The barrier that lanes have come to, with what it remembers of it.
-Barrier& Runner::come(const Warp& w, const Insn& insn, u32 id) {
+Barrier& Runner::come(const Warp& w, const Insn& insn, u32 id, u32 pc) {
     Barrier& x = block_.barriers[id];
     block_.barriers_in_use |= 1u << id;
     x.mixed |= x.first_insn != none && x.first_insn != insn.id;
     x.first_insn = insn.id;
+    x.block = pc;
     x.latest = std::max(x.latest, w.clock);
     return x;
 }
@@ -85,14 +86,14 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
     const u32* counts = insn.b == none ? nullptr : c_.src<u32>(insn.b);
     const u32 truth = insn.c == none ? 0 : c_.truth(insn.c);
     if (!counts && insn.c == none && kind_of(insn.a) == Kind::constant) {  // __syncthreads()
-        Barrier& x = come(w, insn, ids[0] & 15);
+        Barrier& x = come(w, insn, ids[0] & 15, pc);
         x.waiting += u32(std::popcount(group));
         if (w.skipped & group || w.running != group) note_apart(w, insn, pc, group);
         note_place(w, group, u16(ids[0] & 15), insn.id);
     } else {
         for (u32 rest = group; rest; rest &= rest - 1) {
             const u32 l = u32(std::countr_zero(rest));
-            Barrier& x = come(w, insn, ids[l] & 15);
+            Barrier& x = come(w, insn, ids[l] & 15, pc);
             w.barrier[l] = u16(ids[l] & 15);
             w.wait_insn[l] = insn.id;
             ++x.waiting;
@@ -108,6 +109,23 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
     w.running &= ~group;
     w.barrier_waiting |= group;
     return 0;
+}
+
+// The usual case of the same: all living lanes of the warp come at once to a __syncthreads() that they pass together.
+bool Runner::arrives_whole(Warp& w) {
+    const BasicBlock& b = code_.blocks[w.pc_together];
+    if (!w.together || !b.simple || w.running != w.live || w.released || w.skipped) return false;
+    const Insn& insn = code_.insns[b.sync];
+    const u32 id = *c_.src<u32>(insn.a) & 15, threads = u32(std::popcount(w.live));
+    Barrier& x = come(w, insn, id, w.pc_together);
+    x.waiting += threads;
+    x.whole += threads;
+    note_place(w, w.live, u16(id), insn.id);
+    w.arrived_together = true;
+    w.together = false;
+    w.running = 0;
+    w.barrier_waiting = w.live;
+    return true;
 }
 
 // A barrier that only some lanes of a warp come to, while others may go past it: told once one of the others comes to

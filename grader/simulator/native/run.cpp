@@ -8,17 +8,6 @@ namespace {
 
 constexpr u32 quantum = 20000;      // blocks of code for each warp between two looks at budget and progress
 constexpr u32 short_quantum = 512;  // the same, once blocks of the launch have waited for others
-constexpr u32 index_bits = 6;       // of a warp's number, below its clock
-constexpr u64 resting = ~u64(0);    // for a clock: the warp can't run
-
-// The two least of numbers.
-struct Two {
-    u64 first = resting, second = resting;
-    void add(u64 number) {
-        second = std::min(second, std::max(first, number));
-        first = std::min(first, number);
-    }
-};
 
 }  // namespace
 
@@ -30,24 +19,21 @@ Runner::Runner(Worker& worker, u64 number, std::unique_ptr<Block> block)
 Turn Runner::run(bool yields, bool hurried) {
     Block& b = block_;
     start_watching();
-    set_clocks();
+    make_ready();
     while (worker_.stop.status == Status::ok) {
-        u64 turns = u64(hurried ? short_quantum : quantum) * b.warps.size();
+        turns_ = u64(hurried ? short_quantum : quantum) * b.warps.size();
         bool any = false;
-        while (turns) {
-            u64 until;
-            Warp* w = earliest(until);
-            if (!w) break;
+        while (turns_ && !ready_.empty()) {
             any = true;
-            turns -= run_warp(*w, until, turns);
-            note_clock(*w);
+            u64 until;
+            Warp& w = take_turn(until);
+            if (arrives_whole(w)) --turns_;
+            else turns_ -= run_warp(w, until, turns_);
+            if (w.running) ready_.add(w.clock, w.index);
             if (worker_.stop.status != Status::ok) return Turn::done;
-            if (!w->running && complete_barriers()) set_clocks();
+            if (!w.running) complete_barriers();
         }
-        if (complete_barriers()) {
-            set_clocks();
-            continue;
-        }
+        if (complete_barriers()) continue;
         const bool alive = std::any_of(b.warps.begin(), b.warps.end(), [](const Warp& w) { return w.live != 0; });
         if (!alive) return Turn::done;
         if (!any) {
@@ -60,27 +46,18 @@ Turn Runner::run(bool yields, bool hurried) {
     return Turn::done;
 }
 
-void Runner::set_clocks() {
-    clocks_.resize(block_.warps.size());
-    for (const Warp& w : block_.warps) note_clock(w);
-}
-
-void Runner::note_clock(const Warp& w) {
-    clocks_[w.index] = w.running ? w.clock << index_bits | w.index : resting;
+void Runner::make_ready() {
+    ready_.clear();
+    for (const Warp& w : block_.warps)
+        if (w.running) ready_.add(w.clock, w.index);
 }
 
 // The warp that is behind all others that can run, and the clock of the next one.
-Warp* Runner::earliest(u64& until) {
-    Two even, odd;  // apart, so that neither has to wait for the other
-    const size_t n = clocks_.size();
-    for (size_t k = 0; k + 1 < n; k += 2) {
-        even.add(clocks_[k]);
-        odd.add(clocks_[k + 1]);
-    }
-    if (n % 2) even.add(clocks_[n - 1]);
-    const u64 first = std::min(even.first, odd.first);
-    until = std::min({std::max(even.first, odd.first), even.second, odd.second}) >> index_bits;
-    return first == resting ? nullptr : &block_.warps[first & ((1u << index_bits) - 1)];
+Warp& Runner::take_turn(u64& until) {
+    Warp& w = block_.warps[last_first_ ? ready_.take_last() : ready_.take_first()];
+    last_first_ = false;
+    until = ready_.clock();
+    return w;
 }
 
 const Insn* Runner::next_insn(const Warp& w, u32 lane) const {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "blob.hpp"
+#include "ready.hpp"
 
 namespace kgsim {
 
@@ -36,20 +37,21 @@ private:
     void clear_shared();
     void set_up(Warp& w, u32 index, bool fresh);
     void make(Warp& w);
-    void set_clocks();
-    void note_clock(const Warp& w);
-    Warp* earliest(u64& until);
+    void make_ready();
+    Warp& take_turn(u64& until);
     void pass(Warp& w, const BasicBlock& b, u32 pc);
     u64 run_warp(Warp& w, u64 until, u64 most);
     u32 choose(Warp& w, u32& pc);
     u32 meet(Warp& w, u32 pc, u32 group);
     u32 arrive(Warp& w, u32 pc, u32 group);
-    Barrier& come(const Warp& w, const Insn& insn, u32 id);
+    bool arrives_whole(Warp& w);
+    Barrier& come(const Warp& w, const Insn& insn, u32 id, u32 pc);
     static void note_place(Warp& w, u32 group, u16 barrier, u32 insn);
     void note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group);
     bool always_reaches(u32 from, u32 block);
+    void count(const BasicBlock& b, u32 pc, u32 lanes);
     void execute(Warp& w, const BasicBlock& b, u32 group);
-    void finish(Warp& w, const BasicBlock& b, u32 pc, u32 group);
+    void finish(Warp& w, const BasicBlock& b, u32 group);
     void go(Warp& w, u32 lanes, u32 pc);
     void leave(Warp& w, u32 lanes);
     void call(Warp& w, const BasicBlock& b, u32 lanes);
@@ -59,6 +61,7 @@ private:
     u32 frame_of(const Warp& w, u32 pc) const;
     bool complete_barriers();
     void release(u32 id, bool everyone);
+    void pass_all(Barrier& barrier);
     void report_meeting(u32 id, bool everyone);
     void join(u32 id, bool everyone);
     void deadlock();
@@ -78,7 +81,9 @@ private:
     Block& block_;
     Ctx c_;
     std::map<std::pair<u32, u32>, bool> reaches_;
-    std::vector<u64> clocks_;  // of the warps that can run, each with its number below
+    Ready ready_;
+    bool last_first_ = false;  // who has passed a barrier last goes on at once
+    u64 turns_ = 0;            // left until a look at budget and progress
     u64 turn_changes_ = 0, turn_reads_ = 0, idle_since_ = 0;
     u64 rounds_ = 0, saved_round_ = 0, saved_changes_ = 0, saved_reads_ = 0;
 };

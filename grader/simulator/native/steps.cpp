@@ -20,15 +20,11 @@ void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
     w.clock += (drawn >> 40) % spread;
 }
 
-// The lanes that run next: those with the lowest (or, for fairness, the highest) block.
+// The lanes that run next where not all are together: those with the lowest (or, for fairness, the highest) block.
 u32 Runner::choose(Warp& w, u32& pc) {
-    if (w.together) {
-        pc = w.pc_together;
-        return w.running;
-    }
     u32 best = w.highest_turn ? 0 : none;
-    for (u32 l = 0; l < warp_lanes; ++l)
-        if (w.running >> l & 1) best = w.highest_turn ? std::max(best, w.pc[l]) : std::min(best, w.pc[l]);
+    if (w.highest_turn) for (u32 l = 0; l < warp_lanes; ++l) best = std::max(best, w.pc[l] & (0 - (w.running >> l & 1)));
+    else for (u32 l = 0; l < warp_lanes; ++l) best = std::min(best, w.pc[l] | ((w.running >> l & 1) - 1));
     u32 group = 0;
     for (u32 l = 0; l < warp_lanes; ++l) group |= u32(w.pc[l] == best) << l;
     pc = best;
@@ -44,32 +40,15 @@ u32 Runner::choose(Warp& w, u32& pc) {
     return group;
 }
 
-// Runs a warp until it waits, is gone, has passed the next one's clock or used up its turns; returns these.
-u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
-    enter(w);
-    u64 turns = 0;
-    while (w.running && w.clock <= until && turns < most && worker_.stop.status == Status::ok) {
-        ++turns;
-        u32 pc, group = choose(w, pc);
-        const BasicBlock* b = &code_.blocks[pc];
-        if (b->start == Start::warp_sync) group = meet(w, pc, group);
-        else if (b->start == Start::barrier) group = arrive(w, pc, group);
-        if (!group) continue;
-        execute(w, *b, group);
-        pass(w, *b, pc);
-        finish(w, *b, pc, group);
-        if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
-    }
-    return turns;
+void Runner::count(const BasicBlock& b, u32 pc, u32 lanes) {
+    BlockCount& n = worker_.block_counts[pc];
+    ++n.warps;
+    n.lanes += lanes;
+    worker_.unflushed += u64(b.last - b.first + 1) * lanes;
 }
 
 void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     c_.set_mask(group);
-    const u32 lanes = u32(std::popcount(group));
-    BlockCount& count = worker_.block_counts[size_t(&b - code_.blocks.data())];
-    ++count.warps;
-    count.lanes += lanes;
-    worker_.unflushed += u64(b.last - b.first + 1) * lanes;
     const Insn* const insns = code_.insns.data();
     for (const Insn* i = insns + b.first; i != insns + b.last; ++i) {
         if (i->guard == none) [[likely]] {
@@ -95,7 +74,7 @@ void Runner::go(Warp& w, u32 lanes, u32 pc) {
     else for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
 }
 
-void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
+void Runner::finish(Warp& w, const BasicBlock& b, u32 group) {
     u32 taken = group;
     if (b.terminator != none) {
         const Insn& t = code_.insns[b.terminator];
@@ -108,7 +87,6 @@ void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
             n.divergent += taken && taken != group;
         }
     }
-    (void)pc;
     switch (b.end) {
         case End::fall: go(w, group, b.next); return;
         case End::jump: go(w, group, b.target); return;
@@ -139,6 +117,26 @@ void Runner::finish(Warp& w, const BasicBlock& b, u32 pc, u32 group) {
         case End::call: w.together = false; return call(w, b, group);
         default: return leave(w, group);
     }
+}
+
+// Runs a warp until it waits, is gone, has passed the next one's clock or used up its turns; returns these.
+u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
+    enter(w);
+    u64 turns = 0;
+    while (w.running && w.clock <= until && turns < most && worker_.stop.status == Status::ok) {
+        ++turns;
+        u32 pc = w.pc_together, group = w.together ? w.running : choose(w, pc);
+        const BasicBlock& b = code_.blocks[pc];
+        if (b.start == Start::warp_sync) group = meet(w, pc, group);
+        else if (b.start == Start::barrier) group = arrives_whole(w) ? 0 : arrive(w, pc, group);
+        if (!group) continue;
+        count(b, pc, u32(std::popcount(group)));
+        if (b.first != b.last || b.end != End::fall) execute(w, b, group);
+        pass(w, b, pc);
+        finish(w, b, group);
+        if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
+    }
+    return turns;
 }
 
 void Runner::leave(Warp& w, u32 lanes) {
