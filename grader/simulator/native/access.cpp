@@ -115,7 +115,8 @@ void store_shared(Ctx& c, const Insn& i, Addresses& a) {
     if (good != c.mask) s = {};
     if (c.counting) count_shared(c, i, a, bytes, good, s);
     Addresses host;
-    for (u32 l = 0; l < warp_lanes; ++l) host.at[l] = a.at[l] + u64(c.block->shared);
+    if (!s || !moves_whole(i))
+        for (u32 l = 0; l < warp_lanes; ++l) host.at[l] = a.at[l] + u64(c.block->shared);
     u32 bad = 0, from = none;
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
     const auto race = [&](u32 lanes, u32 same, const Footprint& all) { race_store(c, i, a, bytes, lanes, same, all); };
@@ -207,11 +208,13 @@ void run_load(Ctx& c, const Insn& i) {
     Addresses a;
     addresses_of(c, i, a);
     check_address_poison(c, i);
+    if (i.space == Space::shared) return load_shared(c, i, a);
+    if (i.space == Space::global) return load_global(c, i, a);
     by_space(c, i, a, [&](Space space) {
         Addresses part = a;
         if (i.space == Space::generic) settle(c, part);
         if (space == Space::shared) {
-            if (i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
+            for (u64& at : part.at) at -= u64(c.block->shared);
             load_shared(c, i, part);
         } else if (space == Space::local) {
             load_local(c, i, part);
@@ -225,11 +228,13 @@ void run_store(Ctx& c, const Insn& i) {
     Addresses a;
     addresses_of(c, i, a);
     check_address_poison(c, i);
+    if (i.space == Space::shared) return store_shared(c, i, a);
+    if (i.space == Space::global) return store_global(c, i, a);
     by_space(c, i, a, [&](Space space) {
         Addresses part = a;
         if (i.space == Space::generic) settle(c, part);
         if (space == Space::shared) {
-            if (i.space == Space::generic) for (u64& at : part.at) at -= u64(c.block->shared);
+            for (u64& at : part.at) at -= u64(c.block->shared);
             store_shared(c, i, part);
         } else if (space == Space::local) {
             store_local(c, i, part);

@@ -59,7 +59,7 @@ struct Warp {
 // Who touched each granule of shared memory last: epoch 20 bits, thread 10, warp epoch 14, instruction 20.
 struct Cells {
     std::vector<u64> write, atomic, read, other_read;
-    std::vector<u32> state;  // twice the block epoch of the last touch; odd: one more reader tells nothing new
+    std::vector<u32> state;  // who has touched it in which interval, in short (race_tracker.hpp)
     void assign(size_t n) {
         for (auto* words : {&write, &atomic, &read, &other_read}) words->assign(n, 0);
         state.assign(n, 0);

@@ -23,6 +23,10 @@ constexpr u64 thread_bits = u64(1023) << 34, warp_bits = u64(31) << 39;
 struct Cell { u64 &write, &atomic, &read, &other_read; u32& state; };
 Cell cell(Cells& all, size_t k) { return {all.write[k], all.atomic[k], all.read[k], all.other_read[k], all.state[k]}; }
 
+// The state of a cell: epoch 20 bits; one bit: one more reader tells nothing new; one bit: several threads have touched
+// it since; the thread that did 10.
+constexpr u32 state_bits = 12, settled_bit = 1 << 11, several = 1 << 10, thread_mask = several - 1;
+
 constexpr u32 most_cells = 128;  // of lanes that follow one another, whose cells are looked at all at once
 
 struct Tracker {
@@ -30,11 +34,11 @@ struct Tracker {
     const Insn& i;
     u64 floor;
     u32 insn;
-    u32 touched, settled;  // states of a cell in this interval between barriers of the block; those below are of one before
+    u32 touched;  // the least state of a cell in this interval between barriers of the block; those below are of one before
 
     Tracker(Ctx& ctx, const Insn& in)
         : c(ctx), i(in), floor(u64(ctx.block->full_epoch) << 44), insn(in.id < last_insn ? in.id : last_insn),
-          touched(ctx.block->full_epoch * 2), settled(touched + 1) {}
+          touched(ctx.block->full_epoch << state_bits) {}
 
     u64 stamp(u32 lane) const {
         return u64(c.block->epoch) << 44 | u64(c.thread(lane)) << 34 | u64(c.warp->sync_epoch[lane] & 0x3fff) << 20 | insn;
@@ -75,10 +79,17 @@ struct Tracker {
         const u32 fenced = kind == Conflict::write_read ? other.fence_epoch[s.thread() % warp_lanes] : c.warp->fence_epoch[lane];
         return fenced == c.block->epoch;
     }
+    // Whether nobody but the thread has touched the cell in this interval.
+    bool own(u32 state, u32 thread) const { return state < touched || state == (touched | thread); }
+    void touch(const Cell& x, u32 thread) const {
+        if (x.state < touched) x.state = touched | thread;
+        else if ((x.state & thread_mask) != thread) x.state |= several;
+    }
+    bool settled(u32 state) const { return state >> 11 == (touched | settled_bit) >> 11; }
     void note_reader(const Cell& x, u32 lane) const {
         const u64 now = stamp(lane);
         const u32 t = c.thread(lane);
-        x.state = std::max(x.state, touched);
+        touch(x, t);
         auto mine = [&](u64 word) { return word < floor || Stamp{word}.thread() == t; };
         auto warp_of = [](u64 word) { return Stamp{word}.thread() / warp_lanes; };
         if (mine(x.read)) x.read = now;
@@ -90,13 +101,13 @@ struct Tracker {
         return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && (x.read ^ x.other_read) & warp_bits;
     }
     void load(const Cell& x, u32 lane) const {
-        if (x.state < touched) {
+        if (const u32 t = c.thread(lane); own(x.state, t)) {
             x.read = stamp(lane);
-            x.state = touched;
+            x.state = touched | t;
             return;
         }
         if (tells_nothing(x)) {
-            x.state = settled;
+            x.state |= settled_bit;
             return;
         }
         if (conflicts(x.write, lane) && !(x.write & same_value)) report(x.write, lane, Conflict::write_read);
@@ -110,9 +121,11 @@ struct Tracker {
         return std::max(Stamp{x.read}.thread(), Stamp{x.other_read}.thread());
     }
     void store(const Cell& x, u32 lane, bool same) const {
-        const bool fresh = x.state < touched;
-        x.state = touched;
-        if (fresh) {
+        const u32 t = c.thread(lane);
+        const bool mine = own(x.state, t);
+        touch(x, t);
+        x.state &= ~settled_bit;
+        if (mine) {
             x.write = stamp(lane);
             return;
         }
@@ -129,71 +142,73 @@ struct Tracker {
         x.write = stamp(lane);
     }
     void atomic(const Cell& x, u32 lane) const {
-        x.state = touched;
+        touch(x, c.thread(lane));
+        x.state &= ~settled_bit;
         if (conflicts(x.write, lane) && !strong_before(x.write)) report(x.write, lane, Conflict::plain_atomic);
         if (conflicts(x.read, lane) && !strong_before(x.read)) report(x.read, lane, Conflict::plain_atomic);
         else if (conflicts(x.other_read, lane) && !strong_before(x.other_read)) report(x.other_read, lane, Conflict::plain_atomic);
         x.atomic = stamp(lane);
     }
-    // The stamps of all lanes from `first` on, each as often as it has cells.
-    template <u32 Each> void stamps(u32 first, u32 lanes, u32 each, u64* now) const {
-        const u64 zeroth = u64(c.block->epoch) << 44 | u64(c.warp->index * warp_lanes) << 34 | insn;
-        const u16* epochs = c.warp->sync_epoch;
-        const u32 n = Each ? Each : each;
-        for (u32 l = 0; l < lanes; ++l) {
-            const u64 one = zeroth + (u64(first + l) << 34) + (u64(epochs[first + l] & 0x3fff) << 20);
-            for (u32 k = 0; k < n; ++k) now[l * n + k] = one;
+    // Of `lanes` lanes from `first` on, which have 1 << each cells: calls f(cell, lane's number after the first, its stamp).
+    template <class F> [[gnu::always_inline]] void each_stamp(u32 first, u32 cells, u32 each, F&& f) const {
+        const u64 zeroth = u64(c.block->epoch) << 44 | u64(c.thread(first)) << 34 | insn;
+        const u16* epochs = c.warp->sync_epoch + first;
+#pragma GCC ivdep
+        for (u32 k = 0; k < cells; ++k) {
+            const u32 l = k >> each;
+            f(k, l, zeroth + (u64(l) << 34) + (u64(epochs[l] & 0x3fff) << 20));
         }
     }
-    void stamps(const Footprint& s, u32 each, u64* now) const {
-        switch (each) {
-            case 1: return stamps<1>(s.first, s.lanes, each, now);
-            case 2: return stamps<2>(s.first, s.lanes, each, now);
-            case 4: return stamps<4>(s.first, s.lanes, each, now);
-            default: return stamps<0>(s.first, s.lanes, each, now);
-        }
-    }
-    // Whether nobody has touched any of n cells from `at` on in this interval.
-    bool fresh(const Cells& cells, size_t at, u32 n) const {
-        const u32* state = &cells.state[at];
-        u32 old = 0;
-        for (u32 k = 0; k < n; ++k) old |= u32(state[k] >= touched);
-        return !old;
-    }
-    // As `load` of each of n cells from `at` on, in any order; false, and nothing done, where one needs a closer look.
-    bool load_all(Cells& cells, size_t at, u32 n, const u64* now) const {
+    // As `load` (or, with Store, `store`) of each of n cells from `at` on, in any order; false, and nothing done, where
+    // another thread has touched one in this interval.
+    template <bool Store> [[gnu::always_inline]] bool take_own(Cells& cells, size_t at, u32 n, u32 first, u32 each) const {
         u32* const state = &cells.state[at];
-        if (fresh(cells, at, n)) {
-            std::copy(now, now + n, &cells.read[at]);
-            std::fill_n(state, n, touched);
-            return true;
-        }
-        const u64 *w = &cells.write[at], *a = &cells.atomic[at];
-        u64 close = 0;
-        for (u32 k = 0; k < n; ++k) close |= u64(w[k] >= floor && (w[k] ^ now[k]) & thread_bits) | u64(a[k] >= floor && (a[k] ^ now[k]) & thread_bits);
-        if (close) return false;
-        u64 *r = &cells.read[at], *o = &cells.other_read[at];
-        for (u32 k = 0; k < n; ++k) {
-            const u64 first = r[k], second = o[k], mine = now[k];
-            const bool known = w[k] < floor && a[k] < floor && first >= floor && second >= floor && (first ^ second) & warp_bits;
-            const bool takes_first = first < floor || !((first ^ mine) & thread_bits);
-            const bool takes_second = second < floor || !((second ^ mine) & thread_bits) || (!((first ^ second) & warp_bits) && (first ^ mine) & warp_bits);
-            r[k] = !known && takes_first ? mine : first;
-            o[k] = !known && !takes_first && takes_second ? mine : second;
-        }
-        for (u32 k = 0; k < n; ++k) state[k] = std::max(state[k], touched);
+        const u32 mine = touched | c.thread(first);
+        u32 others = 0;
+        for (u32 k = 0; k < n; ++k) others |= u32(state[k] >= touched) & u32(state[k] != mine + (k >> each));
+        if (others) return false;
+        u64* const words = &(Store ? cells.write : cells.read)[at];
+        each_stamp(first, n, each, [=](u32 k, u32, u64 now) { words[k] = now; });
+#pragma GCC ivdep
+        for (u32 k = 0; k < n; ++k) state[k] = mine + (k >> each);
         return true;
     }
-    // As `store` of each of n cells from `at` on.
-    bool store_all(Cells& cells, size_t at, u32 n, const u64* now) const {
+    // The same, false only where a cell needs a closer look.
+    bool load_all(Cells& cells, size_t at, u32 n, u32 first, u32 each) const {
+        const u64 *w = &cells.write[at], *a = &cells.atomic[at];
         u64 close = 0;
-        if (!fresh(cells, at, n)) for (const auto* words : {&cells.write, &cells.read, &cells.other_read, &cells.atomic}) {
+        each_stamp(first, n, each, [&](u32 k, u32, u64 now) {
+            close |= u64(w[k] >= floor && (w[k] ^ now) & thread_bits) | u64(a[k] >= floor && (a[k] ^ now) & thread_bits);
+        });
+        if (close) return false;
+        u64 *r = &cells.read[at], *o = &cells.other_read[at];
+        each_stamp(first, n, each, [=, this](u32 k, u32, u64 mine) {
+            const u64 one = r[k], two = o[k];
+            const bool known = w[k] < floor && a[k] < floor && one >= floor && two >= floor && (one ^ two) & warp_bits;
+            const bool takes_one = one < floor || !((one ^ mine) & thread_bits);
+            const bool takes_two = two < floor || !((two ^ mine) & thread_bits) || (!((one ^ two) & warp_bits) && (one ^ mine) & warp_bits);
+            r[k] = !known && takes_one ? mine : one;
+            o[k] = !known && !takes_one && takes_two ? mine : two;
+        });
+        for (u32 k = 0; k < n; ++k) {
+            const u32 t = c.thread(first) + (k >> each), s = cells.state[at + k];
+            cells.state[at + k] = s < touched ? touched | t : s | ((s & thread_mask) != t ? several : 0);
+        }
+        return true;
+    }
+    bool store_all(Cells& cells, size_t at, u32 n, u32 first, u32 each) const {
+        u64 close = 0;
+        for (const auto* words : {&cells.write, &cells.read, &cells.other_read, &cells.atomic}) {
             const u64* x = words->data() + at;
-            for (u32 k = 0; k < n; ++k) close |= u64(x[k] >= floor && (x[k] ^ now[k]) & thread_bits);
+            each_stamp(first, n, each, [&](u32 k, u32, u64 now) { close |= u64(x[k] >= floor && (x[k] ^ now) & thread_bits); });
         }
         if (close) return false;
-        std::copy(now, now + n, &cells.write[at]);
-        std::fill_n(&cells.state[at], n, touched);
+        u64* const w = &cells.write[at];
+        each_stamp(first, n, each, [=](u32 k, u32, u64 now) { w[k] = now; });
+        for (u32 k = 0; k < n; ++k) {
+            const u32 t = c.thread(first) + (k >> each), s = cells.state[at + k];
+            cells.state[at + k] = s < touched ? touched | t : (s & ~settled_bit) | ((s & thread_mask) != t ? several : 0);
+        }
         return true;
     }
     bool strong_before(u64 word) const {

@@ -19,16 +19,20 @@ template <class F> void each_cell(Ctx& c, const Addresses& a, u32 bytes, u32 lan
     }
 }
 
-// Calls f(first cell, cells, their stamps) where the cells of lanes that follow one another can be looked at all at once.
-template <class F> bool at_once(const Tracker& t, const Footprint& s, u32 bytes, F&& f) {
+// Looks at the cells of lanes that follow one another all at once, where that can be done.
+template <bool Store> bool at_once(const Tracker& t, const Footprint& s, u32 bytes) {
     const u32 granule = t.c.code->granule;
     if (!s || bytes < granule) return false;
+    Cells& cells = t.c.block->cells;
     const int shift = std::countr_zero(granule);
-    const u32 each = bytes >> shift, n = s.lanes * each;
-    if (n > most_cells) return false;
-    alignas(64) u64 now[most_cells];
-    t.stamps(s, each, now);
-    return f(s.low >> shift, n, now);
+    const size_t at = s.low >> shift;
+    const auto look = [&](u32 n, u32 each) [[gnu::always_inline]] {
+        if (t.take_own<Store>(cells, at, n, s.first, each)) return true;
+        return Store ? t.store_all(cells, at, n, s.first, each) : t.load_all(cells, at, n, s.first, each);
+    };
+    if (bytes == granule) return s.lanes == warp_lanes ? look(warp_lanes, 0) : look(s.lanes, 0);
+    const u32 n = u32(s.bytes(bytes) >> shift);
+    return n <= most_cells && std::has_single_bit(bytes) && look(n, u32(std::countr_zero(bytes) - shift));
 }
 
 // Whether no cell between the ends of a small footprint can tell anything new.
@@ -37,7 +41,7 @@ bool all_settled(const Tracker& t, const Footprint& s, u32 bytes) {
     const int shift = std::countr_zero(t.c.code->granule);
     const u32* state = t.c.block->cells.state.data();
     u32 open = 0;
-    for (u64 k = s.low >> shift; k <= (s.high + bytes - 1) >> shift; ++k) open |= state[k] ^ t.settled;
+    for (u64 k = s.low >> shift; k <= (s.high + bytes - 1) >> shift; ++k) open |= u32(!t.settled(state[k]));
     return !open;
 }
 
@@ -46,7 +50,7 @@ u32 unsettled(const Tracker& t, const Addresses& a, u32 lanes) {
     const int shift = std::countr_zero(t.c.code->granule);
     const u32* state = t.c.block->cells.state.data();
     u32 open = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) open |= u32(state[lanes >> l & 1 ? a.at[l] >> shift : 0] != t.settled) << l;
+    for (u32 l = 0; l < warp_lanes; ++l) open |= u32(!t.settled(state[lanes >> l & 1 ? a.at[l] >> shift : 0])) << l;
     return open & lanes;
 }
 
@@ -85,7 +89,7 @@ void load_each(const Tracker& t, const Addresses& a, u32 lanes) {
 void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s) {
     const Tracker t(c, i);
     if (all_settled(t, s, bytes)) return;
-    if (at_once(t, s, bytes, [&](size_t at, u32 n, const u64* now) { return t.load_all(c.block->cells, at, n, now); })) return;
+    if (at_once<false>(t, s, bytes)) return;
     u64 differ = 0;
     for (u32 l = 0; l < warp_lanes; ++l) differ |= a.at[l] ^ a.at[0];
     if (!differ && std::popcount(lanes) > 2) {  // a broadcast: conflicts of all lanes, but two readers are enough
@@ -101,7 +105,7 @@ void race_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, 
 
 void race_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes, u32 same, const Footprint& s) {
     const Tracker t(c, i);
-    if (at_once(t, s, bytes, [&](size_t at, u32 n, const u64* now) { return t.store_all(c.block->cells, at, n, now); })) return;
+    if (at_once<true>(t, s, bytes)) return;
     each_cell(c, a, bytes, lanes, [&](const Cell& x, u32 lane) { t.store(x, lane, same >> lane & 1); });
 }
 
