@@ -81,6 +81,7 @@ struct BasicBlock {
     u32 function = 0;
     u32 cycles = 0;           // that a warp takes for it, about; what decides whose turn is next
     bool simple = false;      // a barrier of the whole block that gives no result, and nothing else
+    bool empty = false;       // nothing in it: a label
     bool far = false;         // it reads global memory, which takes one warp longer than another
 };
 

@@ -166,6 +166,7 @@ void FunctionLinker::weigh(BasicBlock& b) const {
         }
     }
     b.cycles = loads + 4 * (b.last - b.first + 1);
+    b.empty = b.first == b.last && b.end == End::fall && b.start == Start::plain;
 }
 
 void FunctionLinker::link() {

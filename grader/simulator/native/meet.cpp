@@ -113,8 +113,9 @@ u32 Runner::arrive(Warp& w, u32 pc, u32 group) {
 
 // The usual case of the same: all living lanes of the warp come at once to a __syncthreads() that they pass together.
 bool Runner::arrives_whole(Warp& w) {
+    if (!w.together || w.running != w.live || w.released || w.skipped) return false;
     const BasicBlock& b = code_.blocks[w.pc_together];
-    if (!w.together || !b.simple || w.running != w.live || w.released || w.skipped) return false;
+    if (!b.simple) return false;
     const Insn& insn = code_.insns[b.sync];
     const u32 id = *c_.src<u32>(insn.a) & 15, threads = u32(std::popcount(w.live));
     Barrier& x = come(w, insn, id, w.pc_together);

@@ -27,8 +27,9 @@ Turn Runner::run(bool yields, bool hurried) {
             any = true;
             u64 until;
             Warp& w = take_turn(until);
-            if (arrives_whole(w)) --turns_;
-            else turns_ -= run_warp(w, until, turns_);
+            const u64 light = light_turn(w);
+            turns_ -= light;
+            if (!light || (w.running && w.clock <= until)) turns_ -= run_warp(w, until, turns_);
             if (w.running) ready_.add(w.clock, w.index);
             if (worker_.stop.status != Status::ok) return Turn::done;
             if (!w.running) complete_barriers();

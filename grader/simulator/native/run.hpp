@@ -45,6 +45,7 @@ private:
     u32 meet(Warp& w, u32 pc, u32 group);
     u32 arrive(Warp& w, u32 pc, u32 group);
     bool arrives_whole(Warp& w);
+    u64 light_turn(Warp& w);
     Barrier& come(const Warp& w, const Insn& insn, u32 id, u32 pc);
     static void note_place(Warp& w, u32 group, u16 barrier, u32 insn);
     void note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group);
@@ -52,7 +53,12 @@ private:
     void count(const BasicBlock& b, u32 pc, u32 lanes);
     void execute(Warp& w, const BasicBlock& b, u32 group);
     void finish(Warp& w, const BasicBlock& b, u32 group);
-    void go(Warp& w, u32 lanes, u32 pc);
+    static void go(Warp& w, u32 lanes, u32 pc) {
+        w.together = lanes == w.running;
+        w.pc_together = pc;
+        if (lanes == ~0u) std::fill(std::begin(w.pc), std::end(w.pc), pc);
+        else for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
+    }
     void leave(Warp& w, u32 lanes);
     void call(Warp& w, const BasicBlock& b, u32 lanes);
     void call_function(Warp& w, const CallSite& site, u32 number, u32 function, u32 lanes, u32 next);

@@ -67,13 +67,6 @@ void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     }
 }
 
-void Runner::go(Warp& w, u32 lanes, u32 pc) {
-    w.together = lanes == w.running;
-    w.pc_together = pc;
-    if (lanes == ~0u) std::fill(std::begin(w.pc), std::end(w.pc), pc);
-    else for (u32 l = 0; l < warp_lanes; ++l) w.pc[l] = lanes >> l & 1 ? pc : w.pc[l];
-}
-
 void Runner::finish(Warp& w, const BasicBlock& b, u32 group) {
     u32 taken = group;
     if (b.terminator != none) {
@@ -119,6 +112,19 @@ void Runner::finish(Warp& w, const BasicBlock& b, u32 group) {
     }
 }
 
+// A turn in which nothing is executed, if that is what comes next; the number of turns.
+u64 Runner::light_turn(Warp& w) {
+    if (!w.together) return 0;
+    const u32 pc = w.pc_together;
+    const BasicBlock& b = code_.blocks[pc];
+    if (b.simple) return arrives_whole(w);
+    if (!b.empty) return 0;
+    count(b, pc, u32(std::popcount(w.running)));
+    w.clock += b.cycles;
+    go(w, w.running, b.next);
+    return 1;
+}
+
 // Runs a warp until it waits, is gone, has passed the next one's clock or used up its turns; returns these.
 u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
     enter(w);
@@ -131,7 +137,7 @@ u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
         else if (b.start == Start::barrier) group = arrives_whole(w) ? 0 : arrive(w, pc, group);
         if (!group) continue;
         count(b, pc, u32(std::popcount(group)));
-        if (b.first != b.last || b.end != End::fall) execute(w, b, group);
+        if (!b.empty) execute(w, b, group);
         pass(w, b, pc);
         finish(w, b, group);
         if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
