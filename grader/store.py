@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 from grader.errors import GraderError
+from grader.machine import cache_home
 from grader.records import digest
 
 LIMIT_BYTES = 8 << 30
@@ -30,7 +29,7 @@ class Store:
     """A folder of files and folders named by the content that they were made from."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.root = root or Path(platformdirs.user_cache_dir("kernel-grader"))
+        self.root = root or cache_home()
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:

@@ -68,6 +68,17 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert "nothing to grade" in done.stderr
 
 
+def test_standard_input_that_is_closed(tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples", 1)
+    done = grade(
+        samples, *TEXT_ONLY, "--out", tmp_path / "run", cache=tmp_path / "cache", preexec_fn=lambda: os.close(0)
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = grade("-", *TEXT_ONLY, cache=tmp_path / "cache", preexec_fn=lambda: os.close(0))
+    assert done.returncode == 2
+    assert "no standard input" in done.stderr
+
+
 def _small_files(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from grader.machine import cores, free_memory
+from grader.machine import cache_home, cores, free_memory
 
 HERE = len(os.sched_getaffinity(0))
 
@@ -54,3 +55,55 @@ def test_memory_is_what_the_kernel_says_within_the_containers_limit(tmp_path: Pa
     )
     assert free_memory(one, meminfo) == 0
     assert free_memory(tmp_path / "none", tmp_path / "nothing") == math.inf
+
+
+@pytest.fixture
+def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    return tmp_path / f"kernel-grader-{os.geteuid()}"
+
+
+def test_a_home_that_can_be_written_keeps_the_cache(
+    spare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "not" / "made"))
+    assert cache_home() == tmp_path / "not" / "made" / ".cache" / "kernel-grader"
+    assert not spare.exists()
+
+
+@pytest.mark.parametrize("home", ["/dev/null", None])
+def test_a_user_without_a_home_has_the_cache_among_temporary_files(
+    home: str | None, spare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if home:
+        monkeypatch.setenv("HOME", home)
+    else:  # an id that the list of users doesn't know, as containers are started with
+        monkeypatch.delenv("HOME")
+        monkeypatch.setattr(os, "getuid", lambda: 54321)
+    assert cache_home() == spare
+    assert not spare.stat().st_mode & 0o022
+
+
+@pytest.mark.parametrize("found", ["a link", "open to all", "a file"])
+def test_a_folder_that_others_may_write_to_is_not_taken(
+    found: str, spare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/dev/null")
+    if found == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        spare.symlink_to(tmp_path / "elsewhere")
+    elif found == "open to all":
+        spare.mkdir()
+        spare.chmod(0o777)
+    else:
+        spare.write_text("")
+    assert cache_home() != spare
+
+
+def test_a_folder_that_was_named_is_taken_as_it_is(
+    spare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    assert cache_home() == Path("/dev/null/cache/kernel-grader")
+    assert not spare.exists()

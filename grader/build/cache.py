@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from grader.errors import GraderError
+from grader.machine import cache_home
 from grader.sandbox import reached_by, strongest
 
 SHARED = Path("/var/cache/kernel-grader")
@@ -17,7 +16,7 @@ SHARED = Path("/var/cache/kernel-grader")
 def cache_folder() -> Path:
     """Return the folder that prepared files of all versions live in; guests must be able to read it."""
     named = os.environ.get("KERNEL_GRADER_CACHE")
-    own = Path(named) if named else user_cache_path("kernel-grader")
+    own = Path(named) if named else cache_home()
     try:
         if reached_by(strongest(), own):
             return own

@@ -113,7 +113,8 @@ def _run(
     from grader.progress import Progress
 
     seed = folder.seed(options.seed, secrets.randbits(62))
-    found = read_samples(paths, sys.stdin.buffer)  # before anything is prepared: it may be nothing
+    stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
+    found = read_samples(paths, stdin)  # before anything is prepared: there may be nothing
     with Progress(errors, quiet=quiet) as progress:
         workers = _workers(options, store, seed, progress.preparing)
         samples = (
