@@ -35,7 +35,7 @@ def cache_home() -> Path:
     A user id without a home, or with one that can't be written (`docker run --user`, a read-only
     image), has it under the folder for temporary files, named by the id and nobody else's.
     """
-    spare = Path(tempfile.gettempdir()) / f"kernel-grader-{os.geteuid()}"
+    spare = Path(tempfile.gettempdir()) / f"kernel-grader-cache-{os.geteuid()}"
     try:
         own = user_cache_path("kernel-grader")
     except RuntimeError:  # the list of users doesn't know the id, and HOME says nothing

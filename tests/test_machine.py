@@ -61,7 +61,7 @@ def test_memory_is_what_the_kernel_says_within_the_containers_limit(tmp_path: Pa
 def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    return tmp_path / f"kernel-grader-{os.geteuid()}"
+    return tmp_path / f"kernel-grader-cache-{os.geteuid()}"
 
 
 def test_a_home_that_can_be_written_keeps_the_cache(
