@@ -8,6 +8,7 @@ from pathlib import Path
 
 from grader.build.driver import config as configuration
 from grader.build.driver import refusals
+from grader.build.driver.architectures import known_here
 from grader.build.driver.command import Command, RefusedError, parse, refuse
 from grader.build.driver.config import Config
 from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, trace
@@ -17,6 +18,8 @@ def main(arguments: list[str]) -> int:
     """Do what the compiler of this name would do; returns the exit status."""
     role, call = arguments[0], arguments[1:]
     config = configuration.load()
+    if role == "nvcc" and config.device == "sim":
+        call = known_here(config.nvcc, call)
     command = parse(call)
     if not command.sources:
         tool = config.nvcc if role == "nvcc" else config.gxx

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
@@ -26,6 +27,9 @@ MARKS = (
     "sm_",
 )
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
+MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
+DROPPED = 75
+"""CUDA 13 compiles for no model before it."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -44,8 +48,7 @@ def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Finding]:
         if flags and value is not None:
             yield RULE.finding(
                 source.place(value),
-                f"{' '.join(flags)} compiles for that GPU model only; on another one the kernels "
-                "may not start (no kernel image is available)",
+                _message(" ".join(flags), evidence),
                 severity="error" if evidence else "warning",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
@@ -53,6 +56,17 @@ def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Finding]:
                     "leave the architecture to torch", _without(source, extension.node, value)
                 ),
             )
+
+
+def _message(flags: str, evidence: tuple[Evidence, ...]) -> str:
+    if any(item.code == "unsupported-architecture" for item in evidence):
+        return f"{flags}: this nvcc does not compile for that GPU model"
+    older = [number for number in MODEL.findall(flags) if int(number) < DROPPED]
+    gone = f"; CUDA 13 and later refuse sm_{older[0]}" if older else ""
+    return (
+        f"{flags} compiles for that GPU model only; on another one the kernels may not start "
+        f"(no kernel image is available){gone}"
+    )
 
 
 def _variable(

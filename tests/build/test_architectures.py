@@ -1,0 +1,54 @@
+"""GPU models that a toolkit has dropped are raised to the oldest that it has; others stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.build.driver.architectures import known_here
+
+
+@pytest.fixture
+def nvcc(tmp_path: Path) -> str:
+    tool = tmp_path / "nvcc"
+    tool.write_text("#!/bin/sh\nprintf 'compute_75\\ncompute_80\\ncompute_90\\n'\n")
+    tool.chmod(0o755)
+    return str(tool)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (["-arch=sm_70", "-c", "a.cu"], ["-arch=sm_75", "-c", "a.cu"]),
+        (["-arch", "sm_60"], ["-arch", "sm_75"]),
+        (
+            ["-gencode", "arch=compute_61,code=[sm_61,compute_61]"],
+            ["-gencode", "arch=compute_75,code=[sm_75,compute_75]"],
+        ),
+        (
+            ["-gencode=arch=compute_70,code=sm_70", "-gencode=arch=compute_90,code=sm_90"],
+            ["-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90"],
+        ),
+        (["--gpu-architecture=compute_50"], ["--gpu-architecture=compute_75"]),
+    ],
+)
+def test_a_dropped_model_is_raised(nvcc: str, call: list[str], expected: list[str]) -> None:
+    assert known_here(nvcc, call) == expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["-arch=sm_90a", "-DNAME=sm_70", "-I", "/sm_60/include"],
+        ["-gencode=arch=compute_80,code=sm_80"],
+        ["-arch=native"],
+        ["-O3"],
+    ],
+)
+def test_everything_else_stays_and_no_toolkit_is_asked(call: list[str]) -> None:
+    assert known_here("/not/there", call) == call
+
+
+def test_without_an_answer_the_call_stays() -> None:
+    assert known_here("/not/there", ["-arch=sm_70"]) == ["-arch=sm_70"]
