@@ -8,9 +8,9 @@ from pathlib import Path
 
 from grader.build.driver import config as configuration
 from grader.build.driver import refusals
-from grader.build.driver.architectures import known_here
 from grader.build.driver.command import Command, RefusedError, parse, refuse
 from grader.build.driver.config import Config
+from grader.build.driver.older import in_todays_words
 from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, trace
 
 
@@ -18,9 +18,7 @@ def main(arguments: list[str]) -> int:
     """Do what the compiler of this name would do; returns the exit status."""
     role, call = arguments[0], arguments[1:]
     config = configuration.load()
-    if role == "nvcc" and config.device == "sim":
-        call = known_here(config.nvcc, call)
-    command = parse(call)
+    command = parse(in_todays_words(config, role, call))
     if not command.sources:
         tool = config.nvcc if role == "nvcc" else config.gxx
         os.execv(tool, [tool, *call])  # noqa: S606 - a question such as --version is the real one's

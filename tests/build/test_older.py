@@ -1,4 +1,4 @@
-"""GPU models that a toolkit has dropped are raised to the oldest that it has; others stay."""
+"""What older tools took is asked of these in their own words; everything else stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build.driver.architectures import known_here
+from grader.build.driver import older
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def nvcc(tmp_path: Path) -> str:
     ],
 )
 def test_a_dropped_model_is_raised(nvcc: str, call: list[str], expected: list[str]) -> None:
-    assert known_here(nvcc, call) == expected
+    assert older._with_models(nvcc, call) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,24 @@ def test_a_dropped_model_is_raised(nvcc: str, call: list[str], expected: list[st
     ],
 )
 def test_everything_else_stays_and_no_toolkit_is_asked(call: list[str]) -> None:
-    assert known_here("/not/there", call) == call
+    assert older._with_models("/not/there", call) == call
 
 
 def test_without_an_answer_the_call_stays() -> None:
-    assert known_here("/not/there", ["-arch=sm_70"]) == ["-arch=sm_70"]
+    assert older._with_models("/not/there", ["-arch=sm_70"]) == ["-arch=sm_70"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (["-O3", "-std=c++17"], ["-O3", "-std=c++20"]),
+        (["--std=c++17", "-c"], ["-std=c++20", "-c"]),
+        (["-std", "gnu++17"], ["-std", "c++20"]),
+        (["-std=c++14"], ["-std=c++14"]),
+        (["-std=c++20"], ["-std=c++20"]),
+        (["-DX=c++17", "c++17"], ["-DX=c++17", "c++17"]),
+    ],
+)
+def test_the_standard_of_an_older_torch(call: list[str], expected: list[str]) -> None:
+    assert older._with_standard("c++20", call) == expected
+    assert older._with_standard("c++17", call) == call

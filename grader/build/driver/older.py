@@ -1,0 +1,68 @@
+"""Flags of answers written for an older toolkit or an older torch, which both took them.
+
+Which tools are installed here is no property of the answer: what the tools of its time would have
+accepted, and run alike, is asked of these in the words that they know. A stock build is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grader.build.driver.config import Config
+from grader.build.driver.tools import run, say
+
+_OPTIONS = (
+    "-arch", "-gencode", "-code", "--gpu-architecture", "--generate-code", "--gpu-code",
+)  # fmt: skip
+_MODEL = re.compile(r"\b(sm|compute|lto)_(\d+)\b")
+_DROPPED = 75
+"""CUDA 13 dropped the GPU models before it; without one of those in a call no toolkit is asked."""
+_STANDARD = re.compile(r"^(?:--?std=)?(?:c|gnu)\+\+(?:17|1z)$")
+"""What torch 2.1 to 2.9 ask for themselves; older ones no torch of the last years has taken."""
+
+
+def in_todays_words(config: Config, role: str, call: list[str]) -> list[str]:
+    """Return the call of `nvcc` or `c++` with such flags replaced, and say in the log what was."""
+    if config.mode == "stock":
+        return call
+    raised = _with_standard(config.standard, call)
+    return _with_models(config.nvcc, raised) if role == "nvcc" else raised
+
+
+def _with_standard(standard: str, call: list[str]) -> list[str]:
+    """Ask for torch's own standard where an older torch's is asked for."""
+    if standard == "c++17":
+        return call
+    raised = [
+        f"-std={standard}" if "=" in part and _STANDARD.match(part) else part for part in call
+    ]
+    for index, part in enumerate(raised[:-1]):
+        if part in {"-std", "--std"} and _STANDARD.match(raised[index + 1]):
+            raised[index + 1] = standard
+    if raised != call:
+        say(f"kernel-grader: torch's headers here need {standard}: taken for c++17")
+    return raised
+
+
+def _with_models(nvcc: str, call: list[str]) -> list[str]:
+    """Ask for the oldest GPU model that this nvcc has where a dropped one is asked for.
+
+    A newer GPU takes both from their PTX, and neither without it.
+    """
+    places = [
+        index
+        for index, argument in enumerate(call)
+        if argument.startswith(_OPTIONS) or (index and call[index - 1] in _OPTIONS)
+    ]
+    named = {int(match[2]) for index in places for match in _MODEL.finditer(call[index])}
+    if not named or min(named) >= _DROPPED:
+        return call
+    outcome = run([nvcc, "--list-gpu-arch"])
+    known = _MODEL.findall(outcome.text) if outcome.ok else []
+    oldest = min((int(number) for _, number in known), default=0)
+    raised = list(call)
+    for index in places:
+        raised[index] = _MODEL.sub(lambda m: f"{m[1]}_{max(int(m[2]), oldest)}", call[index])
+    if raised != call:
+        say(f"kernel-grader: this nvcc has no model before sm_{oldest}: compiled for that")
+    return raised
