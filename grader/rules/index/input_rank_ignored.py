@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Fix, Place, Severity, TensorSpec
 from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start
-from grader.rules.mending import fix
+from grader.rules.mending import fix, replace_node
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
@@ -52,8 +52,29 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         severity="error",
         confidence="proven",
         evidence=proof,
+        fixes=_folded(case, name),
         data={"kernel": case.kernel},
     )
+
+
+def _folded(case: Case, name: str) -> Iterator[Fix]:
+    """Make two dimensions of all: the first and the rest, or the rest and the last."""
+    rest = f"({name}.numel() / {name}.size({{}}))"
+    for rows, columns, said in (
+        (f"{name}.size(0)", rest.format(0), "take all dimensions but the first as one"),
+        (rest.format(-1), f"{name}.size(-1)", "take all dimensions but the last as one"),
+    ):
+        edits = [
+            replace_node(case.unit, part.node, columns if index.value else rows)
+            for part in walk(case.launch.host.body)
+            if isinstance(part, Call)
+            and part.name == "size"
+            and isinstance(part.base, Name)
+            and part.base.id == name
+            and part.args
+            and isinstance(index := part.args[0], Number)
+        ]
+        yield from fix(said, edits)
 
 
 def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:
