@@ -297,3 +297,16 @@ def test_what_is_no_product_of_two_is_not_split() -> None:
     relu = PRODUCT.replace("torch.matmul(A, B)", "torch.relu(A @ B)")
     task = Task(name="t", title="t", source="file", reference=relu, workloads=())
     assert not mends("NUM001", HALVES, Context(evidence=(item,), task=task))
+
+
+def test_a_macro_of_two_statements_is_guarded_as_a_whole() -> None:
+    cuda = (
+        "#define CHECKED(x) TORCH_CHECK(x.is_cuda(), #x); TORCH_CHECK(x.is_contiguous(), #x)\n"
+        + PLAIN
+    )
+    cuda = cuda.replace(
+        "auto y", "if (b.has_value()) CHECKED(b.value());\n    CHECKED(x);\n    auto y"
+    )
+    said = "RuntimeError: bad optional access"
+    (lines,) = mends("API006", program(cuda), seen("python", said, "raised"))
+    assert "if (b.has_value()) { CHECKED(b.value()); }" in lines

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix, Place
+from grader.rules.api.half_guarded import half_guarded
 from grader.rules.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.rules.forward_mends import dimension_last
 from grader.rules.mending import fix
@@ -33,6 +34,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("python"):
         if item.code != "raised":
             continue
+        for place, said, fixes in half_guarded(source, item.text):
+            yield RULE.finding(
+                place, said, confidence="proven", evidence=(item,), fixes=fixes, severity="error"
+            )
         refusal = next(_refusals(source, item.text), None)
         if refusal is not None:
             yield _finding(refusal, item, elsewhere=item.workload in others)
