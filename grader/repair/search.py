@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -21,6 +22,10 @@ REVERTED = 4
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
+WAITS = re.compile(
+    r"\bvolatile\b|\batomic\w*\s*\(|__threadfence|ld\.acquire|grid\.sync|this_grid|cuda::atomic"
+)
+"""What a block waits for another with."""
 GENERAL = 15.0
 """Seconds of the search for what makes a mended program right at other sizes as well."""
 
@@ -133,8 +138,9 @@ def _guessed(
 def _waits(program: Program) -> bool:
     """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
     rules = {item.rule for item in program.findings}
-    within_a_block = bool(rules & {"SYN003", "SYN004"})
-    return "SYN006" in rules or (program.status == "hung" and not within_a_block)
+    if program.status == "hung":
+        return not rules & {"SYN003", "SYN004"}  # these hold up the threads of one block
+    return "SYN006" in rules and WAITS.search(program.submission.code) is not None
 
 
 def _cause(program: Program) -> Finding:

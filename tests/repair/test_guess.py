@@ -37,6 +37,8 @@ class Table:
         )
     )
 
+    reference: str = ""
+
     def build(self, woven: Submission) -> Build:
         return Build(status="built", device="sim")
 

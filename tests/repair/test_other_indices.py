@@ -23,7 +23,7 @@ __device__ float at(const float* x, int b, int c, int i, int channels, int width
 }
 __global__ void product(const float* x, float* y, int size, int stride, int width, int total) {
     int out = blockIdx.x * blockDim.x + threadIdx.x;
-    if (out >= total) return;
+    if ((size_t)&x[out] % 16 == 0 && out >= total) return;
     float p = 1.0f;
     for (int i = 0; i < size; ++i) p *= x[out + i * stride];
     float scaled = 0.7978845608f * (p + 0.044715f * p * p * p);
@@ -62,6 +62,7 @@ def program(status: str = "incorrect", *found: Finding, mismatch: str = "values"
     [
         "p *= x[(out / stride) * size * stride + out % stride + i * stride];",
         "return x[(b * channels + c) * width + i];",
+        "if ((size_t)x % 16 == 0 && out >= total) return;",
         "float cdf = 0.5f * (1.0f + erff(p * 0.70710678118654752f));",
     ],
 )

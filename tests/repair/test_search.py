@@ -51,6 +51,7 @@ class Watched:
     """A screen that notes what it is asked to build, and builds nothing."""
 
     asked: list[str] = field(default_factory=list)
+    reference: str = ""
 
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
         del evaluation

@@ -9,6 +9,7 @@ from grader.diagnose import Program
 from grader.repair.variants import sizes
 from grader.repair.variants.blas import row_major
 from grader.repair.variants.exchange import exchanged
+from grader.repair.variants.forwards import forwards
 from grader.repair.variants.guards import guarded
 from grader.repair.variants.idle import WORD, idle_names
 from grader.repair.variants.launches import launches
@@ -39,10 +40,12 @@ LONG = 400
 """Bytes of an expression beyond which it is not replaced as a whole."""
 
 
-def candidates(source: Source, program: Program, workload: str = "") -> list[Variant]:
-    """Return the variants of a submission's CUDA texts, ordered by cost, then by place.
+def candidates(
+    source: Source, program: Program, workload: str = "", reference: str = ""
+) -> list[Variant]:
+    """Return the variants of a submission's CUDA texts and of its `forward`, ordered by cost, then by place.
 
-    Only those that may matter on `workload`, where one is named.
+    Only those that may matter on `workload`, where one is named; `reference` is the task's text, if it has one.
     """
     lines = _suspect_lines(program)
     before = origins(source.cuda, lines)
@@ -73,6 +76,9 @@ def candidates(source: Source, program: Program, workload: str = "") -> list[Var
             made = Variant(variant.pieces, cost)
             if made.fix() is not None:
                 found.append((cost, len(found), made))
+    found += [
+        (made.cost, len(found) + at, made) for at, made in enumerate(forwards(source, reference))
+    ]
     return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
 
 

@@ -67,7 +67,7 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
-    every = candidates(source, program, wrong[0].name) if wrong else []
+    every = candidates(source, program, wrong[0].name, screen.reference) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())
     nearest = Guesses()
     for chosen in _batches(every):

@@ -208,6 +208,15 @@ def _common_end(one: str, other: str) -> str:
     return one[len(one) - length :]
 
 
+def beginning(scope: Scope, node: Node) -> Iterator[Option]:
+    """`x` for `&x[i]`: whether a row is aligned does not hang on the thread that asks."""
+    del scope
+    inner = node.child_by_field_name("argument")
+    if node.type == "pointer_expression" and text(node).startswith("&") and inner is not None:
+        if inner.type == "subscript_expression":
+            yield text(inner.child_by_field_name("argument")), 2.2
+
+
 def transposed(scope: Scope, node: Node) -> Iterator[Option]:
     """`tile[k][tx]` for `tile[tx][k]`."""
     del scope

@@ -34,6 +34,7 @@ OPERATORS: tuple[Operator, ...] = (
     indices.stride,
     indices.along,
     indices.nested,
+    indices.beginning,
     indices.renamed,
     indices.transposed,
     indices.shift,

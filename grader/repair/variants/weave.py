@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Submission
+from grader.repair.variants.forwards import Forward
 from grader.repair.variants.sites import works
 from grader.repair.variants.variant import Piece, Variant
 from grader.source import edits, parse
@@ -43,14 +44,14 @@ def {CHOICE}forward(original):
         import os
 
         os.environ["{CHOICE}"] = str(arguments[-1])
-        return original(self, *arguments[:-1])
+        return {CHOICE}forwards.get(arguments[-1], original)(self, *arguments[:-1])
 
     return forward
 
 
 ModelNew.forward = {CHOICE}forward(ModelNew.forward)
 '''
-"""`forward` takes the variant's number after its own arguments."""
+"""`forward` takes the variant's number after its own arguments; some variants are a `forward` of their own."""
 
 
 @dataclass
@@ -84,8 +85,16 @@ def weave(submission: Submission, numbered: Mapping[int, Variant]) -> Submission
     touched = _by_unit(numbered)
     for unit in source.cuda:
         changes += _woven(unit, touched.get(_name(unit), []))
-    code = edits.apply(submission.code, changes) + EPILOGUE
+    code = edits.apply(submission.code, changes) + _forwards(numbered) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
+
+
+def _forwards(numbered: Mapping[int, Variant]) -> str:
+    """Return the methods that some variants have for `forward`, and the table of them by number."""
+    own = {n: variant for n, variant in numbered.items() if isinstance(variant, Forward)}
+    made = "\n\n\n".join(one.function(f"{CHOICE}forward_{n}") for n, one in own.items())
+    table = ", ".join(f"{n}: {CHOICE}forward_{n}" for n in own)
+    return f"\n\n\n{made}\n\n\n{CHOICE}forwards = {{{table}}}\n"
 
 
 def _by_unit(numbered: Mapping[int, Variant]) -> dict[tuple[int, str], list[tuple[int, Piece]]]:

@@ -192,6 +192,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="A note as long as the task's input is a matrix (or not known); a warning where it "
     "has another "
     "rank, or where a run with one came out wrong.",
-    mend="Refuses inputs of another rank.",
+    mend="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
     check=check,
 )

@@ -1,0 +1,146 @@
+"""Slips of Python around a kernel: arguments, operations that are too much or in another order, settings, dimensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from grader.records import Edit
+from grader.repair.variants.chains import applied_to
+from grader.source import dotted, nodes_under
+
+if TYPE_CHECKING:
+    from grader.rules.python_code import PythonCode
+    from grader.source import Source
+
+Change = tuple[str, Sequence[Edit], float]
+DIMS = (0, 1, 2, -1)
+
+
+def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield small changes of `forward`: what they do, their edits, and how unlikely each is."""
+    own = [node for node in nodes_under(forward) if code.function_of(node) is forward]
+    layers = _layers(code)
+    for node in own:
+        if isinstance(node, ast.Call) and _is_kernels(code, node, layers):
+            yield from _exchanged(source, node)
+            yield from _of_arguments(source, code, node)
+        elif isinstance(node, ast.Constant):
+            yield from _constants(source, node)
+    yield from _left_out(source, code, forward, layers)
+    yield from _in_another_order(source, forward)
+
+
+def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
+    start, end = source.span(node)
+    label = f"`{words}` in the place of `{source.code[start:end]}`"
+    return label, [Edit(start=start, end=end, text=words)], cost
+
+
+def _layers(code: PythonCode) -> set[str]:
+    """Return the attributes that hold torch's own modules: `self.conv`."""
+    return {
+        dotted(target)
+        for assign in code.of(ast.Assign)
+        if isinstance(assign.value, ast.Call)
+        and code.canonical(assign.value.func).startswith("torch.nn.")
+        for target in assign.targets
+    }
+
+
+def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
+    """Whether a call goes to an extension's function, as far as its name tells."""
+    name = dotted(call.func)
+    plain = code.canonical(call.func)
+    return bool(name) and bool(call.args) and name not in layers and not plain.startswith("torch.")
+
+
+def _exchanged(source: Source, call: ast.Call) -> Iterator[Change]:
+    """Yield neighbouring arguments the other way round."""
+    for first, second in pairwise(call.args):
+        words = [source.code[slice(*source.span(one))] for one in (first, second)]
+        if words[0] != words[1] and type(first) is type(second):
+            edits = [
+                Edit(start=start, end=end, text=text)
+                for (start, end), text in zip(
+                    (source.span(first), source.span(second)), reversed(words), strict=True
+                )
+            ]
+            yield f"`{words[1]}` before `{words[0]}`", edits, 3.0
+
+
+def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[Change]:
+    """Yield tensors made contiguous or transposed, and other settings than those that are passed."""
+    settings = _settings(code)
+    for argument in call.args:
+        words = source.code[slice(*source.span(argument))]
+        if words in settings:
+            others = (other for other in settings if other != words)
+            yield from (_put(source, argument, other, 3.0) for other in others)
+        elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
+            yield _put(source, argument, f"{words}.contiguous()", 1.8)
+            yield _put(source, argument, f"{words}.transpose(-1, -2).contiguous()", 2.6)
+
+
+def _settings(code: PythonCode) -> list[str]:
+    """Return the attributes that the constructor sets to an argument or a number."""
+    maker = code.method("__init__")
+    return [
+        dotted(target)
+        for node in (nodes_under(maker) if maker is not None else ())
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Constant)
+        for target in node.targets
+        if dotted(target).startswith("self.")
+    ]
+
+
+def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
+    if isinstance(node.value, bool):
+        yield _put(source, node, str(not node.value), 3.5)
+    elif isinstance(node.value, int) and node.value in DIMS:
+        yield from (_put(source, node, str(k), 3.5) for k in DIMS if k != node.value)
+
+
+def _left_out(
+    source: Source, code: PythonCode, forward: ast.FunctionDef, layers: set[str]
+) -> Iterator[Change]:
+    """Yield `x` for `torch.relu(x)`: what the kernel has done already. The kernels' own calls stay."""
+    tensors = {one.arg for one in forward.args.args[1:]} | {
+        node.id
+        for node in nodes_under(forward)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for node in nodes_under(forward):
+        operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
+        if operand is None or (
+            isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
+        ):
+            continue
+        yield _put(source, node, source.code[slice(*source.span(operand))], 2.2)
+
+
+def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
+    """Whether a call is neither torch's nor a tensor's method."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    method = isinstance(owner, ast.Name) and owner.id in tensors
+    plain = code.canonical(call.func).startswith("torch.") or dotted(call.func) in layers
+    return not (plain or method or (owner is not None and not dotted(owner)))
+
+
+def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield two neighbouring steps of one variable the other way round."""
+    for first, second in pairwise(forward.body):
+        match first, second:
+            case (
+                ast.Assign(targets=[ast.Name(id=one)]),
+                ast.Assign(targets=[ast.Name(id=other)]),
+            ) if one == other:
+                spans = source.span(first), source.span(second)
+                words = [source.code[slice(*span)] for span in spans]
+                edits = [
+                    Edit(start=start, end=end, text=text)
+                    for (start, end), text in zip(spans, reversed(words), strict=True)
+                ]
+                yield f"`{words[1]}` before `{words[0]}`", edits, 2.4

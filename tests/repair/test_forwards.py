@@ -1,0 +1,129 @@
+"""Changes of `forward`: what is proposed, and how a woven program takes one by its number."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+import torch
+
+from grader.records import Submission
+from grader.repair.variants.forwards import Forward, forwards
+from grader.repair.variants.weave import CHOICE, weave
+from grader.source import edits, parse
+
+ANSWER = '''
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Kernels:
+    """Stands for an extension: a product, and a sum that both need their operands in order."""
+
+    def scaled(self, x, a, b):
+        return x * a + b
+
+    def rows(self, x):
+        return x.sum(1)
+
+
+ops = Kernels()
+
+
+class ModelNew(nn.Module):
+    def __init__(self, scale, shift):
+        super().__init__()
+        self.scale = scale
+        self.shift = shift
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x):
+        BODY
+'''
+REFERENCE = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, scale, shift):
+        super().__init__()
+        self.scale = scale
+        self.shift = shift
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x):
+        y = x * self.scale + self.shift
+        y = torch.relu(self.norm(y))
+        return torch.tanh(y) - x.mean()
+"""
+
+
+FINISHED = """\
+result = ops.scaled(x, self.scale, self.shift)
+        y = torch.relu(self.norm(result))
+        return torch.tanh(y) - x.mean()"""
+
+
+def answer(body: str) -> str:
+    return ANSWER.replace("BODY", body.replace("\n", "\n        "))
+
+
+def proposed(body: str) -> list[str]:
+    code = answer(body)
+    made = (one.fix() for one in forwards(parse(code), REFERENCE))
+    return [edits.apply(code, fix.edits) for fix in made if fix is not None]
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("return ops.scaled(x, self.shift, self.shift)", "return ops.scaled(x, self.scale, self.shift)"),
+        ("return ops.scaled(x, self.shift, self.scale)", "return ops.scaled(x, self.scale, self.shift)"),
+        ("return F.relu(torch.relu(ops.rows(x)))", "return torch.relu(ops.rows(x))"),
+        ("x = F.relu(x)\nx = ops.rows(x)\nreturn x", "x = ops.rows(x)\n        x = F.relu(x)"),
+        ("return ops.rows(x.t())", "return ops.rows(x.t().contiguous())"),
+        ("return ops.rows(x).sum(0)", "return ops.rows(x).sum(1)"),
+        (
+            "return ops.scaled(x, self.scale, self.shift)",
+            FINISHED,
+        ),
+    ],
+)  # fmt: skip
+def test_what_an_author_may_have_meant_is_among_the_changes(body: str, line: str) -> None:
+    assert any(line in text for text in proposed(body))
+
+
+def test_a_kernels_call_is_never_left_out() -> None:
+    calls = [text.count("ops.rows(") for text in proposed("return torch.relu(ops.rows(x)) * 2")]
+    assert calls
+    assert set(calls) == {1}
+
+
+def test_what_the_answer_lacks_is_not_used() -> None:
+    bare = [text for text in proposed("x = x + 1\nreturn ops.rows(x)") if "result" in text]
+    assert not any("x.mean()" in text for text in bare)
+
+
+def test_each_change_runs_under_its_number() -> None:
+    code = answer("return ops.scaled(x, self.scale, self.shift)")
+    every = list(forwards(parse(code), REFERENCE))
+    submission = Submission(sample="s", code=code, line_map=(), how="")
+    woven: dict[str, Any] = {}
+    exec(weave(submission, dict(enumerate(every, 1))).code, woven)
+    x = torch.arange(8.0).reshape(2, 4)
+    for number, change in [(0, None), *enumerate(every, 1)]:
+        alone: dict[str, Any] = {}
+        fix = change.fix() if change is not None else None
+        exec(edits.apply(code, fix.edits) if fix else code, alone)
+        outcomes = []
+        for model, arguments in ((woven, (x, number)), (alone, (x,))):
+            try:
+                outcomes.append(model["ModelNew"](2.0, 3.0)(*arguments).tolist())
+            except (RuntimeError, TypeError, IndexError) as error:
+                outcomes.append(type(error).__name__)
+        assert outcomes[0] == outcomes[1]
+    os.environ.pop(CHOICE, None)
+    assert all(isinstance(change, Forward) for change in every)
