@@ -85,6 +85,8 @@ def proposed(body: str) -> list[str]:
         ("return F.relu(torch.relu(ops.rows(x)))", "return torch.relu(ops.rows(x))"),
         ("x = F.relu(x)\nx = ops.rows(x)\nreturn x", "x = ops.rows(x)\n        x = F.relu(x)"),
         ("return ops.rows(x.t())", "return ops.rows(x.t().contiguous())"),
+        ("return ops.rows(self.norm.weight)", "return ops.rows(self.norm.weight.transpose(0, 1).contiguous())"),
+        ("return ops.rows(x)", "return (ops.rows(x)) / x.size(0)"),
         ("return ops.rows(x).sum(0)", "return ops.rows(x).sum(1)"),
         (
             "return ops.scaled(x, self.scale, self.shift)",

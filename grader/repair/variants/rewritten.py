@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
 
 Change = tuple[str, Sequence[Edit], float]
 DIMS = (0, 1, 2, -1)
+FORMS = (
+    ("", 1.8, 2.4),
+    (".transpose(-1, -2)", 2.6, 2.6),
+    (".transpose(0, 1)", 3.2, 1.6),
+    (".flip((-1, -2))", 4.0, 2.8),
+)
+"""What a tensor may have to go through first, with the cost for any tensor and for a weight.
+
+A transposed convolution's weight has the channels of the input first.
+"""
 
 
 def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
@@ -29,6 +40,7 @@ def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Ite
             yield from _of_arguments(source, code, node)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
+    yield from _divided(source, forward)
     yield from _left_out(source, code, forward, layers)
     yield from _in_another_order(source, forward)
 
@@ -37,6 +49,15 @@ def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
     start, end = source.span(node)
     label = f"`{words}` in the place of `{source.code[start:end]}`"
     return label, [Edit(start=start, end=end, text=words)], cost
+
+
+def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield the result as a mean over the rows, or over all elements, of the first input."""
+    last, given = forward.body[-1], [one.arg for one in forward.args.args[1:]]
+    if isinstance(last, ast.Return) and last.value is not None and given:
+        words = source.code[slice(*source.span(last.value))]
+        for count in ("size(0)", "numel()"):
+            yield _put(source, last.value, f"({words}) / {given[0]}.{count}", 2.8)
 
 
 def _layers(code: PythonCode) -> set[str]:
@@ -80,8 +101,14 @@ def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[
             others = (other for other in settings if other != words)
             yield from (_put(source, argument, other, 3.0) for other in others)
         elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
-            yield _put(source, argument, f"{words}.contiguous()", 1.8)
-            yield _put(source, argument, f"{words}.transpose(-1, -2).contiguous()", 2.6)
+            weight = re.search(r"(?:weight|kernel|filter|\bw)$", words) is not None
+            for method, usual, of_weight in FORMS:
+                yield _put(
+                    source,
+                    argument,
+                    f"{words}{method}.contiguous()",
+                    of_weight if weight else usual,
+                )
 
 
 def _settings(code: PythonCode) -> list[str]:
