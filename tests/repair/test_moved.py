@@ -26,17 +26,26 @@ torch::Tensor run(torch::Tensor x) {
 """)
 
 
-def changed() -> list[str]:
-    submission = Submission(sample="s", code=SCALED, line_map=(), how="")
+def changed(code: str = SCALED) -> list[str]:
+    submission = Submission(sample="s", code=code, line_map=(), how="")
     verdict = Verdict(status="incorrect", sentence="wrong")
     evaluation = Evaluation(
         submission=submission.key, device="sim", sandbox="none", verdict=verdict
     )
-    found = candidates(parse(SCALED), Program(submission, evaluation, ()))
-    return [edits.apply(SCALED, fix.edits) for one in found if (fix := one.fix())]
+    found = candidates(parse(code), Program(submission, evaluation, ()))
+    return [edits.apply(code, fix.edits) for one in found if (fix := one.fix())]
 
 
 def test_a_result_that_is_made_like_the_tensor_gets_its_dimension_back() -> None:
     texts = [text for text in changed() if "x = x.movedim(1, -1).contiguous();" in text]
     ends = {text.split("return y")[1].split(";")[0] for text in texts}
     assert ends == {"", ".view(x.sizes()).movedim(-1, 1)"}
+
+
+def test_a_weight_is_turned_before_all_else() -> None:
+    head = "torch::Tensor run(torch::Tensor x) {\n"
+    code = SCALED.replace(head, head.replace("x)", "x, torch::Tensor weight)"))
+    line = "    weight = weight.transpose(0, 1).contiguous();\n    int cols"
+    assert any(line in text for text in changed(code))
+    fixed = code.replace("torch::Tensor weight)", "const torch::Tensor& weight)")
+    assert not any("weight.transpose" in text for text in changed(fixed))

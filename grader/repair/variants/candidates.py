@@ -13,7 +13,7 @@ from grader.repair.variants.forwards import forwards
 from grader.repair.variants.guards import guarded
 from grader.repair.variants.idle import WORD, idle_names
 from grader.repair.variants.launches import launches
-from grader.repair.variants.moved import moved
+from grader.repair.variants.moved import moved, turned
 from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.origins import origins
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
@@ -63,6 +63,7 @@ def candidates(
             *exchanged(scope),
             *launches(scope),
             *moved(scope),
+            *turned(scope),
             *stores(scope),
             *row_major(scope),
         ):
@@ -76,10 +77,14 @@ def candidates(
             made = Variant(variant.pieces, cost)
             if made.fix() is not None:
                 found.append((cost, len(found), made))
-    found += [
-        (made.cost, len(found) + at, made) for at, made in enumerate(forwards(source, reference))
-    ]
+    own = (made for made in forwards(source, reference) if _written(program, made.line))
+    found += [(made.cost, len(found) + at, made) for at, made in enumerate(own)]
     return [variant for _, _, variant in sorted(found, key=lambda item: item[:2])]
+
+
+def _written(program: Program, line: int) -> bool:
+    """Whether a line is the author's, and not put around an answer that is no Python."""
+    return not program.submission.line_map or program.submission.sample_line(line) > 0
 
 
 def _nothing_ran(evaluation: Evaluation, workload: str) -> bool:

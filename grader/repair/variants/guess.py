@@ -15,7 +15,7 @@ from grader.repair.variants.weave import touching, weave
 from grader.sandbox.limits import crowding
 from grader.source import edits, parse
 
-FIRST = 160
+FIRST = 200
 """Variants in the first program: what was meant is among them more often than not."""
 MOST = 320
 """Variants in each program after it."""

@@ -13,6 +13,7 @@ from grader.rules.statements import statement
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
 DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")
 """A tensor of several dimensions: rows are rarely what it is made of."""
+WEIGHT = re.compile(r"weight|kernel|filter|^w$")
 FIXED = ("1", "0")
 """Dimensions that are tried where the function is not told one."""
 
@@ -39,6 +40,22 @@ def moved(scope: Scope) -> Iterator[Variant]:
                     back = _moved_back(scope, name, dim)
                     if back:
                         yield Variant((piece, *back), cost)
+
+
+def turned(scope: Scope) -> Iterator[Variant]:
+    """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
+    body = scope.function.body
+    if scope.function.runs != "host" or body is None or not body.named_children:
+        return
+    first = next((node for node in body.named_children if node.type != "comment"), None)
+    for p in scope.function.parameters if first is not None else ():
+        if (
+            plain_type(p.type).endswith("Tensor")
+            and "const" not in p.type
+            and WEIGHT.search(p.name)
+        ):
+            new = f"{p.name} = {p.name}.transpose(0, 1).contiguous();"
+            yield Variant((Piece(scope.unit, first, "before", new),), 1.5)
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
