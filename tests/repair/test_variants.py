@@ -169,7 +169,7 @@ def test_without_what_was_woven_in_the_program_is_the_old_one(
         woven.count(a) - MEAN.count(a) == woven.count(b) - MEAN.count(b) for a, b in ("()", "{}")
     )
     for n in chosen:
-        assert re.search(rf"{CHOICE} [!=]= {n + 1}\b", woven)
+        assert re.search(rf"{CHOICE}(?: [!=]= |forward_){n + 1}\b", woven)
 
 
 LAUNCHED = """
