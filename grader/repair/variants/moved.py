@@ -45,17 +45,17 @@ def moved(scope: Scope) -> Iterator[Variant]:
 def turned(scope: Scope) -> Iterator[Variant]:
     """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
     body = scope.function.body
-    if scope.function.runs != "host" or body is None or not body.named_children:
+    statements = [node for node in body.named_children if node.type != "comment"] if body else []
+    if scope.function.runs != "host" or not statements:
         return
-    first = next((node for node in body.named_children if node.type != "comment"), None)
-    for p in scope.function.parameters if first is not None else ():
+    for p in scope.function.parameters:
         if (
             plain_type(p.type).endswith("Tensor")
             and "const" not in p.type
             and WEIGHT.search(p.name)
         ):
             new = f"{p.name} = {p.name}.transpose(0, 1).contiguous();"
-            yield Variant((Piece(scope.unit, first, "before", new),), 1.5)
+            yield Variant((Piece(scope.unit, statements[0], "before", new),), 1.5)
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
