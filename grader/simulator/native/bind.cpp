@@ -5,6 +5,7 @@
 namespace kgsim {
 
 void add_directed_ops(OpTable& table);
+void add_packed_ops(OpTable& table);
 
 const OpTable& op_table() {
     static const OpTable table = [] {
@@ -14,6 +15,7 @@ const OpTable& op_table() {
         add_float_ops(t);
         add_directed_ops(t);
         add_half_ops(t);
+        add_packed_ops(t);
         return t;
     }();
     return table;
@@ -45,7 +47,7 @@ bool Binder::try_bind() {
     if (b == "cvt") {
         Insn insn;
         std::string signature;
-        if (!bind_convert(op_.words, insn, signature)) return false;
+        if (!bind_convert(op_.words, insn, signature)) return bind_named();
         if (raw_.operands.size() < 2 || raw_.operands[0].kind != Tok::reg) return false;
         insn.width = u8(f_.raw_.registers[raw_.operands[0].value]);
         const bool sign = op_.words[op_.words.size() - 2][0] == 's';
@@ -58,6 +60,16 @@ bool Binder::try_bind() {
         return true;
     }
     return bind_misc() || bind_table();
+}
+
+// An opcode that a table holds with all its words.
+bool Binder::bind_named() {
+    const auto it = op_table().find(std::string(op_.text));
+    if (it == op_table().end()) return false;
+    Insn insn;
+    insn.run = it->second.run;
+    insn.klass = it->second.klass;
+    return bind_signature(insn, it->second.signature);
 }
 
 bool Binder::bind_table() {

@@ -107,6 +107,7 @@ public:
 
 private:
     bool try_bind();
+    bool bind_named();
     bool bind_table();
     bool bind_signature(Insn insn, std::string_view signature, size_t first = 0);
     bool bind_move();
