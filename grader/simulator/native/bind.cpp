@@ -38,6 +38,7 @@ bool Binder::try_bind() {
     if (b == "mov") return bind_move();
     if (one_of(b, {"ld", "ldu", "st"})) return bind_memory();
     if (one_of(b, {"atom", "red"})) return bind_atomic();
+    if (b == "mbarrier" || (b == "cp" && op_.words.size() > 2 && op_.words[2] == "mbarrier")) return bind_barrier_object();
     if (b == "cp") return bind_async_copy();
     if (one_of(b, {"shfl", "vote", "match", "redux", "elect", "activemask", "bar", "barrier"})) return bind_warp();
     if (one_of(b, {"mma", "ldmatrix", "stmatrix", "wmma", "movmatrix"})) return bind_matrix();

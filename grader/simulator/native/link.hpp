@@ -117,6 +117,7 @@ private:
     bool bind_memory();
     bool bind_atomic();
     bool bind_async_copy();
+    bool bind_barrier_object();
     bool bind_warp();
     bool bind_matrix();
     bool bind_misc();

@@ -43,6 +43,7 @@ bool has_destination(const Opcode& op) {
     for (auto no : {"st", "red", "bra", "brx", "bar", "barrier", "membar", "fence", "prefetch", "prefetchu", "ret", "exit", "trap",
                     "nanosleep", "call", "discard", "applypriority", "stmatrix", "brkpt", "pmevent"})
         if (b == no) return b == "bar" && op.has("red");
+    if (b == "mbarrier") return !op.has("init") && !op.has("inval");
     return !(b == "cp");
 }
 

@@ -19,6 +19,8 @@ _STATEMENT = re.compile(
     r"|(?P<code>[@a-z][^;]*);"
     r"|(?P<empty>;))"
 )
+_PLAIN_LABEL = re.compile(r"[{}]|(?:^|(?<=[;{}\n]))[ \t]*([A-Za-z_][\w$]*)[ \t]*:(?!:)")
+"""A brace, or a label that nvcc didn't name: of inline assembly, where each brace has labels of its own."""
 _CALL = re.compile(r"^(?:\(([^)]*)\)\s*,\s*)?([^\s,]+)\s*(?:,\s*\(([^)]*)\))?\s*(?:,\s*([\w$]+))?$")
 _REG = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
 _SPACE = re.compile(r"((?:\.\w+\s*(?:\d+\s+)?)+)(.*)", re.DOTALL)
@@ -50,6 +52,8 @@ class Body:
         """Append all statements; one that can't be read becomes an unsupported instruction."""
         self._locations.leave()
         position, end = 0, len(text)
+        plain = _plain_labels(text)
+        self._scope.declare_labels(plain.get(-1, ()))
         match = _STATEMENT.match
         while position < end:
             found = match(text, position)
@@ -67,8 +71,10 @@ class Body:
             elif kind == "label":
                 self._function.code.extend((LABEL_MARK, self._scope.label(found["label"])))
                 self._table_name = found["label"]
+            elif kind == "brace" and found["brace"] == "{":
+                self._scope.push(plain.get(found.start("brace"), ()))
             elif kind == "brace":
-                (self._scope.push if found["brace"] == "{" else self._scope.pop)()
+                self._scope.pop()
             elif kind == "directive":
                 self._directive(found["directive"])
         self._function.labels = self._scope.labels
@@ -142,6 +148,20 @@ class Body:
                 number = self._add(variable)
                 zero = self._pool.constant(0)
                 self._scope.declare(variable.name, (Token.VAR << 28 | number, zero))
+
+
+def _plain_labels(text: str) -> dict[int, list[str]]:
+    """Return the labels directly inside of each brace, by its place; -1 for the function's own."""
+    labels: dict[int, list[str]] = {}
+    open_at = [-1]
+    for found in _PLAIN_LABEL.finditer(text):
+        if found[1]:
+            labels.setdefault(open_at[-1], []).append(found[1])
+        elif found[0] == "{":
+            open_at.append(found.start())
+        elif len(open_at) > 1:
+            open_at.pop()
+    return labels
 
 
 def _parted(text: str) -> tuple[str, str, str]:

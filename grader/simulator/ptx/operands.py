@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Iterable
 
 from .program import Function, Token
 from .variables import number
@@ -45,19 +46,23 @@ class Scope:
         self._levels: list[dict[str, tuple[int, ...]]] = [names, {}]
         self._ranges: list[dict[str, tuple[int, int]]] = [{}, {}]
         self._known: dict[str, tuple[int, ...]] = {}
-        self._labels: dict[str, int] = {}
+        self._labels: list[dict[str, int]] = [{}]
+        self.labels = 0
+        """How many labels were named."""
         self.tables: dict[str, tuple[str, ...]] = {}
 
-    def push(self) -> None:
-        """Enter a brace."""
+    def push(self, labels: Iterable[str] = ()) -> None:
+        """Enter a brace, in which these labels stand."""
         self._levels.append({})
         self._ranges.append({})
+        self._labels.append({})
+        self.declare_labels(labels)
 
     def pop(self) -> None:
         """Leave a brace; what was declared inside is forgotten."""
         if len(self._levels) > 2:
-            changed = bool(self._levels.pop()) | bool(self._ranges.pop())
-            if changed:
+            left = (self._levels.pop(), self._ranges.pop(), self._labels.pop())
+            if any(left):
                 self._known.clear()
 
     def declare(self, name: str, words: tuple[int, ...]) -> None:
@@ -81,14 +86,21 @@ class Scope:
                 self._levels[-1][name] = (Token.REG << 28 | first,)
         self._known.clear()
 
+    def declare_labels(self, names: Iterable[str]) -> None:
+        """Bind the labels that stand in the innermost brace, named before or not."""
+        for name in names:
+            self._labels[-1][name] = self.labels
+            self.labels += 1
+            self._known.clear()
+
     def label(self, name: str) -> int:
         """Return the number of a label, known yet or not."""
-        return self._labels.setdefault(name, len(self._labels))
-
-    @property
-    def labels(self) -> int:
-        """How many labels were named."""
-        return len(self._labels)
+        for level in reversed(self._labels):
+            if name in level:
+                return level[name]
+        self._labels[0][name] = self.labels
+        self.labels += 1
+        return self.labels - 1
 
     def words(self, text: str) -> tuple[int, ...]:
         """Return the words of one operand; raise ValueError for one that can't be read."""
@@ -154,7 +166,7 @@ class Scope:
             elif text[:2] in ("0d", "0D") or ("." in text and text[:2] not in ("0x", "0X")):
                 kind = Token.F64
             return (kind << 28 | self._pool.constant(number(text)),)
-        if text.startswith(("$", "L", "_", "B")) or text in self._labels:
+        if text[:1] in "$_" or any(text in level for level in self._labels):
             return (Token.LABEL << 28 | self.label(text),)
         raise ValueError(f"unknown name {text!r}")
 
