@@ -11,20 +11,31 @@
 namespace kgsim {
 namespace {
 
-enum Element : u8 { f16, bf16, tf32, f32, unknown };
+enum Element : u8 { f16, bf16, tf32, f32, s8, u8_, s32, unknown };
 Element element(std::string_view name) {
-    return name == "f16" ? f16 : name == "bf16" ? bf16 : name == "tf32" ? tf32 : name == "f32" ? f32 : unknown;
+    static constexpr std::string_view names[] = {"f16", "bf16", "tf32", "f32", "s8", "u8", "s32"};
+    return Element(std::find(std::begin(names), std::end(names), name) - std::begin(names));
 }
-u32 per_register(u32 type) { return type == f16 || type == bf16 ? 2 : 1; }
+bool is_byte(u32 type) { return type == s8 || type == u8_; }
+u32 per_register(u32 type) { return type == f16 || type == bf16 ? 2 : is_byte(type) ? 4 : 1; }
 
 double value_of(u32 word, u32 part, u32 type) {
-    const u32 half = word >> 16 * part & 0xffff;
+    const u32 low = word >> 32 / per_register(type) * part;
     switch (type) {
-        case f16: return half_to_float(half);
-        case bf16: return bf16_to_float(half);
+        case f16: return half_to_float(low & 0xffff);
+        case bf16: return bf16_to_float(low & 0xffff);
         case tf32: return as_f32(word & ~0x1fffu);
+        case s8: return i8(low);
+        case u8_: return u8(low);
+        case s32: return i32(word);
         default: return as_f32(word);
     }
+}
+
+constexpr u16 saturating = 16;  // of the mode: an s32 result is clamped, not wrapped
+u32 whole_of(double v, bool clamped) {
+    const i64 n = i64(v);  // exact: sums of bytes' products
+    return clamped ? u32(std::clamp<i64>(n, INT32_MIN, INT32_MAX)) : u32(n);
 }
 
 // i.list: the numbers of registers of d, a, b, c, then shape m, n, k, then types d, a, b, c, then all operands.
@@ -55,9 +66,8 @@ Cell2 place(const Insn& i, const Parts& p, int which, u32 lane, u32 e) {
     }
     const u32 group = lane / 4, in = lane % 4;
     if (which == 0 || which == 3) return {group + 8 * (e / 2), in * 2 + e % 2};
-    const bool pairs = per_register(p.type(which)) == 2;
-    if (which == 1) return pairs ? Cell2{group + 8 * (e / 2 % 2), in * 2 + e % 2 + 8 * (e / 4)} : Cell2{group + 8 * (e % 2), in + 4 * (e / 2)};
-    return pairs ? Cell2{in * 2 + e % 2 + 8 * (e / 2), group} : Cell2{in + 4 * e, group};
+    const u32 per = per_register(p.type(which)), r = e / per, along = in * per + e % per;
+    return which == 1 ? Cell2{group + 8 * (r % 2), along + 4 * per * (r / 2)} : Cell2{along + 4 * per * r, group};
 }
 
 void take(const Ctx& c, const Insn& i, const Parts& p, int which, std::vector<double>& matrix) {
@@ -96,7 +106,7 @@ void run_mma(Ctx& c, const Insn& i) {
             for (u32 h = 0; h < per; ++h) {
                 const Cell2 at = place(i, p, 0, l, r * per + h);
                 const double v = d[(at.row * p.n() + at.column) % d.size()];
-                word |= per == 2 ? double_to_half(v) << 16 * h : bits_of(float(v));
+                word |= per == 2 ? double_to_half(v) << 16 * h : p.type(0) == s32 ? whole_of(v, i.mode & saturating) : bits_of(float(v));
             }
             out[l] = word;
         }
@@ -168,7 +178,7 @@ void run_wmma_memory(Ctx& c, const Insn& i) {
     Addresses base;
     addresses_of(c, element_access, base);
     const u32* stride = i.b == none ? nullptr : c.src<u32>(i.b);
-    const u32 bytes = per == 2 ? 2 : 4;
+    const u32 bytes = 4 / per, bits = 8 * bytes;
     for (u32 r = 0; r < p.count(which); ++r) {
         u32 out[warp_lanes] = {}, bad = 0;
         for (u32 h = 0; h < per; ++h) {
@@ -180,12 +190,12 @@ void run_wmma_memory(Ctx& c, const Insn& i) {
             }
             if (store) {
                 u32 values[warp_lanes];
-                for (u32 l = 0; l < warp_lanes; ++l) values[l] = c.src<u32>(p.list(which)[r])[l] >> 16 * h;
+                for (u32 l = 0; l < warp_lanes; ++l) values[l] = c.src<u32>(p.list(which)[r])[l] >> bits * h;
                 store_elements(c, element_access, at, bytes, values, p.list(which)[r]);
             } else {
                 u32 part[warp_lanes] = {};
                 bad |= fetch(c, element_access, at, bytes, part);
-                for (u32 l = 0; l < warp_lanes; ++l) out[l] |= part[l] << 16 * h;
+                for (u32 l = 0; l < warp_lanes; ++l) out[l] |= part[l] << bits * h;
             }
         }
         if (!store) keep(c, i, p.list(which)[r], out, bad);
@@ -254,7 +264,9 @@ bool Binder::bind_matrix() {
     if (b == "mma" || (wmma && op_.words[1] == "mma")) {
         if (ops.size() != 4) return false;
         if (wmma && types.size() == 2) types = {types[0], f16, f16, types[1]};
-        if (types.size() != 4 || (types[0] != f32 && types[0] != f16) || types[1] != types[2]) return false;
+        if (types.size() != 4) return false;
+        const bool whole = is_byte(types[1]) && is_byte(types[2]) && types[0] == s32 && types[3] == s32;
+        if (!whole && ((types[0] != f32 && types[0] != f16) || types[1] != types[2] || types[1] > f32)) return false;
         if (!wmma && (mnk[0] != 16 || mnk[1] != 8 || (!op_.has("row") || !op_.has("col")))) return false;
         std::copy(types.begin(), types.end(), head.begin() + 7);
         for (int which = 0; which < 4; ++which) if (!add(ops[size_t(which)], which, which == 0)) return false;
@@ -264,7 +276,7 @@ bool Binder::bind_matrix() {
             if (wmma ? n < sizes[which] : n != sizes[which]) return false;
         }
         insn.run = run_mma;
-        insn.mode = wmma;
+        insn.mode = u16(wmma | (op_.has("satfinite") ? saturating : 0));
     } else if (wmma && op_.words.size() > 3 && (op_.words[1] == "load" || op_.words[1] == "store")) {
         const bool store = op_.words[1] == "store";
         const int which = op_.words[2] == "a" ? 1 : op_.words[2] == "b" ? 2 : op_.words[2] == "c" ? 3 : 0;
@@ -277,10 +289,10 @@ bool Binder::bind_matrix() {
         if (ops.size() > 2) insn.b = source(ops[2], '4');
         insn.mode = u16(1 | (store ? 2 : 0) | (op_.has("col") ? 4 : 0) | (wide ? 8 : 0));
         insn.flags = u16(which);
-        insn.width = per_register(types[0]) == 2 ? 2 : 4;
+        insn.width = u8(4 / per_register(types[0]));
         insn.klass = insn.space == Space::shared ? (store ? Class::store_shared : Class::load_shared) : (store ? Class::store_global : Class::load_global);
-        if (insn.width == 2) f_.code_.granule = std::min<u32>(f_.code_.granule, 2);
-        if (insn.width == 2 && store) f_.code_.global_granule = std::min<u32>(f_.code_.global_granule, 2);
+        f_.code_.granule = std::min<u32>(f_.code_.granule, insn.width);
+        if (store) f_.code_.global_granule = std::min<u32>(f_.code_.global_granule, insn.width);
         if (store) f_.code_.global_cell = std::min<u32>(f_.code_.global_cell, insn.width);
         insn.run = run_wmma_memory;
     } else {

@@ -327,3 +327,41 @@ extern "C" __global__ void mma_tile(const __half* a, const __half* b, float* c) 
     c[(g + 8) * 8 + t4] = d[2];
     c[(g + 8) * 8 + t4 + 1] = d[3];
 }
+
+//! launch wmma_bytes grid=1 block=32 in:i1:256 in:u1:256 in:i1:256 zero:i4:512
+//! check (a3[:256].reshape(16, 16) == a0.reshape(16, 16).astype('i4') @ a2.reshape(16, 16).astype('i4').T).all()
+//! check (a3[256:].reshape(16, 16) == a1.reshape(16, 16).astype('i4') @ a1.reshape(16, 16).astype('i4') + 7).all()
+extern "C" __global__ void wmma_bytes(const signed char* a, const unsigned char* u, const signed char* b, int* c) {
+    using namespace nvcuda;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, int> sum;
+    {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> fa;
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> fb;
+        wmma::fill_fragment(sum, 0);
+        wmma::load_matrix_sync(fa, a, 16);
+        wmma::load_matrix_sync(fb, b, 16);
+        wmma::mma_sync(sum, fa, fb, sum);
+        wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+    }
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, unsigned char, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, unsigned char, wmma::row_major> fb;
+    wmma::fill_fragment(sum, 7);
+    wmma::load_matrix_sync(fa, u, 16);
+    wmma::load_matrix_sync(fb, u, 16);
+    wmma::mma_sync(sum, fa, fb, sum);
+    wmma::store_matrix_sync(c + 256, sum, 16, wmma::mem_row_major);
+}
+
+//! launch mma_bytes grid=1 block=32 in:i1:512 in:i1:256 out:i4:128
+//! check (a2.reshape(16, 8) == a0.reshape(16, 32).astype('i4') @ a1.reshape(8, 32).astype('i4').T).all()
+extern "C" __global__ void mma_bytes(const int* a, const int* b, int* c) {
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    int d[4] = {0, 0, 0, 0};
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[g * 8 + t]), "r"(a[(g + 8) * 8 + t]), "r"(a[g * 8 + 4 + t]), "r"(a[(g + 8) * 8 + 4 + t]), "r"(b[g * 8 + t]), "r"(b[g * 8 + 4 + t]));
+    c[g * 8 + t * 2] = d[0];
+    c[g * 8 + t * 2 + 1] = d[1];
+    c[(g + 8) * 8 + t * 2] = d[2];
+    c[(g + 8) * 8 + t * 2 + 1] = d[3];
+}
