@@ -18,6 +18,7 @@ from grader.records import (
     Evidence,
     Extraction,
     Finding,
+    JsonValue,
     Mismatch,
     Run,
     Sample,
@@ -102,7 +103,10 @@ def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
 
 def _plain(mismatch: Mismatch) -> Evidence:
     """Return a mismatch in which no pattern was seen as evidence by itself."""
-    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text)
+    size: dict[str, JsonValue] = {}
+    if mismatch.kind == "values":
+        size["max_error"] = mismatch.max_error
+    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text, data=size)
 
 
 def _placed(finding: Finding, program: Submission) -> Finding:

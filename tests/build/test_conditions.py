@@ -33,6 +33,9 @@ def call(folder: Path, *flags: str) -> Command:
         ("// #ifdef __clang__\n/*\n#ifdef __clang__\n*/\n", ""),
         ("#ifndef M_PI\n#if defined(USE_ROCM) || CUDA_VERSION > 11000\n", ""),
         ("#include <torch/extension.h>\n#pragma unroll\nint iff = 3;\n", ""),
+        ('bool clang = strstr(__VERSION__, "lang");\n', "__VERSION__"),
+        ("puts(__PRETTY_FUNCTION__);\n", "__PRETTY_FUNCTION__"),
+        ("puts(__func__); puts(__FILE__);  // __VERSION__\n", ""),
     ],
 )
 def test_a_name_of_the_compilers_or_of_torchs_headers_is_told(

@@ -395,17 +395,20 @@ class Model(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("code", "rules"),
+    ("code", "error", "rules"),
     [
-        ("half-precision", {"NUM008": "error"}),
-        ("sign-flip", {"NUM001": "error", "NUM008": "warning"}),
+        ("half-precision", 0.0, {"NUM008": "error"}),
+        ("sign-flip", 0.0, {"NUM001": "error", "NUM008": "warning"}),
+        ("values", 0.0013, {"NUM008": "error"}),
+        ("values", 0.13, {"NUM001": "error", "NUM008": "warning"}),
     ],
 )
 def test_an_approximation_explains_the_few_digits_that_it_costs(
-    code: str, rules: dict[str, str]
+    code: str, error: float, rules: dict[str, str]
 ) -> None:
     workload = Workload(name="asked", role="nominal", inputs=(TensorSpec(shape=(4, 4)),))
     task = Task(name="t", title="t", source="file", reference=EXACT, workloads=(workload,))
-    wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked")
+    size = {"max_error": error}
+    wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked", data=size)
     found = review(GELU, context=Context(task=task, evidence=(wrong,), device="sim"))
     assert {f.rule: f.severity for f in found if f.rule in {"NUM001", "NUM008"}} == rules

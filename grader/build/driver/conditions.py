@@ -29,10 +29,12 @@ _ALIKE = re.compile(
     r"|(?:USE_ROCM|__HIP\w*|__ROCM\w*|HIP_VERSION|_WIN32|_WIN64|WIN32|_MSC_VER|__APPLE__|__linux__|__x86_64__|__OPENCL\w*)"
 )
 """What both say the same of: nothing of it hangs on the host's compiler or on torch's headers."""
+_SPELT = re.compile(r"\b(?:__VERSION__|__PRETTY_FUNCTION__)\b")
+"""What each compiler spells in its own way, for a program to compare when it runs."""
 
 
 def asked(command: Command, text: str) -> str:
-    """Return a name in a condition that compilers may answer in different ways, or "".
+    """Return a name, of a condition or a spelling, that compilers may answer in different ways, or "".
 
     Looked at are the text and the headers beside it and in the call's own folders.
     """
@@ -41,14 +43,15 @@ def asked(command: Command, text: str) -> str:
 
 
 def asked_by(text: str, known: Collection[str] = ()) -> str:
-    """Return such a name in a condition of the text alone, beyond what is known to be defined, or ""."""
+    """Return such a name in the text alone, beyond what is known to be defined, or ""."""
     bare = _COMMENT.sub(" ", text)
     own = {*known, *_DEFINED.findall(bare)}
     for condition in _CONDITION.findall(bare):
         for name in _WORD.findall(_PROBE.sub(" ", condition)):
             if name not in own and not _ALIKE.fullmatch(name):
                 return str(name)
-    return ""
+    spelt = _SPELT.search(bare)
+    return spelt[0] if spelt else ""
 
 
 def _with_headers(command: Command, text: str) -> list[str]:

@@ -48,7 +48,7 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
     if not _FIRST.match(text):
         return "the file does not start with load_inline's include"
     if name := conditions.asked(command, text):
-        return f"a condition asks for {name}"
+        return f"the text asks for {name}"
     return host_pass.unsuited(config, command, command.options)
 
 

@@ -51,7 +51,7 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
         if option in _UNSUITED and value != "false":
             return f"{option} needs nvcc's own host code"
     if name := conditions.asked(command, text):
-        return f"a condition asks for {name}"
+        return f"the text asks for {name}"
     if has_device_lambda(text):
         return "extended lambdas have names that only nvcc can make"
     return host_pass.unsuited(config, command, host_pass.host_flags(command))
