@@ -43,6 +43,10 @@ _LINKER = re.compile(
 )
 _UNDEFINED_REFERENCE = re.compile(r"(?P<text>undefined reference to [`'].*)$")
 _UNDEFINED_SYMBOL = re.compile(r"(?P<text>undefined symbol: (?P<symbol>\S+))")
+_SHELL = re.compile(
+    r"^(?:/bin/)?(?:ba|da)?sh: (?:(?:line )?\d+: )?(?P<tool>[^\s:/]+): (?:command )?not found$"
+)
+"""Of a compiler that the submission itself asked for: ours are called by their paths."""
 _OWN = re.compile(r"^kernel-grader: error: (?P<text>.*)")
 _KILLED = re.compile(r"^(?P<text>.*(?:Killed|internal compiler error|virtual memory exhausted).*)")
 _ENTRY_FUNCTION = re.compile(r"Entry function '([\w$]+)'")
@@ -123,6 +127,8 @@ def _message(line: str) -> Message | None:
     if match := _NVCC_ITSELF.match(line):
         severity = "warning" if match.group("severity") == "warning" else "error"
         return Message("compiler", severity, match.group("text"), tool="nvcc")
+    if match := _SHELL.match(line):
+        return Message("compiler", "error", f"{match['tool']}: command not found", tool="sh")
     if match := _OWN.match(line):
         return Message("compiler", "error", match.group("text"), tool="kernel-grader")
     return _link_message(line)

@@ -1,6 +1,7 @@
 """Compiler logs to evidence at the submission's lines."""
 
 from grader.build import log
+from grader.rules.build.messages import explain
 from grader.source import parse as parse_source
 
 from .programs import FAILED
@@ -41,6 +42,16 @@ def test_every_tool_is_heard_once_and_in_order() -> None:
     assert first.text == 'nvcc: identifier "gelu_exact" is undefined.'
     assert errors[3].kind == "ptxas"
     assert errors[5].kind == "link"
+
+
+def test_a_compiler_of_the_programs_own_that_is_not_here() -> None:
+    source = parse_source(FAILED["undefined_in_kernel"].code)
+    for line in ("/bin/sh: 1: hipcc: not found", "sh: line 1: hipcc: command not found"):
+        (error,) = log.parse(f"hipcc -c main.cpp\n{line}\nninja: build stopped.\n", source)
+        assert error.data["message"] == "hipcc: command not found"
+        explained = explain(str(error.data["message"]))
+        assert explained
+        assert explained.sentence.startswith("the build calls `hipcc`, a compiler that is not")
 
 
 def test_errors_stand_at_the_line_of_the_submission() -> None:

@@ -178,6 +178,11 @@ MESSAGES = (
         rf"undefined reference to [{MARKS}]([^{MARKS}]+)",
     ),
     _message(
+        "missing-compiler",
+        "the build calls {0}, a compiler that is not on this machine",
+        r"(?:^|: )(\S+): command not found",
+    ),
+    _message(
         "gpu-architecture",
         "the GPU architecture {0} is not supported by this compiler",
         rf"[Uu]nsupported gpu architecture {NAME}",
