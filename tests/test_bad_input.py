@@ -6,10 +6,12 @@ import json
 import os
 import resource
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from grader.cli.entry import _name_temporary_folder
 from tests.whole import TEXT_ONLY, grade, outcome, transcript, write_samples
 
 BIG = 51 * (1 << 20) // 22
@@ -77,6 +79,13 @@ def test_standard_input_that_is_closed(tmp_path: Path) -> None:
     done = grade("-", *TEXT_ONLY, cache=tmp_path / "cache", preexec_fn=lambda: os.close(0))
     assert done.returncode == 2
     assert "no standard input" in done.stderr
+
+
+def test_a_folder_for_temporary_files_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    monkeypatch.setenv("TMP", tempfile.gettempdir())
+    _name_temporary_folder()
+    assert os.environ["TMPDIR"] == tempfile.gettempdir() == os.environ["TMP"]
 
 
 def _small_files(limit: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors, plain
@@ -14,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _name_temporary_folder()
         result = app(
             [STDIN if argument == "-" else argument for argument in given],
             result_action="return_value",
@@ -39,3 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print_exception()
         return FAILED
     return result if isinstance(result, int) else GRADED
+
+
+def _name_temporary_folder() -> None:
+    """Let compilers have the folder that Python takes where TMPDIR names none that can be used."""
+    try:
+        usable = tempfile.gettempdir()
+    except FileNotFoundError as error:
+        hint = "set TMPDIR to a folder that you may write to"
+        raise GraderError("no folder for temporary files can be written", hint) from error
+    for name in {"TMPDIR", "TEMP", "TMP"} & set(os.environ):
+        if not os.access(os.environ[name], os.W_OK | os.X_OK):
+            os.environ[name] = usable

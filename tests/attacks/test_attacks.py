@@ -46,7 +46,8 @@ REFUSED = """
     c02_generators c03_modules c04_callers_variables c06_at_exit c07_exit_in_forward c08_every_descriptor c08_forged_channel
     c08_forged_device c08_forged_launches c10_payload d01_memory_patch d02_timer_by_symbol d04_ptrace d06_signal_rewrites_writes
     d08_constructor g03_generated_code x01_globals_of_the_face x03_log_paused x09_looks_for_the_gpu x19_json_replaced
-    x29_opens_the_gate x45_raw_system_call x56_embeds_a_secret x65_descriptors_that_do_not_wait
+    x29_opens_the_gate x45_raw_system_call x56_embeds_a_secret x65_descriptors_that_do_not_wait z04_header_without_end
+    z05_resolver_when_loaded
 """
 """Attacks that are rejected for their text, whatever a run shows."""
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}

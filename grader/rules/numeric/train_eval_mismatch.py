@@ -37,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if argument is not None:
         yield RULE.finding(
             source.place(argument),
-            "the kernel normalises with the running statistics whatever the mode; a module in "
+            "ModelNew normalises with the running statistics whatever the mode; a module in "
             "training mode, as the reference is run, uses those of the batch (and updates the "
             "running ones)",
             severity="error" if wrong else "warning",
