@@ -29,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,10 +161,25 @@ def workers(folder: Path, arguments: argparse.Namespace) -> None:
         found[jobs] = run(
             [*call, "--jobs", str(jobs), "--out", str(folder / str(jobs))], folder / "cache"
         )
-        print(f"workers: {jobs}: {found[jobs][0]:.1f} s, CPU {found[jobs][1]:.1f} s", flush=True)
+        wall, cpu, _ = found[jobs]
+        print(
+            f"workers: {jobs}: {wall:.1f} s, CPU {cpu:.1f} s; {stages(folder / str(jobs))}",
+            flush=True,
+        )
     for jobs in counts[1:]:
         ratio = found[counts[0]][0] / found[jobs][0]
         print(f"workers: {jobs} are {ratio:.2f} times as fast as {counts[0]}")
+
+
+def stages(run_folder: Path) -> str:
+    """Return the stages' seconds, summed over all samples, and the sample that took longest."""
+    rows = [json.loads(line) for line in (run_folder / "results.jsonl").read_text().splitlines()]
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums.update(row["seconds"])
+    slowest = max(rows, key=lambda row: sum(row["seconds"].values()))
+    named = ", ".join(f"{name} {seconds:.0f}" for name, seconds in sums.items() if seconds >= 0.5)
+    return f"sums {named}; slowest {slowest['sample']} {slowest['seconds']}"
 
 
 def overhead(folder: Path, arguments: argparse.Namespace) -> None:
@@ -229,8 +245,9 @@ def main() -> None:
     parser.add_argument("--jobs", help="how many workers, of each run")
     parser.add_argument("--labelled", type=int, help="that many labelled programs, for the folder")
     parser.add_argument("--folder", type=Path, default=ROOT / "samples")
+    parser.add_argument("--scratch", type=Path, help="where the runs and their caches lie")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kg-batch-") as name:
+    with tempfile.TemporaryDirectory(prefix="kg-batch-", dir=arguments.scratch) as name:
         kinds[arguments.kind](Path(name), arguments)
 
 
