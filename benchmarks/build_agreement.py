@@ -131,7 +131,7 @@ def task_of(case: Case, shop: Workshop) -> Task | None:
     """Return the sample's own task, or the one that the written programs have."""
     if case.sample is not None and case.extraction is not None:
         return choose_task(shop, case.sample, case.extraction).task
-    plain = tasks.from_reference(_PLAIN_TASK, "a plain task")
+    plain = tasks.from_reference(_PLAIN_TASK)
     return describe(plain, shop.form, shop.limits) if plain else None
 
 

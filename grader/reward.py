@@ -203,7 +203,7 @@ def _task(named: str | None) -> Task | None:
         if "/" in named or named.endswith(".py"):
             raise UsageError("a task is a name or a source, not a path", "`tasks` lists the names")
         return tasks.named(named, None)
-    draft = tasks.from_reference(named, "the reference")
+    draft = tasks.from_reference(named)
     if draft is None:
         raise UsageError("the task's source defines no `Model` and `get_inputs`")
     return draft

@@ -42,7 +42,7 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     def broken(*_):
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(stages, "find_repairs", broken)
+    monkeypatch.setattr(stages, "find_mend", broken)
     options = Options(device="sim", cache=tmp_path)
     workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
     code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"

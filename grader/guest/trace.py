@@ -1,4 +1,4 @@
-"""The operations of a reference module as a graph that a host can read: torch.fx, in the sandbox.
+"""The operations of a reference module as a graph that a host can read, from the sandbox.
 
 The text is untrusted and so is what comes of it: plain JSON of names, numbers and shapes.
 """
@@ -11,6 +11,9 @@ from typing import Any
 
 import torch
 from torch import fx, nn
+
+from grader.guest.numbers import roots
+from grader.guest.recorder import Recorder, UntraceableError
 
 KEPT = (
     "kernel_size", "stride", "padding", "dilation", "output_padding", "groups", "ceil_mode", "count_include_pad",
@@ -25,25 +28,6 @@ KEPT = (
 TEXT = 200
 
 
-class Whole(fx.Tracer):  # type: ignore[misc]
-    """Stops at torch's own modules; the author's are looked into."""
-
-    def is_leaf_module(self, module: nn.Module, qualified_name: str) -> bool:  # noqa: ARG002
-        """Whether a module is one operation."""
-        own = type(module).__module__.startswith("torch.nn")
-        return own and not isinstance(module, nn.Sequential | nn.ModuleList)
-
-
-class Shapes(fx.Interpreter):  # type: ignore[misc]
-    """Runs a graph on meta tensors and keeps each node's."""
-
-    def run_node(self, n: fx.Node) -> Any:
-        """Run one node."""
-        result = super().run_node(n)
-        n.meta["tensor_meta"] = result if isinstance(result, torch.Tensor) else None
-        return result
-
-
 def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, Any]:
     """Return the graph of `Model`, or why there is none: `{"nodes": [...]}` or `{"error": ...}`.
 
@@ -51,57 +35,43 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
     """
     names = vars(module)
     try:
-        init = names["get_init_inputs"]() if "get_init_inputs" in names else []
-        with torch.device("meta"), meta:
-            model = (
-                names["Model"](*init) if isinstance(init, list | tuple) else names["Model"](**init)
-            )
-            graph = _graph(model)
-            shaped = fx.GraphModule(model, graph)
-            inputs = names["get_inputs"]()
-            _shapes(shaped, inputs)
+        model = _made(names, meta)
+        with torch.device("meta"), meta, roots(names):
+            graph = Recorder(model).run(names["get_inputs"]())
+    except UntraceableError as error:
+        return {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - whatever the text does is an outcome
         return {"error": f"{type(error).__name__}: {str(error)[:TEXT]}"}
-    return {"nodes": [_node(node, model) for node in shaped.graph.nodes]}
+    return {"nodes": [_node(node, model) for node in graph.nodes]}
 
 
-def _graph(model: nn.Module) -> fx.Graph:
-    """Return the operations of a model; a number that forward makes a tensor of is one of them."""
-    tracer, plain = Whole(), torch.tensor
+def _made(names: dict[str, Any], meta: AbstractContextManager[Any]) -> nn.Module:
+    """Return the model without values; a constructor that looks at values gets them first."""
 
-    def told(data: Any, **more: Any) -> Any:
-        if not isinstance(data, bool | int | float):
-            return plain(data, **more)
-        named = {key: value for key, value in more.items() if key == "dtype"}
-        return tracer.create_proxy("call_function", plain, (data,), named)
+    def made() -> nn.Module:
+        init = names["get_init_inputs"]() if "get_init_inputs" in names else []
+        return names["Model"](*init) if isinstance(init, list | tuple) else names["Model"](**init)
 
-    torch.tensor = told
     try:
-        return tracer.trace(model)
-    finally:
-        torch.tensor = plain
-
-
-def _shapes(shaped: fx.GraphModule, inputs: Any) -> None:
-    """Write each node's shape into it, where torch can tell without values."""
-    placed = [v.to("meta") if isinstance(v, torch.Tensor) else v for v in inputs]
-    try:
-        Shapes(shaped).run(*placed)
-    except Exception:  # noqa: BLE001 - shapes are a help, no more
-        return
+        with torch.device("meta"), meta:
+            return made()
+    except (RuntimeError, NotImplementedError):
+        return made().to("meta")
 
 
 def _node(node: fx.Node, model: nn.Module) -> dict[str, Any]:
-    meta = node.meta.get("tensor_meta")
+    shape, dtype = node.meta.get("tensor", (None, None))
     made: dict[str, Any] = {
         "name": node.name,
         "kind": node.op,
-        "target": _target(node),
+        "target": str(node.meta.get("target") or _target(node))[:TEXT],
         "args": [_value(arg) for arg in node.args],
         "kwargs": {key: _value(value) for key, value in node.kwargs.items()},
-        "shape": list(meta.shape) if hasattr(meta, "shape") else None,
-        "dtype": str(meta.dtype).removeprefix("torch.") if hasattr(meta, "dtype") else None,
+        "shape": None if shape is None else list(shape),
+        "dtype": None if dtype is None else dtype.removeprefix("torch."),
     }
+    if "number" in node.meta:
+        made["number"] = node.meta["number"]
     if node.op == "call_module":
         inner = model.get_submodule(str(node.target))
         made["module"] = type(inner).__name__

@@ -42,11 +42,13 @@ def assemble(
     states: tuple[Program, ...] = (),
     repairs: tuple[Repair, ...] = (),
     note: str = "",
+    reference_note: str = "",
     trouble: tuple[str, ...] = (),
 ) -> Review:
     """Return the review; `states` are the submission and its mended forms, in order.
 
-    `note` says why there is no repair, `trouble` which rules could not be asked.
+    `note` says why there is no mend, `reference_note` why there is no reference-fixed kernel, `trouble`
+    which rules could not be asked.
     """
     submission = extraction.submission
     findings = gather(states) if states else ()
@@ -72,6 +74,7 @@ def assemble(
         mends=mends(states) if states else (),
         repairs=repairs,
         repair_note=note,
+        reference_note=reference_note,
         claims=check_claims(
             extraction, parse(submission.code) if submission else None, evaluation, findings
         ),

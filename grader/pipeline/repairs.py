@@ -1,4 +1,4 @@
-"""The mend and the reference-fixed kernel of one submission, each passed by the one `evaluate`."""
+"""The mend of one submission and the reference-fixed kernel of its task, each passed by the one `evaluate`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from grader.pipeline.evaluation import init_of, looks_closer, verdict_of
 from grader.pipeline.workshop import Workshop, known
 from grader.records import Evaluation, Finding, JsonValue, Repair, Submission, Task
 from grader.repair import (
+    Fixed,
     Model,
     mend,
     model_repair,
@@ -19,30 +20,34 @@ from grader.repair import (
 )
 
 
-def find_repairs(
+def find_mend(
     workshop: Workshop,
     task: Task,
     states: tuple[Program, ...],
     judged: Callable[[Submission], Evaluation],
     attempted: Callable[[Submission], Evaluation],
     examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
-) -> tuple[tuple[Repair, ...], str]:
-    """Return what passed, and a note on the mend where none was found.
+) -> tuple[Repair | None, str]:
+    """Return the mend that passed, or None and how far the search for one got.
 
     The many candidates of the search are `attempted`; what is shown has been `judged`.
     """
-    found: list[Repair] = []
-    note = ""
-    if needs_mend(states[0]):
-        mended, note = _mended(workshop, task, states, judged, attempted, examined)
-        found += [mended] if mended else []
+    if not needs_mend(states[0]):
+        return None, ""
+    return _mended(workshop, task, states, judged, attempted, examined)
+
+
+def find_reference_fixed(
+    workshop: Workshop, task: Task, judged: Callable[[Submission], Evaluation]
+) -> Fixed:
+    """Return the task's reference-fixed kernel, or why there is none; made once a run for each task."""
 
     def traced(reference: str) -> JsonValue:
         return judge.trace(reference, workshop.form, sandbox.Limits())
 
-    fixed = reference_fixed(task, states[0].submission, judged, traced)
-    found += [fixed] if fixed else []
-    return tuple(found), note
+    return workshop.once(
+        workshop.fixed, f"fixed {task.key}", lambda: reference_fixed(task, judged, traced)
+    )
 
 
 def _mended(

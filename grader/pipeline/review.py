@@ -14,7 +14,7 @@ from grader.pipeline.assembly import assemble, bare
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.evaluation import evaluate, init_of, weighed
 from grader.pipeline.examination import examine, inspected, probed
-from grader.pipeline.repairs import find_repairs
+from grader.pipeline.repairs import find_mend, find_reference_fixed
 from grader.pipeline.workshop import (
     Workshop,
     review_key,
@@ -32,6 +32,7 @@ from grader.records import (
     TaskChoice,
     Verdict,
 )
+from grader.repair import Fixed
 from grader.rules import explained
 
 T = TypeVar("T")
@@ -133,8 +134,7 @@ def _reviewed(
 ) -> _Made:
     submission = extraction.submission
     if submission is None:
-        nothing = bare(workshop, extraction, _no_code(sample, extraction))
-        return _Made(assemble(workshop, sample, extraction, choice, nothing, clock), whole=True)
+        return _without_code(workshop, sample, extraction, choice, clock)
 
     def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
         return examine(workshop, sample, extraction, choice.task, program, evaluation)
@@ -144,6 +144,7 @@ def _reviewed(
         return weighed(workshop, choice.task, evaluation, examined(program, evaluation))
 
     trouble: list[str] = []
+    asked = choice.task
     with clock.stage("evaluate"):
         task, evaluation = _settled(workshop, sample, extraction, choice.task, submission)
         choice = choice.model_copy(update={"task": task})
@@ -158,14 +159,13 @@ def _reviewed(
         states = _beyond(
             "the deeper diagnosis", trouble, only, lambda: deepen(start, judged, examined)
         )
-    repaired: tuple[tuple[Repair, ...], str] = ((), "")
+    mended: tuple[Repair | None, str] = (None, "")
     if workshop.options.repair and choice.task and workshop.device:
         with clock.stage("repair"):
             attempted = partial(judged, closely=False)
             parts = (workshop, choice.task, states, judged, attempted, examined)
-            repaired = _beyond(
-                "the search for a repair", trouble, repaired, lambda: find_repairs(*parts)
-            )
+            mended = _beyond("the search for a repair", trouble, mended, lambda: find_mend(*parts))
+    fixed = _fixed(workshop, sample, extraction, asked, clock, trouble)
     result = assemble(
         workshop,
         sample,
@@ -174,10 +174,59 @@ def _reviewed(
         evaluation,
         clock,
         states,
-        *repaired,
+        tuple(filter(None, (mended[0], fixed.repair))),
+        mended[1],
+        fixed.note,
         (*first.trouble, *trouble),
     )
     return _Made(result, whole=not trouble)
+
+
+def _without_code(
+    workshop: Workshop, sample: Sample, extraction: Extraction, choice: TaskChoice, clock: Clock
+) -> _Made:
+    """Return the review of a sample without code: what it should have been is known all the same."""
+    nothing = bare(workshop, extraction, _no_code(sample, extraction))
+    trouble: list[str] = []
+    fixed = _fixed(workshop, sample, extraction, choice.task, clock, trouble)
+    repairs = tuple(filter(None, (fixed.repair,)))
+    more = ((), repairs, "", fixed.note, tuple(trouble))
+    result = assemble(workshop, sample, extraction, choice, nothing, clock, *more)
+    return _Made(result, whole=not trouble)
+
+
+def _fixed(
+    workshop: Workshop,
+    sample: Sample,
+    extraction: Extraction,
+    task: Task | None,
+    clock: Clock,
+    trouble: list[str],
+) -> Fixed:
+    """Return the reference-fixed kernel of the task as it was asked, or why there is none."""
+    if not workshop.options.repair:
+        return Fixed()
+    if task is None or workshop.device is None:
+        why = (
+            "the task isn't known"
+            if task is None
+            else f"nothing can be verified ({workshop.no_device})"
+        )
+        return Fixed(note=f"No reference-fixed kernel: {why}.")
+
+    def judged(program: Submission) -> Evaluation:
+        evaluation = evaluate(workshop, program, task)
+        findings = examine(workshop, sample, extraction, task, program, evaluation)
+        return weighed(workshop, task, evaluation, findings)
+
+    failed = Fixed(note="No reference-fixed kernel: writing one failed in the grader.")
+    with clock.stage("reference"):
+        return _beyond(
+            "the reference-fixed kernel",
+            trouble,
+            failed,
+            lambda: find_reference_fixed(workshop, task, judged),
+        )
 
 
 def _settled(

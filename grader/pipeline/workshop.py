@@ -24,6 +24,7 @@ from grader.records import (
     Task,
     digest,
 )
+from grader.repair import Fixed
 from grader.store import Store, grader_version
 
 T = TypeVar("T")
@@ -63,6 +64,8 @@ class Workshop:
     """Why there is no device, where there is none."""
     references: dict[str, References] = field(default_factory=dict)
     parts: dict[str, FullSizePart | None] = field(default_factory=dict)
+    fixed: dict[str, Fixed] = field(default_factory=dict)
+    """Each task's reference-fixed kernel."""
     turns: Turns = field(default_factory=Turns)
 
     @cached_property

@@ -169,6 +169,8 @@ class Review(Record):
     repairs: tuple[Repair, ...] = ()
     repair_note: str = ""
     """How far the search got, where no repair passed."""
+    reference_note: str = ""
+    """Why there is no reference-fixed kernel; empty where there is one, or none was asked for."""
     claims: tuple[Claim, ...] = ()
     self_review: SelfReview | None = None
     """None where the author admits no defect after the code."""

@@ -3,11 +3,12 @@
 from grader.repair.compose import UncoveredError
 from grader.repair.locate import located
 from grader.repair.model import Model, ModelError, model_repair, summarise
-from grader.repair.reference import composed, reference_code, reference_fixed
+from grader.repair.reference import Fixed, composed, reference_code, reference_fixed
 from grader.repair.search import mend, needs_mend
 from grader.repair.variants import screening
 
 __all__ = [
+    "Fixed",
     "Model",
     "ModelError",
     "UncoveredError",

@@ -66,7 +66,7 @@ def covered(path: Path, task: Task, trace: Trace, judge: Judge | None = None) ->
         return Covered(path, reason=str(error), seconds=time.monotonic() - begin)
     if judge is None:
         return Covered(path, made.families, seconds=time.monotonic() - begin)
-    verdict = judge(task, program(made.code, sample=path.stem)).verdict
+    verdict = judge(task, program(made.code, path.stem)).verdict
     seconds = time.monotonic() - begin
     return Covered(path, made.families, verdict.sentence, verdict.status, seconds)
 

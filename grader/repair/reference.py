@@ -1,95 +1,82 @@
-"""The reference-fixed kernel: what a good engineer would have handed in for the task."""
+"""The reference-fixed kernel: what a good engineer would have handed in for the task.
+
+It is the task's, not a sample's: all answers to a task get the same text, so it is written, built and
+verified once for all of them.
+"""
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from grader.diagnose import Evaluate
-from grader.records import JsonValue, Repair, Submission, Task
+from grader.records import Evaluation, JsonValue, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
-from grader.source import parse
 
 Trace = Callable[[str], JsonValue]
 """Gives the graph of a reference's text, as a guest tells it."""
+UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
+"""Verdicts that say nothing against a program."""
 
 
-def reference_fixed(
-    task: Task, submission: Submission, evaluate: Evaluate, trace: Trace
-) -> Repair | None:
+@dataclass(frozen=True)
+class Fixed:
+    """A task's reference-fixed kernel, or why there is none."""
+
+    repair: Repair | None = None
+    note: str = ""
+    """Why, in a sentence; empty where there is one."""
+
+
+def reference_fixed(task: Task, evaluate: Evaluate, trace: Trace) -> Fixed:
     """Write the task's kernel, put it through the same evaluation, and return it if it passed."""
-    code = reference_code(task, submission) or _composed_code(task, trace, submission)
-    if code is None:
-        return None
-    evaluation = evaluate(program(code, submission.sample))
-    if evaluation.verdict.status != "correct":
-        return None
-    return Repair(kind="reference", code=code, evaluation=evaluation, title=task.title)
-
-
-def program(code: str, sample: str) -> Submission:
-    """Return a program of ours as what is evaluated."""
-    lines = (0,) * len(code.splitlines())
-    return Submission(sample=sample, code=code, line_map=lines, how="reference-fixed kernel")
-
-
-def reference_code(task: Task, submission: Submission | None = None) -> str | None:
-    """Return the program's text, with the author's own names; None for a task of no family."""
-    family = families().get(task.family)
-    return family.write(task, _names(task, submission)) if family else None
-
-
-def _composed_code(task: Task, trace: Trace, submission: Submission) -> str | None:
     try:
-        return composed(task, trace, submission).code
-    except UncoveredError:
-        return None
+        code = reference_code(task) or composed(task, trace).code
+    except UncoveredError as error:
+        return Fixed(note=f"No reference-fixed kernel: {error}.")
+    evaluation = evaluate(program(code, task.name))
+    if evaluation.verdict.status != "correct":
+        return Fixed(note=f"No reference-fixed kernel: {_failed(evaluation)}")
+    return Fixed(Repair(kind="reference", code=code, evaluation=evaluation, title=task.title))
 
 
-def composed(task: Task, trace: Trace, submission: Submission | None = None) -> Composed:
-    """Return the program that is written from the traced reference, with the author's own names where they fit.
+def _failed(evaluation: Evaluation) -> str:
+    """Say how far a program of ours got; that it is not right is the grader's own shortcoming."""
+    verdict = evaluation.verdict
+    because = verdict.sentence.removesuffix(".")
+    if verdict.status in UNFINISHED:
+        return (
+            f"one was written, but could not be verified within the limits of this run ({because})."
+        )
+    return f"one was written, but its evaluation said {verdict.status}: {because}. That is the grader's own shortcoming."
+
+
+def program(code: str, name: str) -> Submission:
+    """Return a program of ours as what is evaluated; `name` stands for a sample's."""
+    lines = (0,) * len(code.splitlines())
+    return Submission(sample=name, code=code, line_map=lines, how="reference-fixed kernel")
+
+
+def reference_code(task: Task) -> str | None:
+    """Return the program's text; None for a task of no family."""
+    family = families().get(task.family)
+    return family.write(task, _names(task)) if family else None
+
+
+def composed(task: Task, trace: Trace) -> Composed:
+    """Return the program that is written from the traced reference.
 
     Raises UncoveredError, with the reason, where no family covers an operation of it.
     """
-    plain, names = _names(task, None), _names(task, submission)
-    title = f"{task.title}: reference-fixed kernel"
     graph = read_graph(trace(task.reference))
-    taken = {node.name for node in graph.nodes} | set(re.findall(r"\w+", task.reference))
-    extension = plain.extension if names.extension in taken else names.extension
-    function = "" if names.function in {plain.function, *taken} else names.function
-    return compose(task.reference, graph, title, extension, function)
+    extension = _names(task).extension
+    return compose(task.reference, graph, f"{task.title}: reference-fixed kernel", extension)
 
 
-def _names(task: Task, submission: Submission | None) -> Names:
+def _names(task: Task) -> Names:
     plain = re.sub(r"\W+", "_", task.name).strip("_") or "kernel"
     plain = f"problem_{plain}" if plain[0].isdigit() else plain
-    names = Names(extension=f"{plain}_extension", function=f"{plain}_forward")
-    if submission is None:
-        return names
-    for extension in parse(submission.code).extensions:
-        functions = [name for name in extension.functions or () if _usable(name)]
-        if len(functions) == 1 and _usable(extension.variable or ""):
-            return Names(extension=extension.variable or names.extension, function=functions[0])
-    return names
-
-
-def _usable(name: str) -> bool:
-    """Whether a name of the sample can stand in a program of ours."""
-    taken = {
-        "x",
-        "y",
-        "add",
-        "merge",
-        "apply",
-        "main",
-        "row_kernel",
-        "column_kernel",
-        "Stat",
-        "CUDA",
-        "CPP",
-    }
-    plain = re.fullmatch(r"[a-zA-Z]\w{2,60}", name, re.ASCII) is not None
-    return plain and name not in taken and not keyword.iskeyword(name)
+    return Names(extension=f"{plain}_extension", function=f"{plain}_forward")

@@ -135,7 +135,9 @@ class Row(Record):
     repair: RepairRow | None
     """The submission, mended; None where no mend passed."""
     reference_fixed: RepairRow | None
-    """A kernel of the task's family, parameterised for it."""
+    """A right kernel for the task, written by the grader and verified; None where there is none."""
+    reference_note: str
+    """Why there is no `reference_fixed`; empty where there is one, or none was asked for (`--no-repair`)."""
     repair_note: str
     """How far the search for a mend got, where none passed."""
     seconds: dict[str, float]
@@ -175,6 +177,7 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         workloads=_workloads(review.evaluation),
         repair=_repair(review.repairs, "mend", "model"),
         reference_fixed=_repair(review.repairs, "reference"),
+        reference_note=review.reference_note,
         repair_note=review.repair_note,
         seconds={name: round(value, 3) for name, value in review.evaluation.seconds.items()},
         machine=dict(review.machine),

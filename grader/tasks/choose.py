@@ -159,7 +159,7 @@ def _by_prompt(sample: Sample, extraction: Extraction) -> TaskChoice | None:
 def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
     if not extraction.reference:
         return None
-    draft = problem.from_reference(extraction.reference, f"{sample.id} prompt")
+    draft = problem.from_reference(extraction.reference)
     if draft is None:
         return None
     brought = sample.prompt and not _MODEL.search(sample.prompt)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.records import Task
+from grader.records import Task, digest
 
 NEEDED = ("Model", "get_inputs")
 MAX_BYTES = 1_000_000
@@ -40,9 +40,15 @@ def load(path: Path) -> Task:
     return _draft(path.stem, source, text)
 
 
-def from_reference(text: str, name: str) -> Task | None:
-    """Return the draft of a reference in a transcript; None if it defines no problem."""
-    return None if missing_names(text) else _draft(name, "embedded", text)
+def from_reference(text: str) -> Task | None:
+    """Return the draft of a reference in a transcript; None if it defines no problem.
+
+    Its name follows from the text, so that all answers to one prompt have one task.
+    """
+    if missing_names(text):
+        return None
+    draft = _draft(f"prompt-{digest('reference', text)[:8]}", "embedded", text)
+    return draft.model_copy(update={"title": "The prompt's reference"})
 
 
 def missing_names(text: str) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def get_init_inputs():
 
 
 def described(text: str, form) -> Task:
-    draft = from_reference(text, "problem")
+    draft = from_reference(text)
     assert draft is not None
     return judge.describe(draft, form, LIMITS)
 
@@ -148,7 +148,7 @@ def get_init_inputs():
     ],
 )
 def test_a_problem_that_is_broken_says_so(text, form):
-    draft = from_reference(text, "problem")
+    draft = from_reference(text)
     task = judge.describe(draft, form, Limits(wall=8.0) if "while True" in text else LIMITS)
     assert not task.workloads
     assert task.notes

@@ -221,16 +221,6 @@ def test_a_huber_loss_keeps_its_threshold() -> None:
     assert "> 0.25f ? 0.25f" in written(loss)
 
 
-def test_the_only_function_is_called_what_the_sample_calls_it() -> None:
-    last = node("output", "output", "output", ref("a"))
-    text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
-    graph = read_graph({"nodes": [X, node("a", "call_function", "relu", ref("x")), last]})
-    code = compose(text, graph, "t", "ops", "relu_cuda").code
-    assert "a = ops.relu_cuda(x)" in code
-    assert "functions=['relu_cuda']" in code
-    assert "fused_relu_forward" not in code
-
-
 MADE_IN_FORWARD = """
 import torch
 
@@ -255,6 +245,85 @@ def test_a_tensor_that_forward_makes_of_a_number_keeps_its_value() -> None:
     assert made.families == ("elementwise",)
     assert "0.5f" in made.code
     assert "fused_minimum_add_forward(x, self.least)" in made.code
+
+
+FUNCTIONAL = """
+import math
+import torch
+import torch.nn.functional as F
+
+
+def module_fn(x, weight, groups, eps):
+    size = x.size(1) // groups
+    return F.group_norm(x, groups, weight, None, eps) / math.sqrt(size)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, features, groups):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(features))
+        self.groups = groups
+        self.layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(5, 3, bias=False))
+
+    def forward(self, x, fn=module_fn):
+        y = fn(x, self.weight, self.groups, 1e-5)
+        return self.layers(y)
+
+
+def get_inputs():
+    return [torch.rand(4, 8, 5)]
+
+
+def get_init_inputs():
+    return [8, 2]
+"""
+
+
+def test_a_function_among_the_arguments_is_looked_into_and_sizes_are_read_at_run_time() -> None:
+    told = judge.trace(FUNCTIONAL, sandbox.strongest(), sandbox.Limits())
+    code = compose(FUNCTIONAL, read_graph(told), "Norm", "ops").code
+    assert "def forward(self, x):" in code
+    assert "module_fn" not in code
+    assert "x.size(0) * self.groups" in code
+    assert "x.size(1) // self.groups" in code
+    assert "** 0.5" in code
+    assert "self.layers[1].weight" in code
+    ast.parse(code)
+
+
+IN_PLACE = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2.0
+        BODY
+        return y
+
+
+def get_inputs():
+    return [torch.rand(4, 8)]
+"""
+
+
+def test_a_change_in_place_is_what_is_used_from_then_on() -> None:
+    told = judge.trace(IN_PLACE.replace("BODY", "y += x"), sandbox.strongest(), sandbox.Limits())
+    assert [n.op for n in read_graph(told).nodes] == ["placeholder", "mul", "add", "output"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("y[0] = x[0]", "writes into a part"),
+        ("z = y.view(-1); z += 1.0", "in place under another name"),
+        ("y = y + torch.ones(8).tolist()[0]", "meta"),
+    ],
+)
+def test_what_cannot_be_traced_says_why(body: str, said: str) -> None:
+    told = judge.trace(IN_PLACE.replace("BODY", body), sandbox.strongest(), sandbox.Limits())
+    with pytest.raises(UncoveredError, match=said):
+        read_graph(told)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 MOST = 2000
@@ -23,6 +24,16 @@ class Ref:
     """The value of another node."""
 
     name: str
+
+
+class Words(str):
+    """An argument that is its own Python text, such as `torch.float32`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text."""
+        return str(self)
 
 
 @dataclass(frozen=True)
@@ -44,12 +55,21 @@ class Node:
     """The module's own parameters."""
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
+    half: str = ""
+    """`float16` or `bfloat16` where the reference has that; `dtype` says how it is computed here: float32."""
+    number: float | None = None
+    """The value of an attribute that is a number."""
 
     def argument(self, index: int, name: str, default: Any = None) -> Any:
         """Return an argument that may be given by position, by name, or as a module's attribute."""
         if len(self.args) > index:
             return self.args[index]
         return self.kwargs.get(name, self.attributes.get(name, default))
+
+    @property
+    def own(self) -> str:
+        """How the model reaches its module or attribute: `self.layers[0].conv`."""
+        return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", f"self.{self.path}")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -100,7 +120,36 @@ def read_graph(told: Any) -> Graph:
     known = {node.name for node in nodes}
     if any(name not in known for node in nodes for name in node.inputs):
         raise UncoveredError("the graph makes no sense")
-    return Graph(nodes)
+    return Graph(_with_numbers(nodes))
+
+
+SIZED = {
+    "view", "reshape", "expand", "repeat", "split", "chunk", "narrow", "unfold", "unflatten", "getitem", "zeros", "ones", "full",
+    "arange", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "conv", "conv_transpose", "group_norm", "layer_norm",
+}  # fmt: skip
+"""Operations on sizes: where a number of the model's own goes in, it is read at run time."""
+
+
+def _with_numbers(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Return the nodes with the values of the model's own numbers where these are no sizes."""
+    known = {node.name: node.number for node in nodes if node.number is not None}
+
+    def at(value: Any) -> Any:
+        if isinstance(value, Ref):
+            return known.get(value.name, value)
+        if isinstance(value, list | tuple):
+            return type(value)(at(item) for item in value)
+        return value
+
+    def read(node: Node) -> Node:
+        if node.op in SIZED and (node.shape is None or node.op not in NUMERIC):
+            return node
+        return replace(node, args=at(node.args), kwargs={k: at(v) for k, v in node.kwargs.items()})
+
+    return tuple(map(read, nodes))
+
+
+NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow"}
 
 
 def _node(item: dict[str, Any]) -> Node:
@@ -111,19 +160,36 @@ def _node(item: dict[str, Any]) -> Node:
     if path and not _PATH.fullmatch(path):
         raise KeyError(path)
     plain = {"placeholder": "placeholder", "output": "output", "get_attr": "get_attr"}.get(kind)
-    shape = item.get("shape")
+    shape, dtype = item.get("shape"), item.get("dtype")
+    half = dtype if dtype in {"float16", "bfloat16"} and kind != "get_attr" else ""
     return Node(
         name=name,
         op=plain or operation(item.get("module") or target),
         args=tuple(_value(value) for value in item["args"]),
         kwargs={str(key): _value(value) for key, value in item["kwargs"].items()},
         path=path,
-        attributes={str(key): _value(value) for key, value in item.get("attributes", {}).items()},
+        attributes=_attributes(item.get("attributes", {})),
         module=str(item.get("module") or ""),
         tensors=tuple(str(name) for name in item.get("tensors", ("weight", "bias"))),
         shape=tuple(int(size) for size in shape) if isinstance(shape, list) else None,
-        dtype=item.get("dtype"),
+        dtype="float32" if half else dtype,
+        half=half,
+        number=_number(item.get("number")),
     )
+
+
+def _attributes(told: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes that can be said in numbers and words."""
+    plain = {str(key): value for key, value in told.items() if not _is_text(value)}
+    return {key: _value(value) for key, value in plain.items()}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, dict) and "text" in value
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def operation(target: str) -> str:
@@ -167,6 +233,13 @@ def _value(value: Any) -> Any:
             return Ref(str(value["node"]))
         if "ellipsis" in value:
             return ...
+        if re.fullmatch(
+            r"torch\.(float|double|half|bfloat16|bool|int|long|u?int\d+|float\d+)",
+            str(value.get("text")),
+        ):
+            return Words(str(value["text"]))
+        if str(value.get("text")) in {"<class 'bool'>", "<class 'float'>", "<class 'int'>"}:
+            return Words(str(value["text"]).split("'")[1])
         if "slice" in value:
             return slice(*(_value(part) for part in value["slice"]))
         raise UncoveredError(

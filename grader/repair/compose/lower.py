@@ -193,6 +193,21 @@ def _as_number(node: Node, graph: Graph, to: Lowered) -> None:
         to.nodes.append(node)
 
 
+def _not(node: Node, graph: Graph, to: Lowered) -> None:
+    del graph
+    if node.dtype != "bool":
+        raise UncoveredError("the bits of a number")
+    to.last("eq", node.argument(0, "input"), 0.0, node=node)
+
+
+def _copy(node: Node, graph: Graph, to: Lowered) -> None:
+    """Take a tensor that is copied into another as the value from then on."""
+    x, source = node.argument(0, "input"), node.argument(1, "src")
+    if shape_of(graph, to, x) != shape_of(graph, to, source):
+        raise UncoveredError("a copy that is spread over more")
+    to.last("contiguous", source, node=node)
+
+
 RULES: dict[str, Rule] = {
     **LOSSES,
     **PRODUCTS,
@@ -214,4 +229,7 @@ RULES: dict[str, Rule] = {
     "std": _variance,
     "var": _variance,
     "dropout": _dropout,
+    "copy": _copy,
+    "invert": _not,
+    "logical_not": _not,
 }

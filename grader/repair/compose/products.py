@@ -66,6 +66,9 @@ def _diag(node: Node, graph: Graph, to: Lowered) -> None:
 def _triangle(node: Node, graph: Graph, to: Lowered) -> None:
     """Take the triangle of a product as a product that leaves the rest out."""
     product = next((n for n in to.nodes if n.name == getattr(node.args[0], "name", "")), None)
+    if product is not None and product.op in {"ones", "full", "ones_like", "full_like", "eye"}:
+        to.nodes.append(node)  # a mask
+        return
     if (
         product is None
         or product.op != "matmul"

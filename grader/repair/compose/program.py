@@ -44,24 +44,24 @@ def _parameters(declaration: str) -> list[str]:
 
 
 def program(
-    reference: str, title: str, extension: str, cuda: str, declarations: list[str], lines: list[str]
+    reference: str,
+    title: str,
+    extension: str,
+    cuda: str,
+    declarations: list[str],
+    lines: list[str],
+    arguments: tuple[str, ...],
 ) -> str:
     """Return the Python file: the reference's own constructor, and the lines of the new `forward`."""
     tree = ast.parse(reference)
     source = reference.splitlines()
-    imports, rest = [], []
-    for node in tree.body:
-        text = "\n".join(source[_first(node) - 1 : node.end_lineno])
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports.append(text)
-        elif isinstance(node, ast.ClassDef) and node.name == "Model":
-            rest.append(
-                _class(node, source, [line.replace("EXTENSION", extension) for line in lines])
-            )
-        elif not (
-            isinstance(node, ast.FunctionDef) and node.name in {"get_inputs", "get_init_inputs"}
-        ):
-            rest.append(text)
+    imports = [_text(n, source) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    own = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
+    model = _class(
+        tree, source, [line.replace("EXTENSION", extension) for line in lines], arguments
+    )
+    needed = _needed(own, model)
+    rest = [model if _is_model(n) else _text(n, source) for n in own if _is_model(n) or n in needed]
     functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
     joined = "\n".join(declarations)
     head = "\n".join(
@@ -82,12 +82,45 @@ def _first(node: ast.stmt) -> int:
     return min(node.lineno, *(int(item.lineno) for item in decorators), node.lineno)
 
 
-def _class(node: ast.ClassDef, source: list[str], lines: list[str]) -> str:
+def _text(node: ast.stmt, source: list[str]) -> str:
+    return "\n".join(source[_first(node) - 1 : node.end_lineno])
+
+
+def _is_model(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name == "Model"
+
+
+def _needed(statements: list[ast.stmt], model: str) -> list[ast.stmt]:
+    """Return the statements beside the model, without the functions and classes that nothing uses any more."""
+    named = {
+        n.name: n
+        for n in statements
+        if isinstance(n, ast.FunctionDef | ast.ClassDef) and not _is_model(n)
+    }
+    plain = [n for n in statements if n not in named.values() and not _is_model(n)]
+    reached: dict[str, ast.stmt] = {}
+    found = _names(ast.parse(model)).union(*map(_names, plain))
+    while found := {name for name in found if name in named and name not in reached}:
+        reached |= {name: named[name] for name in found}
+        found = set().union(*(_names(named[name]) for name in found))
+    return [n for n in statements if n in plain or n in reached.values()]
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
+def _class(
+    tree: ast.Module, source: list[str], lines: list[str], arguments: tuple[str, ...]
+) -> str:
+    """Return the model's class with another forward, which takes no more than it is given."""
+    node = next(n for n in tree.body if isinstance(n, ast.ClassDef) and _is_model(n))
     forward = next(
         (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None
     )
     if forward is None:
         raise UncoveredError("it has no forward of its own")
+    _drop_unused(forward.args, arguments)
     indent = " " * forward.col_offset
     new = [
         f"{indent}def forward({ast.unparse(forward.args)}):",
@@ -99,3 +132,10 @@ def _class(node: ast.ClassDef, source: list[str], lines: list[str]) -> str:
         *source[forward.end_lineno : node.end_lineno],
     ]
     return re.sub(r"\bModel\b", "ModelNew", "\n".join(kept))
+
+
+def _drop_unused(args: ast.arguments, arguments: tuple[str, ...]) -> None:
+    """Take defaults away that only the reference's own forward needed, as a function of its own."""
+    while args.defaults and args.args[-1].arg not in arguments:
+        args.args.pop()
+        args.defaults.pop()

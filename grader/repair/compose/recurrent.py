@@ -29,7 +29,7 @@ def recurrent(node: Node, to: Writer) -> Call:
     if to.rank(x) != 3:
         raise UncoveredError(f"{node.op} without a batch")
     states = _states(node, to)
-    weights = f"list(self.{node.path}.parameters())"
+    weights = f"list({node.own}.parameters())"
     sizes = ", ".join(repr(told[name]) for name in ("num_layers", "bidirectional", "batch_first"))
     return Call(
         Stage("recurrent", "recurrent.cu.jinja", values),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from grader.repair.compose.graph import Node, UncoveredError
+from grader.repair.compose.graph import Node, Ref, UncoveredError
 from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.families.family import Operation
@@ -17,13 +17,13 @@ from grader.repair.families.windows import overlapping
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
 
 
-def _numbers(value: Any, count: int) -> str:
+def _numbers(value: Any, count: int, to: Writer) -> str:
     items = list(value) if isinstance(value, list | tuple) else [value] * count
     if len(items) == 1:
         items = items * count
-    if len(items) != count or not all(isinstance(item, int) for item in items):
+    if len(items) != count or not all(isinstance(item, int | Ref) for item in items):
         raise UncoveredError("sizes that are no numbers")
-    return repr(items)
+    return to.value(items)
 
 
 def _x(node: Node) -> Any:
@@ -55,8 +55,8 @@ def conv(node: Node, to: Writer) -> Call:
     if node.attributes.get("padding_mode", "zeros") != "zeros":
         raise UncoveredError("convolution with padding that isn't zeros")
     if node.path:  # groups may follow from the sizes, as in a depthwise convolution
-        weight, bias = f"self.{node.path}.weight", f"self.{node.path}.bias"
-        groups = f"self.{node.path}.groups"
+        weight, bias = f"{node.own}.weight", f"{node.own}.bias"
+        groups = f"{node.own}.groups"
     else:
         groups = ""
         weight = to.value(node.argument(1, "weight"))
@@ -79,8 +79,8 @@ def conv(node: Node, to: Writer) -> Call:
         values.get("dilation") or 1,
         values.get("output_padding") or 0,
     ]
-    words = ", ".join(_numbers(size, dims) for size in sizes)
-    groups = groups or str(values.get("groups") or 1)
+    words = ", ".join(_numbers(size, dims, to) for size in sizes)
+    groups = groups or to.value(values.get("groups") or 1)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {weight}, {bias}, {words}, {groups})")
 
 
@@ -106,7 +106,7 @@ def pool(node: Node, to: Writer) -> Call:
         raise UncoveredError("average pooling that leaves padding out")
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
-    words = ", ".join(_numbers(v, dims) for v in (kernel, stride, padding, dilation))
+    words = ", ".join(_numbers(v, dims, to) for v in (kernel, stride, padding, dilation))
     fixed = overlapping(dims, kernel, stride, 1 if dilation is None else dilation, padding)
     values = (("op", "avg" if average else "max"), ("fixed", fixed))
     stage = Stage("pool", "pool.cu.jinja", values)
@@ -115,7 +115,7 @@ def pool(node: Node, to: Writer) -> Call:
 
 def norm(node: Node, to: Writer) -> Call:
     """Layer, group and instance norm, as modules and as functions."""
-    x, own = to.value(_x(node)), f"self.{node.path}"
+    x, own = to.value(_x(node)), node.own
     stage = Stage(
         "norm", "normalise.cu.jinja", (("op", MOMENTS), ("layer", node.op == "layer_norm"))
     )
@@ -143,7 +143,7 @@ def _norm_of_function(node: Node, to: Writer, x: str) -> str:
     given = {name: node.argument(k + 1, name) for k, name in enumerate(names)}
     if given.get("running_mean") is not None:
         raise UncoveredError("instance norm with running statistics")
-    eps = 1e-5 if given["eps"] is None else given["eps"]
+    eps = to.value(1e-5 if given["eps"] is None else given["eps"])
     weights = f"{to.value(given['weight'])}, {to.value(given['bias'])}"
     if node.op == "layer_norm":
         per = f"torch.Size({to.value(given['normalized_shape'])}).numel()"
@@ -154,7 +154,7 @@ def _norm_of_function(node: Node, to: Writer, x: str) -> str:
 
 def batch_norm(node: Node, to: Writer) -> Call:
     """Batch norm as a module, with its running statistics."""
-    own = f"self.{node.path}"
+    own = node.own
     if not node.path or not node.attributes.get("track_running_stats", True):
         raise UncoveredError("batch norm without running statistics")
     if node.attributes.get("momentum") is None:

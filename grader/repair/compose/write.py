@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError, refs
 from grader.repair.compose.lower import IDENTITY, lower
 from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
 from grader.repair.compose.program import program, sources
@@ -17,17 +17,53 @@ from grader.repair.families.losses import CROSS_ENTROPY
 LAYOUT = {
     "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip",
     "size", "dim", "numel", "chunk", "split", "narrow", "select", "movedim", "swapaxes", "repeat", "type_as",
-    "to", "float", "view_as", "unflatten", "unfold", "roll",
+    "to", "float", "view_as", "unflatten", "unfold", "roll", "contiguous", "unbind",
 }  # fmt: skip
 """Methods that move or rename data and compute nothing: they stay as torch's own."""
+VIEWS = {
+    "transpose",
+    "permute",
+    "t",
+    "expand",
+    "swapaxes",
+    "movedim",
+    "getitem",
+    "getattr",
+    "narrow",
+    "select",
+}
 FUNCTIONS = {
     "cat": "torch.cat",
     "pad": "torch.nn.functional.pad",
     "stack": "torch.stack",
     "zeros_like": "torch.zeros_like",
     "flatten": "torch.flatten",
+    **{
+        name: f"torch.{name}"
+        for name in (
+            "zeros",
+            "ones",
+            "full",
+            "arange",
+            "eye",
+            "ones_like",
+            "full_like",
+            "linspace",
+            "tril",
+            "triu",
+        )
+    },
 }
-NUMBERS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"}
+"""Functions that move data, or make constants of sizes: they stay as torch's own too."""
+NUMBERS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+}
 ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
 PARTS = {"values": 0, "indices": 1}
 NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise")
@@ -46,12 +82,8 @@ class Composed:
     """Families of its stages, in the order of their first use."""
 
 
-def compose(
-    reference: str, traced: Graph, title: str, extension: str, function: str = ""
-) -> Composed:
+def compose(reference: str, traced: Graph, title: str, extension: str) -> Composed:
     """Return `ModelNew` for a reference whose graph is known.
-
-    `function` is what its C++ function is called, where it has one only.
 
     Raises UncoveredError, with the reason, where an operation of it is of no family.
     """
@@ -59,13 +91,10 @@ def compose(
     lines = body.written()
     if not body.stages:
         raise UncoveredError("nothing in it needs a kernel")
-    if function and len(body.stages) == 1:
-        ((stage, own),) = body.stages.items()
-        body.stages[stage] = function
-        lines = [line.replace(f"EXTENSION.{own}(", f"EXTENSION.{function}(") for line in lines]
     families = tuple(dict.fromkeys(stage.family for stage in body.stages))
     cuda, declarations = sources(body.stages)
-    code = program(reference, title, extension, cuda, declarations, lines)
+    given = tuple(node.path for node in traced.nodes if node.op == "placeholder")
+    code = program(reference, title, extension, cuda, declarations, lines, given)
     return Composed(code, families)
 
 
@@ -82,11 +111,12 @@ class _Body:
         self.to = Writer(self.graph)
 
     def written(self) -> list[str]:
-        lines: list[str] = []
+        given = [n.path for n in self.graph.nodes if n.op == "placeholder" and n.half]
+        lines = [f"{name} = {name}.float()  # every sum in float32" for name in given]
         for node in self.graph.nodes:
             words = self._expression(node)
             if node.op == "output":
-                lines.append(f"return {words}")
+                lines.append(f"return {words}{self._narrowed(node)}")
             elif words is not None:
                 self.to.names[node.name] = node.name
                 lines.append(f"{node.name} = {words}")
@@ -115,6 +145,16 @@ class _Body:
             return self._called(STAGES[node.op](node, self.to), node.op)
         return self._moved(node)
 
+    def _narrowed(self, output: Node) -> str:
+        """Return the words that give a result the reference's own dtype."""
+        value = output.args[0]
+        if not isinstance(value, Ref):
+            if any(self.to.node(item).half for item in refs(value)):
+                raise UncoveredError("several results in half precision")
+            return ""
+        half = self.to.node(value).half
+        return f".to(torch.{half})" if half else ""
+
     def _called(self, call: Call, does: str) -> str:
         return call.text.replace("KERNEL", self._function(call.stage, does))
 
@@ -123,8 +163,8 @@ class _Body:
         if node.op == "placeholder":
             return node.path
         if node.op == "get_attr":
-            return f"self.{node.path}"
-        if node.op in IDENTITY:
+            return node.own
+        if node.op in IDENTITY and not self._lies_otherwise(node):
             return self.to.value(node.argument(0, "input"))
         if node.op == "getattr" and node.args[1] in ATTRIBUTES:
             return f"{self.to.value(node.args[0])}.{node.args[1]}"
@@ -133,6 +173,10 @@ class _Body:
         if node.op == "getitem" and self._is_shape(node.args[0]):
             return self._item(node)
         return ""
+
+    def _lies_otherwise(self, node: Node) -> bool:
+        """Whether a node brings into order what a view has left out of it."""
+        return node.op == "contiguous" and self.to.node(node.args[0]).op in VIEWS
 
     def _is_shape(self, value: Any) -> bool:
         made = self.to.node(value) if isinstance(value, Ref) else None

@@ -1,0 +1,87 @@
+"""Sizes and other numbers of a traced forward: they have a value, and remember what they come from."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import fx
+
+
+class Number:
+    """A number with the node of the graph that gives it."""
+
+    graph: fx.Graph
+    node: fx.Node
+
+    @property
+    def plain(self) -> int | float:
+        """The value alone."""
+        return float(self) if isinstance(self, float) else int(self)  # type: ignore[call-overload]
+
+
+class Whole(Number, int):
+    """An integer, such as a size."""
+
+
+class Real(Number, float):
+    """A floating-point number, such as the root of a size."""
+
+
+def number(graph: fx.Graph, node: fx.Node, value: float) -> int | float:
+    """Return a value that remembers its node; a truth value stays what it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    made: Whole | Real = Whole(value) if isinstance(value, int) else Real(value)
+    made.graph, made.node = graph, node
+    return made
+
+
+def plain(value: Any) -> Any:
+    """Return a value without what it remembers."""
+    return value.plain if isinstance(value, Number) else value
+
+
+def _calculated(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, bool) or not isinstance(other, int | float):
+            return NotImplemented
+        a, b = (other, self) if swapped else (self, other)
+        return _recorded(self.graph, function, a, b)
+
+    return method
+
+
+def _recorded(graph: fx.Graph, function: Callable[..., Any], *given: Any) -> Any:
+    value = function(*map(plain, given))
+    args = tuple(v.node if isinstance(v, Number) else v for v in given)
+    return number(graph, graph.call_function(function, args), value)
+
+
+for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow"):
+    for _kind in (Whole, Real):
+        setattr(_kind, f"__{_name}__", _calculated(_name, swapped=False))
+        setattr(_kind, f"__r{_name}__", _calculated(_name, swapped=True))
+
+
+@contextmanager
+def roots(names: dict[str, Any]) -> Iterator[None]:
+    """Let `math.sqrt` remember too, under whichever of the text's own names."""
+    known = math.sqrt
+
+    def sqrt(value: Any) -> Any:
+        return value**0.5 if isinstance(value, Whole | Real) else known(value)
+
+    own = [name for name, value in names.items() if value is known]
+    math.sqrt = sqrt
+    names.update(dict.fromkeys(own, sqrt))
+    try:
+        yield
+    finally:
+        math.sqrt = known
+        names.update(dict.fromkeys(own, known))

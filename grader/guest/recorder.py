@@ -1,0 +1,301 @@
+"""What a model's forward does, written down while it runs on meta tensors: torch's functions and modules.
+
+The forward runs for real, only without values: control flow on shapes, default arguments, functions
+and libraries of the text's own go the way they always go. Sizes remember what they come from
+(`numbers`), so that what is written down holds for other sizes as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.fx.node import map_aggregate
+from torch.overrides import TorchFunctionMode
+
+from grader.guest.numbers import Number, number, plain
+
+MOST = 4000
+OPENED = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+"""Modules of torch's that only hold others."""
+MOVED = {"T", "mT", "H", "mH", "data"}
+"""Attributes of a tensor that are tensors."""
+SWAPPED = {
+    "__rsub__": "sub",
+    "__rdiv__": "truediv",
+    "__rtruediv__": "truediv",
+    "__rpow__": "pow",
+    "__rmatmul__": "matmul",
+    "__rfloordiv__": "floordiv",
+}
+
+
+class UntraceableError(Exception):
+    """Something that can't be written down; the message says what."""
+
+
+class Recorder(TorchFunctionMode):  # type: ignore[misc]
+    """A graph in the making; each tensor that the forward sees is the value of a node."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.graph = fx.Graph()
+        self.model = model
+        self.paths = {id(module): path for path, module in model.named_modules()}
+        self.owned = dict(_tensors(model))
+        self.nodes: dict[int, fx.Node | None] = {}
+        self.seen: list[torch.Tensor] = []
+        self.quiet = False
+        self.first: fx.Node | None = None
+
+    def run(self, inputs: Any) -> fx.Graph:
+        """Call the model once and return what it did; raises whatever the text raises."""
+        with _called_as(self._module), _numbers_of(self):
+            given = [self._argument(value, k) for k, value in enumerate(inputs)]
+            with self:
+                result = self.model(*given)
+        self.graph.output(self._noded(result))
+        for node in reversed(self.graph.nodes):
+            if not node.users and node.op not in {"placeholder", "output"}:
+                self.graph.erase_node(node)
+        return self.graph
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Write down one call of torch's and make it."""
+        del types
+        named = kwargs or {}
+        if self.quiet:
+            return func(*args, **named)
+        with self._alone():
+            return self._function(func, args, named)
+
+    def _function(self, func: Any, args: Any, named: dict[str, Any]) -> Any:
+        name = str(getattr(func, "__name__", func))
+        if name == "__get__":
+            return self._attribute(func, args[0])
+        if name in {"size", "numel", "nelement"} and isinstance(args[0], torch.Tensor):
+            return self._size(name, args, named)
+        if name in {"__setitem__", "__set__"} or named.get("out") is not None:
+            raise UntraceableError("it writes into a part of a tensor")
+        if name == "__iter__":
+            func, name, args = torch.unbind, "unbind", (args[0], 0)
+            return iter(self._call(func, name, args, {}))
+        if name in SWAPPED:
+            return self._call(func, SWAPPED[name], args, named, swapped=True)
+        return self._call(func, name, args, named)
+
+    def _call(
+        self, func: Any, name: str, args: Any, named: dict[str, Any], *, swapped: bool = False
+    ) -> Any:
+        given, keys = self._noded(args), self._noded(named)
+        before = id(args[0]) if args else 0
+        result = func(*map_aggregate(args, plain), **map_aggregate(named, plain))
+        if not _holds_tensors(result):
+            return result
+        node = self._node("call_function", name, given[::-1] if swapped else given, keys)
+        return self._kept(result, node, changed=id(result) == before and name.rstrip("_") != name)
+
+    def _module(
+        self, original: Callable[..., Any], module: nn.Module, *args: Any, **named: Any
+    ) -> Any:
+        path = self.paths.get(id(module))
+        if self.quiet or not path or not _is_leaf(module):
+            return original(module, *args, **named)
+        with self._alone():
+            given, keys = self._noded(args), self._noded(named)
+            if isinstance(module, nn.RNNBase):
+                result = _recurrent(module, *args)
+            else:
+                result = original(module, *args, **named)
+            node = self._node("call_module", path, given, keys)
+            changed = bool(args) and result is args[0] and bool(getattr(module, "inplace", False))
+            return self._kept(result, node, changed=changed)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Write nothing down for a while."""
+        quiet, self.quiet = self.quiet, True
+        try:
+            yield
+        finally:
+            self.quiet = quiet
+
+    def _node(self, kind: str, target: str, args: Any, named: Any) -> fx.Node:
+        if len(self.nodes) > MOST:
+            raise UntraceableError(f"its forward makes more than {MOST} calls")
+        words = target.replace(".", "_").strip("_") or "value"
+        node = self.graph.create_node(
+            kind, torch.relu if kind == "call_function" else target, tuple(args), dict(named), name=words
+        )  # fmt: skip
+        node.meta["target"] = target
+        return node
+
+    def _kept(self, result: Any, node: fx.Node, *, changed: bool = False) -> Any:
+        """Note which node gives each tensor of a result."""
+        if isinstance(result, torch.Tensor):
+            node.meta["tensor"] = (tuple(map(int, result.shape)), str(result.dtype))
+            if changed:
+                self._outdate(result)
+            self.nodes[id(result)] = node
+            self.seen.append(result)
+            return result
+        for k, item in enumerate(result):
+            if isinstance(item, torch.Tensor) or _holds_tensors(item):
+                self._kept(item, self._node("call_function", "getitem", (node, k), {}))
+        return result
+
+    def _outdate(self, changed: torch.Tensor) -> None:
+        """Forget what else lies in the memory of a tensor that was changed in place."""
+        place = changed.untyped_storage()._cdata
+        for other in self.seen:
+            if other is not changed and other.untyped_storage()._cdata == place:
+                self.nodes[id(other)] = None
+
+    def _argument(self, value: Any, k: int) -> Any:
+        names = list(_parameters(self.model))
+        if k >= len(names):
+            raise UntraceableError("its forward takes any number of arguments")
+        name = names[k]
+        node = self.graph.placeholder(name)
+        node.meta["target"] = name
+        if isinstance(value, torch.Tensor):
+            placed = value.to("meta")
+            self.first = self.first or node
+            return self._kept(placed, node)
+        return number(self.graph, node, value)
+
+    def _noded(self, value: Any) -> Any:
+        return map_aggregate(value, self._one)
+
+    def _one(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._of(value)
+        if isinstance(value, Number):
+            return value.node
+        if isinstance(value, torch.device) and self.first is not None:
+            return self.graph.call_function(getattr, (self.first, "device"))
+        return value
+
+    def _of(self, tensor: torch.Tensor) -> fx.Node:
+        """Return a tensor's node: the result of a call, or one of the model's own."""
+        if id(tensor) not in self.nodes:
+            path = self.owned.get(id(tensor))
+            if path is None:
+                raise UntraceableError("it uses a tensor that is neither its own nor an argument")
+            with self._alone():
+                self._kept(tensor, self._node("get_attr", path, (), {}))
+        known = self.nodes[id(tensor)]
+        if known is None:
+            raise UntraceableError("a tensor is changed in place under another name")
+        return known
+
+    def _attribute(self, func: Any, tensor: Any) -> Any:
+        name = func.__self__.__name__
+        if name == "shape":
+            return self._size("size", (tensor,), {})
+        result = func(tensor)
+        if name not in MOVED or not isinstance(result, torch.Tensor):
+            return result
+        return self._kept(
+            result, self._node("call_function", "getattr", (self._of(tensor), name), {})
+        )
+
+    def _size(self, name: str, args: Any, named: dict[str, Any]) -> Any:
+        tensor, *rest = args
+        of, dims = self._of(tensor), [*rest, *named.values()]
+        if name != "size":
+            return number(
+                self.graph, self._node("call_function", "numel", (of,), {}), tensor.numel()
+            )
+        sizes = tuple(map(int, tensor.size()))
+        wanted = range(len(sizes)) if not dims or dims[0] is None else [int(dims[0])]
+        found = [
+            number(self.graph, self._node("call_function", "size", (of, d), {}), sizes[d])
+            for d in wanted
+        ]
+        return torch.Size(found) if not dims or dims[0] is None else found[0]
+
+
+def _parameters(model: nn.Module) -> Iterator[str]:
+    code = getattr(type(model).forward, "__code__", None)
+    if code is not None:
+        yield from code.co_varnames[1 : code.co_argcount]
+
+
+def _tensors(model: nn.Module) -> Iterator[tuple[int, str]]:
+    """Yield the tensors that a model holds, with their paths."""
+    for path, module in model.named_modules():
+        dot = f"{path}." if path else ""
+        held = {
+            **vars(module).get("_parameters", {}),
+            **vars(module).get("_buffers", {}),
+            **vars(module),
+        }
+        for name, value in held.items():
+            if isinstance(value, torch.Tensor):
+                yield id(value), f"{dot}{name}"
+
+
+def _is_leaf(module: nn.Module) -> bool:
+    return type(module).__module__.startswith("torch.nn") and not isinstance(module, OPENED)
+
+
+def _recurrent(layer: nn.RNNBase, x: torch.Tensor, _states: Any = None) -> Any:
+    """Return what a recurrent layer gives, without its steps: on meta tensors they take minutes."""
+    ways = 2 if layer.bidirectional else 1
+    hidden, out = layer.hidden_size, layer.proj_size or layer.hidden_size
+    batch = x.shape[:1] if layer.batch_first else x.shape[1:2]
+    states = [
+        x.new_empty((layer.num_layers * ways, *(batch if x.dim() == 3 else ()), size))
+        for size in (out, hidden)
+    ]
+    result = x.new_empty((*x.shape[:-1], out * ways))
+    return (result, tuple(states) if layer.mode == "LSTM" else states[0])
+
+
+def _holds_tensors(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_holds_tensors, value))
+    return isinstance(value, torch.Tensor)
+
+
+@contextmanager
+def _called_as(call: Callable[..., Any]) -> Iterator[None]:
+    """Let every call of a module go through `call`."""
+    original = nn.Module.__call__
+
+    def called(module: nn.Module, *args: Any, **named: Any) -> Any:
+        return call(original, module, *args, **named)
+
+    nn.Module.__call__ = called
+    try:
+        yield
+    finally:
+        nn.Module.__call__ = original
+
+
+@contextmanager
+def _numbers_of(recorder: Recorder) -> Iterator[None]:
+    """Let the numbers that the author's modules hold remember where they lie."""
+    kinds = {type(module) for module in recorder.model.modules() if not _is_leaf(module)}
+    own = [kind for kind in kinds if not kind.__module__.startswith("torch.")]
+
+    def read(module: nn.Module, name: str) -> Any:
+        value = object.__getattribute__(module, name)
+        path = recorder.paths.get(id(module))
+        if type(value) not in {int, float} or path is None or name not in vars(module):
+            return value
+        node = recorder._node("get_attr", f"{path}.{name}" if path else name, (), {})
+        node.meta["number"] = value
+        return number(recorder.graph, node, value)
+
+    for kind in own:
+        setattr(kind, "__getattribute__", read)  # noqa: B010 - a class of the text's own
+    try:
+        yield
+    finally:
+        for kind in own:
+            del kind.__getattribute__
