@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import random
+import resource
 import sys
 from pathlib import Path
 
@@ -25,7 +26,10 @@ from grader.guest.protocol import Channel, Frame, ProtocolError
 
 def hide(descriptor: int) -> int:
     """Move a descriptor to a number that can't be guessed, and let no child inherit it."""
-    target = random.SystemRandom().randrange(100, 900)
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    few = 0 < soft < 1024  # a machine's own limit; RLIM_INFINITY is negative
+    highest = max(soft - 16, 4) if few else 900
+    target = random.SystemRandom().randrange(min(100, highest // 2), highest)
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, target)
     os.close(descriptor)
     return moved
