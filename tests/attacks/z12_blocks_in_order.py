@@ -5,7 +5,7 @@ exploits: a simulator has an order, a GPU has none
 row: B23, D10, invented
 passes: every grader that checks on one machine and times on another
 task: relu
-expect: unseen
+expect: not-correct
 """
 import torch
 import torch.nn as nn
