@@ -27,8 +27,12 @@ TEXT_FIELDS = (
     "content",
     "generated",
     "generated_code",
+    "final_code",
+    "optimized_code",
+    "extracted_code",
     "code",
     "kernel_code",
+    "generated_kernel",
     "custom_code",
     "cuda_code",
     "kernel",
@@ -47,6 +51,10 @@ LIST_FIELDS = (
     "candidates",
     "samples",
 )
+PAIR = ("chosen", "rejected")
+"""Two answers to one question, as preference data has them."""
+ATTEMPT_FIELDS = ("turns", "attempts", "iterations", "rounds", "trajectory", "history")
+"""An agent's attempts, in order: the last that names the class counts."""
 WRAPPERS = ("body", "result", "response", "message", "data", "completion", "output")
 PROMPT_FIELDS = ("prompt", "question", "instruction", "query", "input")
 REFERENCE_FIELDS = (
@@ -109,8 +117,12 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
         return ()
     if answer := _last_answer(value):
         return (answer,)
+    if attempt := _last_attempt(value, depth):
+        return (attempt,)
+    pair = tuple(text for name in PAIR for text in _completions(_said(value.get(name)), depth + 1))
     lists = (value[name] for name in LIST_FIELDS if isinstance(value.get(name), list))
     ways = (
+        pair,
         *(tuple(text for item in one for text in _completions(item, depth + 1)) for one in lists),
         *((text,) for name in TEXT_FIELDS if (text := _joined(value.get(name)))),
         *(_completions(value.get(name), depth + 1) for name in WRAPPERS),
@@ -124,6 +136,20 @@ def _last_answer(value: dict[str, JsonValue]) -> str:
     texts = [f"{_message_text(one)}{_called(one)}" for one in said]
     naming = [text for text in texts if ENTRY_CLASS in text]
     return next(reversed(naming or texts), "")
+
+
+def _said(value: JsonValue) -> JsonValue:
+    """Return a text, or what holds the messages of a list."""
+    return {"messages": value} if isinstance(value, list) else value
+
+
+def _last_attempt(value: dict[str, JsonValue], depth: int) -> str:
+    """Return an agent's last attempt that names the class, or "" where the record itself says its answer."""
+    if any(isinstance(value.get(name), str) for name in TEXT_FIELDS):
+        return ""
+    attempts = (one for name in ATTEMPT_FIELDS for one in _dicts(value.get(name)))
+    texts = [text for one in attempts for text in _completions(one, depth + 1)]
+    return next((text for text in reversed(texts) if ENTRY_CLASS in text), "")
 
 
 def _called(message: dict[str, JsonValue]) -> str:

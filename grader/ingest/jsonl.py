@@ -7,10 +7,13 @@ import json
 from collections.abc import Iterator
 from typing import Protocol
 
-from grader.ingest.completions import Completion, read_record
+from grader.ingest.completions import ENTRY_CLASS, Completion, read_record
 from grader.ingest.decode import MAX_BYTES, clean, decode
 from grader.ingest.format import Draft, Format, Input, has_suffix, read_bytes
-from grader.records import SampleFormat
+from grader.records import JsonValue, SampleFormat
+
+KEYS_DEEP = 3
+"""How many tables within tables a program may lie in."""
 
 
 class LineReader(Protocol):
@@ -79,16 +82,46 @@ def _read(source: Input) -> Iterator[Draft]:
 
 
 def _read_json(source: Input) -> Iterator[Draft]:
-    """Read a JSON file that is a list of records, or one; a folder's other JSON is left alone."""
-    try:
-        value = json.loads(decode(read_bytes(source.path, MAX_BYTES)).text)
-    except (ValueError, RecursionError):
-        value = None
-    for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+    """Read a JSON file of records: one, a list, one a line, or by keys; a folder's other JSON is left alone."""
+    for number, (name, item) in enumerate(_records(source), 1):
         record = read_record(item) if isinstance(item, dict) else None
         if record is not None:
-            fallback = f"{source.name}_{number:05d}" if isinstance(value, list) else source.name
-            yield from drafts(record, fallback, source.name, f"{source.path}#{number}", "jsonl")
+            yield from drafts(record, name, source.name, f"{source.path}#{number}", "jsonl")
+
+
+def _records(source: Input) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what may be records, each with a name."""
+    text = decode(read_bytes(source.path, MAX_BYTES)).text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = _lines(text)
+    if isinstance(value, list):
+        yield from ((f"{source.name}_{n:05d}", item) for n, item in enumerate(value, 1))
+    elif isinstance(value, dict) and read_record(value) is None:
+        yield from _by_keys(value, source.name, KEYS_DEEP)
+    else:
+        yield source.name, value
+
+
+def _lines(text: str) -> JsonValue:
+    """Return the records of JSONL by another name; None where any line is something else."""
+    try:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _by_keys(value: dict[str, JsonValue], name: str, deep: int) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the records in a table of tables, as of levels and problems, that hold a program."""
+    for key, item in value.items():
+        if not isinstance(item, dict):
+            continue
+        record = read_record(item)
+        if record is not None and any(ENTRY_CLASS in text for text in record.texts):
+            yield f"{name}_{key}", item
+        elif deep:
+            yield from _by_keys(item, f"{name}_{key}", deep - 1)
 
 
 LINE_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
