@@ -96,6 +96,8 @@ def test_weights_in_another_order_are_taken_over_by_name() -> None:
 
 def test_weights_are_taken_over_from_the_references_layers() -> None:
     assert_taken_over(OWN, REFERENCE, (5, (7, 7, 4)), 5)
+    assert_taken_over(OWN, REFERENCE, (4, (8, 8, 4)), 4)
+    assert_taken_over(OWN, REFERENCE, (4, (4, 4)), 4)
 
 
 def assert_taken_over(code: str, reference: str, settings: tuple[Any, ...], width: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from copy import copy
 from typing import TYPE_CHECKING
@@ -23,16 +24,21 @@ with torch.no_grad():
     drawn, own = reference.state_dict(), self.state_dict()
     for name in [name for name in own if name in drawn and drawn[name].shape == own[name].shape]:
         own.pop(name).copy_(drawn.pop(name))
-    forms = {weight.shape for weight in drawn.values()}
-    rest = list(own.values())
-    turned = [one.transpose(0, 1) if one.dim() > 1 else one for one in rest]
-    if any(one.shape not in forms and other.shape in forms for one, other in zip(rest, turned)):
-        rest = turned
-    for one in rest:
+    pairs = []
+    for one in own.values():
         alike = [name for name in drawn if drawn[name].numel() == one.numel()]
         if alike:
-            name = min(alike, key=lambda name: drawn[name].shape != one.shape)
-            one.copy_(drawn.pop(name).reshape(one.shape))"""
+            name = min(alike, key=lambda name: drawn[name].dim() != one.dim())
+            pairs.append((one, drawn.pop(name)))
+    turned = TURNED
+    for one, weight in pairs:
+        one = one.transpose(0, 1) if turned and one.dim() > 1 else one
+        one.copy_(weight.reshape(one.shape))"""
+SOMETIMES = (
+    "any(one.shape != weight.shape == one.t().shape for one, weight in pairs if one.dim() == 2)"
+)
+HINTS = re.compile(r"transpos|_t\b|\bin_\w+, out_\w+\)|\.t\(\)|\bmm\(|matmul\(")
+"""What tells of weights that are kept with the input's size first."""
 PLAIN = """
 for name, value in vars(reference).items():
     if isinstance(value, torch.Tensor) and name in vars(self):
@@ -45,8 +51,8 @@ def taken_over(
 ) -> tuple[Fix, ...]:
     """Return the fix that copies what the reference's layers draw into the answer's own parameters.
 
-    Each takes what has its name; else the first of its shape, or of its size, in the order in which they were
-    made; all of these transposed where only that makes some of them fit. `proven` says that a run showed the
+    Each takes what has its name; else the first of its size, in the order in which they were made; all of these
+    transposed where only that makes some of them fit. `proven` says that a run showed the
     weights to be what is wrong: without it only a constructor with parameters of its own is changed.
     """
     ours = next((n for n in model.body if _is(n, "__init__")), None)
@@ -54,23 +60,40 @@ def taken_over(
         return ()
     if not (proven or _has_own_state(ours)) or any(_is(n, NAME) for n in nodes_under(model)):
         return ()
-    layers = _layers(reference)
+    layers = _layers(reference), _draws_plain_tensors(reference)
     arguments = _arguments(ours)
-    if not layers or arguments is None or _seeds_itself(ours):
+    if not layers[0] or arguments is None or _seeds_itself(ours):
         return ()
+    hinted = HINTS.search(source.code[slice(*source.span(model))]) is not None
+    return tuple(
+        one
+        for turned in (["True", SOMETIMES] if hinted else [SOMETIMES])
+        for one in _taking(source, model, ours, f"{NAME}({arguments})", layers, turned)
+    )
+
+
+def _taking(
+    source: Source,
+    model: ast.ClassDef,
+    ours: ast.FunctionDef,
+    made: str,
+    layers: tuple[str, bool],
+    turned: str,
+) -> tuple[Fix, ...]:
+    """Return the fix that takes over what `layers` make; `turned` is what says whether it is transposed."""
     head = source.positions.offset(_first_line(model), 0)
     first, last = _first(ours), ours.body[-1]
     start, end = source.span(first)[0], source.span(last)[1]
     indent = " " * last.col_offset
-    taken = TAKEN + (PLAIN if _draws_plain_tensors(reference) else "")
+    taken = TAKEN.replace("TURNED", turned) + (PLAIN if layers[1] else "")
     lines = "".join(f"\n{indent}{line}" for line in taken.split("\n"))
-    drawn = f"reference = {NAME}({arguments})\n{indent}"
     edits = [
-        Edit(start=head, end=head, text=f"{layers}\n\n\n"),
-        Edit(start=start, end=start, text=drawn),
+        Edit(start=head, end=head, text=f"{layers[0]}\n\n\n"),
+        Edit(start=start, end=start, text=f"reference = {made}\n{indent}"),
         Edit(start=end, end=end, text=lines),
     ]
-    return fix("take the weights that the reference's layers draw", edits)
+    said = "take the weights that the reference's layers draw"
+    return fix(f"{said}, transposed" if turned == "True" else said, edits)
 
 
 def _is(node: ast.AST, name: str) -> bool:
@@ -132,16 +155,21 @@ def _layers(reference: ast.Module) -> str:
 def _without_what_is_idle(body: list[ast.stmt]) -> list[ast.stmt]:
     """Leave out the imports and settings that nothing in a body uses."""
     while True:
-        used = {
-            name.id
-            for node in body
-            for name in nodes_under(node)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
-        }
+        used = {name for node in body for name in _free(node)}
         kept = [node for node in body if (names := _bound(node)) is None or names & used]
         if len(kept) == len(body):
             return body
         body = kept
+
+
+def _free(node: ast.stmt) -> set[str]:
+    """Return the names that a statement reads, without those that its functions are given or set themselves."""
+    nodes = list(nodes_under(node))
+    names = [name for name in nodes if isinstance(name, ast.Name)]
+    own = {one.arg for one in nodes if isinstance(one, ast.arg)}
+    if not isinstance(node, ast.Assign):
+        own |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)} - own
 
 
 def _bound(node: ast.stmt) -> set[str] | None:
