@@ -87,6 +87,7 @@ def proposed(body: str) -> list[str]:
         ("return ops.rows(x.t())", "return ops.rows(x.t().contiguous())"),
         ("return ops.rows(self.norm.weight)", "return ops.rows(self.norm.weight.transpose(0, 1).contiguous())"),
         ("return ops.rows(x)", "return (ops.rows(x)) / x.size(0)"),
+        ("return ops.rows(x if self.scale else x.t())", "return ops.rows((x.t()))"),
         ("return ops.rows(x).sum(0)", "return ops.rows(x).sum(1)"),
         (
             "return ops.scaled(x, self.scale, self.shift)",

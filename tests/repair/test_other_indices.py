@@ -82,3 +82,33 @@ def test_fewer_reasons_and_a_result_of_the_right_form_are_steps() -> None:
     assert plain.rank > program("incorrect", error, other).rank
     assert plain.rank > program("incorrect", other, mismatch="shape").rank
     assert program("crashed").rank < program("incorrect", error, other, mismatch="shape").rank
+
+
+HOST = """
+__global__ void rows(const float* a, const float* b, float* y, int m, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < m && col == 0) y[row] = a[row * k] * b[0];
+}
+torch::Tensor run(torch::Tensor a, torch::Tensor b, torch::Tensor bias) {
+    auto y = torch::zeros({a.size(0)}, a.options());
+    int m = a.size(0);
+    rows<<<m, 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), y.data_ptr<float>(), m, a.size(1));
+    if (bias.defined()) y = y + bias;
+    return y;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows<<<dim3((1 + 16 - 1) / 16, (m + 16 - 1) / 16), dim3(16, 16)>>>",
+        "if (bias.defined() && bias.numel() > 0) y = y + bias;",
+    ],
+)
+def test_what_host_code_meant_is_among_the_changes(line: str) -> None:
+    code = as_submission(HOST)
+    wrong = program()
+    made = (edits.apply(code, f.edits) for v in candidates(parse(code), wrong) if (f := v.fix()))
+    assert any(line in text for text in made)

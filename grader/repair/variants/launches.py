@@ -122,6 +122,8 @@ def _given(kernel: Kernel, launch: Launch) -> Mapping[str, str]:
 def _bound(words: str, index: str, given: Mapping[str, str]) -> str:
     """Return what an index is compared with, in the host's words; empty where that can't be told."""
     guard = re.search(GUARD.format(name=re.escape(index)), words)
+    if guard is None and re.search(rf"\b{re.escape(index)}\s*==\s*0\b", words):
+        return "1"
     return given.get(guard[1], guard[1] if guard[1].isdigit() else "") if guard else ""
 
 

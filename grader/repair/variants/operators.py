@@ -46,6 +46,7 @@ OPERATORS: tuple[Operator, ...] = (
     sizes.half_open,
     tensors.view,
     tensors.operand,
+    tensors.filled,
     tensors.truth,
     tensors.forgotten,
     tensors.flag,

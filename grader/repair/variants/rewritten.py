@@ -38,6 +38,9 @@ def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Ite
         if isinstance(node, ast.Call) and _is_kernels(code, node, layers):
             yield from _exchanged(source, node)
             yield from _of_arguments(source, code, node)
+        elif isinstance(node, ast.IfExp):
+            sides = (source.code[slice(*source.span(side))] for side in (node.body, node.orelse))
+            yield from (_put(source, node, f"({side})", 2.5) for side in sides)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
     yield from _divided(source, forward)

@@ -49,6 +49,16 @@ def operand(scope: Scope, node: Node) -> Iterator[Option]:
         yield f"{text(node)}.t()", 2.5
 
 
+def filled(scope: Scope, node: Node) -> Iterator[Option]:
+    """`bias.defined() && bias.numel() > 0` for `bias.defined()`: an empty tensor in the place of none is defined."""
+    if scope.function.runs != "host" or node.type != "call_expression":
+        return
+    made = read_call(node)
+    if made.object is not None and made.last in {"defined", "has_value"}:
+        tensor = text(made.object) + (".value()" if made.last == "has_value" else "")
+        yield f"{text(node)} && {tensor}.numel() > 0", 1.2
+
+
 def truth(scope: Scope, node: Node) -> Iterator[Option]:
     """Say `true` for `false`, as in `keepdim`."""
     if scope.function.runs == "host" and node.type in {"true", "false"}:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding, Fix
 from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import global_regions
-from grader.rules.mending import fix
+from grader.rules.mending import fix, replace_node
 from grader.rules.observed import confirm, kernel_of, observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -84,6 +84,11 @@ def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
             yield from fix(
                 f"make it where `{inputs[0]}` is",
                 [case.unit.edit(at, at, f", {inputs[0]}.options()")],
+            )
+        elif len(given) == 2:  # of a type of its own
+            words = f"{inputs[0]}.options().dtype({text(given[1])})"
+            yield from fix(
+                f"make it where `{inputs[0]}` is", [replace_node(case.unit, given[1], words)]
             )
 
 

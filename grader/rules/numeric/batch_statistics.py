@@ -23,23 +23,39 @@ MOVED = frozenset({"contiguous", "detach", "clone", "data", "float"})
 
 
 def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
-    """Return the fix that hands over the batch's mean and variance while the module is in training mode.
+    """Return the fixes that hand over the batch's mean and variance while the module is in training mode.
 
-    What is normalised is taken to be the first argument of the call that is handed the statistics.
+    What is normalised is the first argument of the call that is handed the statistics, or what the layer whose
+    weight the call is handed makes of that, where the kernel holds that layer as well.
     """
-    edits = []
+    plain: list[Edit] = []
+    fused: list[Edit] = []
     for call in nodes_under(model):
-        first = call.args[0] if isinstance(call, ast.Call) and call.args else None
-        if not isinstance(call, ast.Call) or not isinstance(first, ast.Name):
+        if not isinstance(call, ast.Call) or not call.args:
             continue
+        first = source.code[slice(*source.span(call.args[0]))]
         for argument in call.args[1:]:
             read = next((node for node in _inside(argument) if node.attr in TAKEN), None)
-            if read is not None:
-                words = TAKEN[read.attr].format(x=first.id)
+            if read is None:
+                continue
+            layer = _layer(call, ast.unparse(read.value))
+            for edits, x in ((plain, first), (fused, f"{layer}({first})" if layer else first)):
+                words = TAKEN[read.attr].format(x=x)
                 start, end = source.span(argument)
                 text = f"({words} if self.training else {source.code[start:end]})"
                 edits.append(Edit(start=start, end=end, text=text))
-    return fix("normalise with the batch's statistics in training mode", edits)
+    label = "normalise with the batch's statistics in training mode"
+    more = fix(f"{label}, of what the layer before makes", fused) if fused != plain else ()
+    return (*more, *fix(label, plain))
+
+
+def _layer(call: ast.Call, norm: str) -> str:
+    """Return the layer whose weight a call is handed beside a norm's; empty where there is none."""
+    for argument in call.args:
+        for node in _inside(argument):
+            if node.attr == "weight" and ast.unparse(node.value) != norm:
+                return ast.unparse(node.value)
+    return ""
 
 
 def _inside(argument: ast.expr) -> Iterator[ast.Attribute]:

@@ -23,7 +23,7 @@ from grader.rules.build.mends.device_code import (
     nested_extremum,
 )
 from grader.rules.build.mends.headers import without_header
-from grader.rules.build.mends.helpers import defined
+from grader.rules.build.mends.helpers import defined, without_uncalled
 from grader.rules.build.mends.methods import called, sized
 from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
 from grader.rules.build.mends.order import declared_first
@@ -43,6 +43,7 @@ KINDS = (
     check_macro,
     missing_constant,
     defined,
+    without_uncalled,
     device_constant,
     device_function,
     device_maths,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.mends.undefined import first_code, unknown, uses
-from grader.rules.mending import fix
+from grader.rules.build.mends.undefined import at_file_scope, first_code, unknown, uses
+from grader.rules.mending import delete_lines_of, fix
 from grader.rules.statements import insert_before
 
 if TYPE_CHECKING:
@@ -52,3 +53,25 @@ def defined(source: Source, item: Evidence) -> tuple[Fix, ...]:
         if first is not None and any(owner is unit for owner, _ in uses(source, name)):
             edits.append(insert_before(unit, first, text.format(name=name)))
     return fix(f"define {name}", edits)
+
+
+def without_uncalled(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Leave out a function that nothing calls, where it names what is not there."""
+    if item.place is None or not unknown(item):
+        return ()
+    for unit in source.cuda:
+        for function in unit.functions:
+            first = unit.place(function.node).line
+            inside = first <= item.place.line <= first + function.text.count("\n")
+            if inside and function.runs == "device" and _once(source, function.name):
+                whole = at_file_scope(function.node)
+                return fix(
+                    f"leave out {function.name}, which nothing calls",
+                    [delete_lines_of(unit, whole)],
+                )
+    return ()
+
+
+def _once(source: Source, name: str) -> bool:
+    """Whether a name stands in the submission's texts a single time: where it is defined."""
+    return len(re.findall(rf"\b{re.escape(name)}\b", source.code)) == 1
