@@ -19,8 +19,11 @@ from torch.overrides import TorchFunctionMode
 from grader.guest.numbers import Number, number, plain
 
 MOST = 4000
-OPENED = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
-"""Modules of torch's that only hold others."""
+OPENED = (
+    nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict, nn.MultiheadAttention,
+    nn.Transformer, nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.TransformerDecoder, nn.TransformerDecoderLayer,
+)  # fmt: skip
+"""Modules of torch's that are made of others, or of functions."""
 MOVED = {"T", "mT", "H", "mH", "data"}
 """Attributes of a tensor that are tensors."""
 SWAPPED = {
@@ -83,6 +86,10 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         if name == "__iter__":
             func, name, args = torch.unbind, "unbind", (args[0], 0)
             return iter(self._call(func, name, args, {}))
+        if name == "multi_head_attention_forward":
+            with self, _looked_into():
+                self.quiet = False
+                return func(*args, **named)
         if name in SWAPPED:
             return self._call(func, SWAPPED[name], args, named, swapped=True)
         return self._call(func, name, args, named)
@@ -263,6 +270,17 @@ def _holds_tensors(value: Any) -> bool:
 
 
 @contextmanager
+def _looked_into() -> Iterator[None]:
+    """Let a function of torch's that asks first whether it is written down go on with its parts."""
+    asked = nn.functional.has_torch_function
+    nn.functional.has_torch_function = lambda _tensors: False
+    try:
+        yield
+    finally:
+        nn.functional.has_torch_function = asked
+
+
+@contextmanager
 def _called_as(call: Callable[..., Any]) -> Iterator[None]:
     """Let every call of a module go through `call`."""
     original = nn.Module.__call__
@@ -281,7 +299,8 @@ def _called_as(call: Callable[..., Any]) -> Iterator[None]:
 def _numbers_of(recorder: Recorder) -> Iterator[None]:
     """Let the numbers that the author's modules hold remember where they lie."""
     kinds = {type(module) for module in recorder.model.modules() if not _is_leaf(module)}
-    own = [kind for kind in kinds if not kind.__module__.startswith("torch.")]
+    heads = nn.MultiheadAttention  # the one module of torch's whose numbers its functions use
+    own = [kind for kind in kinds if kind is heads or not kind.__module__.startswith("torch.")]
 
     def read(module: nn.Module, name: str) -> Any:
         value = object.__getattribute__(module, name)

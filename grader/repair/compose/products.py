@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.repair.compose.einsum import einsum
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.lowered import Lowered, Rule, shape_of
 
@@ -80,27 +81,6 @@ def _triangle(node: Node, graph: Graph, to: Lowered) -> None:
     to.last("matmul", *product.args, node=node, triangle=-1 if node.op == "tril" else 1)
 
 
-def _einsum(node: Node, graph: Graph, to: Lowered) -> None:
-    """Take the sums of products that are matrix products as such: one index summed, the first ones a batch."""
-    words = str(node.args[0]).replace(" ", "")
-    left, _, right = words.partition(",")
-    second, _, out = right.partition("->")
-    if len(node.args) != 3 or not out:
-        raise UncoveredError(f"einsum {words[:40]}")
-    batch = out[:-2] if out[:-2] and second.startswith(out[:-2]) else ""
-    summed, made = left[-1:], out[-1:]
-    a, b = node.args[1], node.args[2]
-    if left[:-1] != out[:-1] or summed in out or len(set(left + made)) != len(left) + 1:
-        raise UncoveredError(f"einsum {words[:40]}")
-    if second == batch + made + summed:
-        shape = shape_of(graph, to, b)
-        turned = (*shape[:-2], shape[-1], shape[-2])
-        b = to.add("transpose", b, -2, -1, shape=turned)
-    elif second != batch + summed + made:
-        raise UncoveredError(f"einsum {words[:40]}")
-    to.last("matmul", a, b, node=node)
-
-
 def _added(node: Node, graph: Graph, to: Lowered) -> None:
     """Add a product to a tensor: addmm, baddbmm."""
     del graph
@@ -125,5 +105,5 @@ PRODUCTS: dict[str, Rule] = {
     "diag": _diag,
     "triu": _triangle,
     "tril": _triangle,
-    "einsum": _einsum,
+    "einsum": einsum,
 }
