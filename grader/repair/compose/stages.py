@@ -215,8 +215,11 @@ def scan(node: Node, to: Writer) -> Call:
     """Sum or multiply up along a dim."""
     dim = node.argument(1, "dim")
     sign, start = ("*", "1.0f") if node.op == "cumprod" else ("+", "0.0f")
-    stage = Stage("scan", "scan.cu.jinja", (("op", sign), ("start", start)))
-    return Call(stage, f"KERNEL({to.value(_x(node))}, None, {to.value(dim)}, False, False)")
+    values = (("op", sign), ("start", start), ("reverse", False), ("exclusive", False))
+    return Call(
+        Stage("scan", "scan.cu.jinja", values),
+        f"KERNEL({to.value(_x(node))}, None, {to.value(dim)})",
+    )
 
 
 def attention(node: Node, to: Writer) -> Call:

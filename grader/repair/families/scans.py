@@ -15,7 +15,7 @@ def __init__(self, dim: int):
     self.dim = dim
 
 def forward(self, x: torch.Tensor) -> torch.Tensor:
-    return EXTENSION.FUNCTION(x, None, self.dim, REVERSE, EXCLUSIVE)
+    return EXTENSION.FUNCTION(x, None, self.dim)
 """
 MASKED = """\
 def __init__(self, dim: int):
@@ -23,7 +23,7 @@ def __init__(self, dim: int):
     self.dim = dim
 
 def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return EXTENSION.FUNCTION(x, mask, self.dim, False, False)
+    return EXTENSION.FUNCTION(x, mask, self.dim)
 """
 
 
@@ -36,10 +36,13 @@ def _scan(task: Task, names: Names) -> str:
         names,
         title=f"{task.title}: reference-fixed kernel",
         idea=IDEA,
-        body=body.replace("REVERSE", str(op.endswith("reverse"))).replace(
-            "EXCLUSIVE", str(op.endswith("exclusive"))
-        ),
-        values={"op": "*" if product else "+", "start": "1.0f" if product else "0.0f"},
+        body=body,
+        values={
+            "op": "*" if product else "+",
+            "start": "1.0f" if product else "0.0f",
+            "reverse": op.endswith("reverse"),
+            "exclusive": op.endswith("exclusive"),
+        },
     )
 
 
