@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grader.records import Finding
     from grader.rules.rule import Context
 
+ADDRESSES = frozenset({"misaligned", "shared-out-of-bounds"})
 SHOWN = ("mismatch", "probe", *RUN_KINDS)
 
 
@@ -19,7 +20,7 @@ def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Findin
     """Yield the findings, as warnings where only workloads of other sizes show them.
 
     Where a result is wrong at the task's own sizes, what is seen elsewhere may explain it; an address that only
-    other sizes misalign may not.
+    other sizes misalign, or lead out of shared memory, may not: where results were wrong it was in place.
     """
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
@@ -27,7 +28,7 @@ def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Findin
     for finding in findings:
         shown = [item for item in finding.evidence if item.kind in SHOWN]
         elsewhere = bool(shown) and all(item.workload in others for item in shown)
-        apart = all(item.kind in RUN_KINDS and item.code == "misaligned" for item in shown)
+        apart = all(item.kind in RUN_KINDS and item.code in ADDRESSES for item in shown)
         if finding.severity == "error" and elsewhere and (apart or not wrong):
             yield finding.model_copy(update={"severity": "warning"})
         else:

@@ -208,6 +208,37 @@ def test_an_address_that_other_sizes_misalign_explains_no_wrong_result(
     assert [f.severity for f in found if f.rule == "MEM007"] == [severity]
 
 
+SHARED = """
+__global__ void turned(const float* a, float* b, int n) {
+    extern __shared__ float row[];
+    row[threadIdx.x] = threadIdx.x < n ? a[blockIdx.x * n + threadIdx.x] : 0.0f;
+    __syncthreads();
+    if (threadIdx.x < n) b[blockIdx.x * n + threadIdx.x] = row[n - 1 - threadIdx.x];
+}
+torch::Tensor run(torch::Tensor a) {
+    auto b = torch::empty_like(a);
+    int n = a.size(1), threads = (n + 31) / 32 * 32;
+    turned<<<a.size(0), threads, n * sizeof(float)>>>(a.data_ptr<float>(), b.data_ptr<float>(), n);
+    return b;
+}
+"""
+
+
+@pytest.mark.parametrize(("where", "severity"), [("odd", "warning"), ("asked", "error")])
+def test_shared_memory_that_other_sizes_overrun_explains_no_wrong_result(
+    where: str, severity: str
+) -> None:
+    sizes = (("asked", "nominal", 64), ("odd", "general", 33))
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(64, size)),))
+        for name, role, size in sizes
+    )
+    task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
+    evidence = (_evidence("shared-out-of-bounds", where), _evidence("scattered", "asked"))
+    found = review(SHARED, context=Context(task=task, evidence=evidence, device="sim"))
+    assert [f.severity for f in found if f.rule == "MEM005"] == [severity]
+
+
 def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
     forward = "        return extension.run()\n"
     assert [f.rule for f in review(MATMUL, forward) if f.severity == "error"] == ["API004"]

@@ -92,3 +92,17 @@ torch::Tensor run(torch::Tensor x) {
 def test_a_part_of_shared_bytes_starts_at_its_byte(halves: str, said: list[str]) -> None:
     source = parse(as_submission(BYTES.replace("HALVES", halves)))
     assert [f.rule for f in review_text(source, Context(), select=("MEM005", "SYN"))] == said
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "labels"),
+    [
+        ("256", {"count bytes, not elements", "reserve what the kernel uses"}),
+        ("128 * sizeof(float)", {"reserve what the kernel uses"}),
+    ],
+)
+def test_what_counts_bytes_is_not_told_to(bytes_: str, labels: set[str]) -> None:
+    source = parse(as_submission(BYTES.replace("HALVES * 256 * sizeof(float)", bytes_)
+                                 .replace("mem + 256 * sizeof(float)", "mem")))  # fmt: skip
+    (found,) = (f for f in review_text(source, Context(), select=("MEM005",)))
+    assert {one.label for one in found.fixes} == labels

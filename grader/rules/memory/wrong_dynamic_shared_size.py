@@ -89,7 +89,8 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
         )
         return
     expr, node = _expression(case)
-    if expr is not None and given > 0 and (event.cell + 1) * size <= given * size:
+    elements = "sizeof" not in text(node)  # else it counts bytes already, of too few elements
+    if expr is not None and elements and 0 < given and event.cell < given:
         yield from fix(
             "count bytes, not elements",
             [case.unit.edit(node.start_byte, node.end_byte, f"({text(node)}) * sizeof({kind})")],
