@@ -7,6 +7,7 @@ accepted, and run alike, is asked of these in the words that they know. A stock 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from grader.build.driver.config import Config
 from grader.build.driver.tools import run, say
@@ -20,13 +21,17 @@ _DROPPED = 75
 _STANDARD = re.compile(r"^(?:--?std=)?(?:c|gnu)\+\+(?:17|1z)$")
 """What torch 2.1 to 2.9 ask for themselves; older ones no torch of the last years has taken."""
 
+_OPERATOR = re.compile(r"\bcub::(?:Sum|Max|Min|Difference|Division|Equality|Inequality)\b")
+
 
 def in_todays_words(config: Config, role: str, call: list[str]) -> list[str]:
     """Return the call of `nvcc` or `c++` with such flags replaced, and say in the log what was."""
     if config.mode == "stock":
         return call
     raised = _with_standard(config.standard, call)
-    return _with_models(config.nvcc, raised) if role == "nvcc" else raised
+    if role != "nvcc":
+        return raised
+    return [*_with_models(config.nvcc, raised), *_operators_of_cub(config, call)]
 
 
 def _with_standard(standard: str, call: list[str]) -> list[str]:
@@ -66,3 +71,10 @@ def _with_models(nvcc: str, call: list[str]) -> list[str]:
     if raised != call:
         say(f"kernel-grader: this nvcc has no model before sm_{oldest}: compiled for that")
     return raised
+
+
+def _operators_of_cub(config: Config, call: list[str]) -> list[str]:
+    """Return the folder of what CCCL 3 took out of cub, where a source names any of that."""
+    sources = [Path(argument) for argument in call if argument.endswith(".cu")]
+    named = any(_OPERATOR.search(path.read_text("utf-8", "replace")) for path in sources)
+    return ["-isystem", f"{config.stubs}/older"] if named else []

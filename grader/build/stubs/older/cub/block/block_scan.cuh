@@ -1,0 +1,3 @@
+#pragma once
+#include_next <cub/block/block_scan.cuh>
+#include <cub/kg_operators.h>

@@ -1,0 +1,3 @@
+#pragma once
+#include_next <cub/cub.cuh>
+#include <cub/kg_operators.h>
