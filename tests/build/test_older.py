@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from grader.build.driver import older
+from grader.build.configuration import STUBS
 
 
 @pytest.fixture
@@ -68,3 +71,39 @@ def test_without_an_answer_the_call_stays() -> None:
 def test_the_standard_of_an_older_torch(call: list[str], expected: list[str]) -> None:
     assert older._with_standard("c++20", call) == expected
     assert older._with_standard("c++17", call) == call
+
+
+CUB = """#include <cub/block/block_reduce.cuh>
+__global__ void largest(const float* x, float* y) {
+    using Block = cub::BlockReduce<float, 64>;
+    __shared__ typename Block::TempStorage room;
+    float most = Block(room).Reduce(x[threadIdx.x], cub::Max());
+    if (threadIdx.x == 0 && !cub::Equality()(most, 0.0f)) y[0] = cub::Sum()(most, 1);
+}
+"""
+
+
+def test_operators_that_cub_has_lost_are_given_to_a_source_that_names_them(tmp_path: Path) -> None:
+    class Stubs:
+        stubs = str(STUBS)
+
+    source = tmp_path / "cuda.cu"
+    source.write_text("cub::BlockReduce<float, 64> r;  // a Max of its own: Max()\n")
+    call = ["-c", str(source)]
+    assert older._operators_of_cub(Stubs(), call) == []  # type: ignore[arg-type]
+    source.write_text(CUB)
+    assert older._operators_of_cub(Stubs(), call) == [  # type: ignore[arg-type]
+        "-isystem",
+        f"{STUBS}/older",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc on the path")
+def test_the_operators_of_cub_compile(tmp_path: Path) -> None:
+    source = tmp_path / "cuda.cu"
+    source.write_text(CUB)
+    done = subprocess.run(
+        ["nvcc", "-ptx", "-std=c++20", "-isystem", f"{STUBS}/older", str(source), "-o", str(tmp_path / "a.ptx")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -63,7 +63,7 @@ def _too_small(case: Case, event: Event) -> Finding:
         f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of "
         f"{case.walk.threads} threads, "
         f"but {rest}",
-        fixes=_fixes(case, event, size, given),
+        fixes=_fixes(case, event, given),
         data={
             "kernel": case.kernel,
             "cause": f"shared-oob {case.kernel}",
@@ -74,7 +74,7 @@ def _too_small(case: Case, event: Event) -> Finding:
     )
 
 
-def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
+def _fixes(case: Case, event: Event, given: int) -> Iterator[Fix]:
     call = case.launch.call
     kind = event.region.type if event.region is not None else "float"
     if len(call.config) < 2:
@@ -90,7 +90,7 @@ def _fixes(case: Case, event: Event, size: int, given: int) -> Iterator[Fix]:
         return
     expr, node = _expression(case)
     elements = "sizeof" not in text(node)  # else it counts bytes already, of too few elements
-    if expr is not None and elements and 0 < given and event.cell < given:
+    if expr is not None and elements and given > 0 and event.cell < given:
         yield from fix(
             "count bytes, not elements",
             [case.unit.edit(node.start_byte, node.end_byte, f"({text(node)}) * sizeof({kind})")],
