@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.build.driver import older
 from grader.build.configuration import STUBS
+from grader.build.driver import older
 
 
 @pytest.fixture
