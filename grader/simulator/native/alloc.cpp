@@ -51,9 +51,10 @@ void note_size(Heap& all, const Block& block, int sign) {
     all.peak = std::max(all.peak, all.allocated);
 }
 
-// The host's own memory is no region: kernels can't touch it.
+// The host's own memory is no region: kernels can't touch it. What both can, the host writes without our seeing it.
 void register_block(uint64_t base, const Block& block, bool unwritten) {
     if (block.kind == kKindHost) return;
+    unwritten = unwritten && block.kind == kKindDevice;
     const bool stores = runtime().settings.track_stores && block.kind == kKindDevice;
     add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten, stores});
 }

@@ -93,6 +93,10 @@ struct Watch {
         const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;
         return same_warp ? c.warp->sync_epoch[lane] > 0 : c.block->full_epoch != c.block->epoch;
     }
+    // A relaxed or releasing write and an atomic are no race.
+    bool strong_before(Mark m) const {
+        return m.insn() < c.code->insns.size() && c.code->insns[m.insn()].flags & strong;
+    }
     void report(Mark m, u32 lane, Conflict kind) const {
         if (i.flags & (strong | volatile_)) return;  // how a flag is polled
         Event e{Found::global_race, i.id, m.insn() == many_writers ? i.id : m.insn()};
@@ -179,7 +183,7 @@ void global_atomic(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lan
     const Watch w(c, i, bytes);
     each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};
-        if (m.word && !w.ordered(m, l)) w.report(m, l, Conflict::plain_atomic);
+        if (m.word && !w.ordered(m, l) && !w.strong_before(m)) w.report(m, l, Conflict::plain_atomic);
     });
 }
 

@@ -91,6 +91,11 @@ u32 fns(u32 mask, u32 base, i32 offset) {
         if (mask >> at & 1 && --left == 0) return u32(at);
     return ~0u;
 }
+u32 ones(u32 n) { return n >= 32 ? ~0u : (1u << n) - 1; }
+u32 bmsk_clamp(u32 from, u32 n) { return from >= 32 ? 0 : ones(n) << from; }
+u32 bmsk_wrap(u32 from, u32 n) { return ones(n & 31) << (from & 31); }
+template <class T> T szext_clamp(T a, u32 n) { return n >= 32 ? a : n == 0 ? T(0) : T(T(u32(a) << (32 - n)) >> (32 - n)); }
+template <class T> T szext_wrap(T a, u32 n) { return szext_clamp(a, n & 31); }
 i32 dp4a_ss(i32 a, i32 b, i32 c) { u32 r = u32(c); for (int k = 0; k < 4; ++k) r += u32(i32(i8(a >> 8 * k)) * i32(i8(b >> 8 * k))); return i32(r); }
 i32 dp4a_uu(i32 a, i32 b, i32 c) { u32 r = u32(c); for (int k = 0; k < 4; ++k) r += u32(u8(a >> 8 * k)) * u32(u8(b >> 8 * k)); return i32(r); }
 i32 dp4a_su(i32 a, i32 b, i32 c) { u32 r = u32(c); for (int k = 0; k < 4; ++k) r += u32(i32(i8(a >> 8 * k)) * i32(u8(b >> 8 * k))); return i32(r); }
@@ -179,6 +184,12 @@ void add_bit_ops(OpTable& t) {
     put("prmt.b32.ecr", ternary<u32, u32, u32, u32, prmt_mode<4>>, "4=444");
     put("prmt.b32.rc16", ternary<u32, u32, u32, u32, prmt_mode<5>>, "4=444");
     put("lop3.b32", lop3, "4=444#");
+    put("bmsk.clamp.b32", binary<u32, u32, u32, bmsk_clamp>, "4=44");
+    put("bmsk.wrap.b32", binary<u32, u32, u32, bmsk_wrap>, "4=44");
+    put("szext.clamp.u32", binary<u32, u32, u32, szext_clamp<u32>>, "4=44");
+    put("szext.clamp.s32", binary<i32, i32, u32, szext_clamp<i32>>, "4=44");
+    put("szext.wrap.u32", binary<u32, u32, u32, szext_wrap<u32>>, "4=44");
+    put("szext.wrap.s32", binary<i32, i32, u32, szext_wrap<i32>>, "4=44");
     put("fns.b32", ternary<u32, u32, u32, i32, fns>, "4=444");
     put("dp4a.s32.s32", ternary<i32, i32, i32, i32, dp4a_ss>, "4=444");
     put("dp4a.u32.u32", ternary<i32, i32, i32, i32, dp4a_uu>, "4=444");

@@ -22,7 +22,7 @@ _STATEMENT = re.compile(
 _PLAIN_LABEL = re.compile(r"[{}]|(?:^|(?<=[;{}\n]))[ \t]*([A-Za-z_][\w$]*)[ \t]*:(?!:)")
 """A brace, or a label that nvcc didn't name: of inline assembly, where each brace has labels of its own."""
 _CALL = re.compile(r"^(?:\(([^)]*)\)\s*,\s*)?([^\s,]+)\s*(?:,\s*\(([^)]*)\))?\s*(?:,\s*([\w$]+))?$")
-_REG = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
+_REG = re.compile(r"\.reg\s*(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
 _SPACE = re.compile(r"((?:\.\w+\s*(?:\d+\s+)?)+)(.*)", re.DOTALL)
 _GUARDED = re.compile(r"@(!?)\s*([\w$%]+)\s+(.*)", re.DOTALL)
 

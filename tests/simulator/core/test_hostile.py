@@ -163,3 +163,27 @@ def test_short_blobs(size: int, simulator: Simulator) -> None:
 def test_text_that_is_no_module(text: str, simulator: Simulator) -> None:
     with contextlib.suppress(DecodeError, ValueError):
         simulator.load_ptx(text)
+
+
+UNKNOWN = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 d) {
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [d];
+    mov.u32 %r1, %tid.x;
+    unheard.of.u32 %r2, %r1;
+    mad.wide.u32 %rd2, %r1, 4096, %rd1;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+"""
+
+
+def test_nothing_is_said_of_what_follows_an_unknown_instruction(simulator: Simulator) -> None:
+    outcome = simulator.load_ptx(UNKNOWN).launch("k", 1, 64, np.zeros(64, np.uint32))
+    assert outcome.status == "unsupported"
+    assert "unheard.of.u32" in outcome.reason
+    assert outcome.findings == []

@@ -145,3 +145,27 @@ def test_rectified_8_bit_floats(simulator: Simulator) -> None:
     pair = [bits(-3.0), bits(1.5), bits(-0.0)]
     got = apply(simulator, "cvt.rn.satfinite.relu.e4m3x2.f32", 16, [32, 32], [pair, pair])
     assert [code & 0x7F for code in got] == [0, 0x3C, 0]
+
+
+def test_masks_and_extensions(simulator: Simulator) -> None:
+    def extended(word: int, size: int, is_signed: bool) -> int:
+        rest = word & (1 << size) - 1
+        return (rest - (1 << size) if is_signed and size and rest >> (size - 1) else rest) % 2**32
+
+    @settings(max_examples=5, deadline=None)
+    @given(WORDS, st.lists(st.integers(0, 40), min_size=64, max_size=64))
+    def check(a: list[int], n: list[int]) -> None:
+        two = [32, 32]
+        masks = [((1 << size) - 1 << at) % 2**32 for at, size in zip(n, reversed(n), strict=True)]
+        assert apply(simulator, "bmsk.clamp.b32", 32, two, [n, n[::-1]]) == masks
+        wrapped = [
+            ((1 << x % 32) - 1 << y % 32) % 2**32 for y, x in zip(n, reversed(n), strict=True)
+        ]
+        assert apply(simulator, "bmsk.wrap.b32", 32, two, [n, n[::-1]]) == wrapped
+        for kind in "us":
+            rows = [extended(x, min(k, 32), kind == "s") for x, k in zip(a, n, strict=True)]
+            assert apply(simulator, f"szext.clamp.{kind}32", 32, two, [a, n]) == rows
+            rows = [extended(x, k % 32, kind == "s") for x, k in zip(a, n, strict=True)]
+            assert apply(simulator, f"szext.wrap.{kind}32", 32, two, [a, n]) == rows
+
+    check()

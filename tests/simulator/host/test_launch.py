@@ -187,3 +187,25 @@ def test_an_index_that_wraps_around_is_named(host: Host, program: str) -> None:
     assert finding["kind"] == "out-of-bounds"
     assert finding["data"]["wrapped"] is True
     assert "wrapped around 32 bits" in finding["text"]
+
+
+def test_what_the_host_wrote_where_both_can_is_written(host: Host, program: str) -> None:
+    count = 64
+    stubs = host.load(program, ["add"])
+    result = host.malloc(4 * count)
+    for name, more in (("cudaMallocManaged", (1,)), ("cudaMallocHost", ())):
+        pointer = ctypes.c_void_p()
+        assert (
+            getattr(host.lib, name)(ctypes.byref(pointer), ctypes.c_size_t(4 * count), *more) == 0
+        )
+        values = (ctypes.c_float * count).from_address(pointer.value or 0)
+        values[:] = range(count)
+        given = pointer.value or 0
+        assert (
+            host.launch(stubs["add"], (1,), (count,), given, given, result, ctypes.c_int(count))
+            == 0
+        )
+        assert host.report()["core"]["findings"] == []
+        assert list((ctypes.c_float * count).from_address(result)) == [
+            2.0 * k for k in range(count)
+        ]

@@ -112,3 +112,22 @@ extern "C" __global__ void copies_arrive(const float* x, float* y) {
     await_parity(shared_address(&object), 0);
     y[threadIdx.x] = s[31 - threadIdx.x];
 }
+
+#include <cuda/atomic>
+//! launch stored_and_counted grid=4 block=64 zero:i4:2
+//! check a0[1] == 256 and a0[0] in (5, 6)
+extern "C" __global__ void stored_and_counted(int* y) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> flag(y[0]), count(y[1]);
+    flag.store(5, cuda::std::memory_order_release);
+    count.fetch_add(1, cuda::std::memory_order_relaxed);
+    int five = 5;
+    flag.compare_exchange_strong(five, 6);
+}
+
+#include <cuda_fp16.h>
+//! launch pairs_of_halves grid=1 block=32 in:f4:32 out:f4:32
+//! check np.allclose(a1, np.exp(np.clip(a0, -2, 2)), rtol=1e-2)
+extern "C" __global__ void pairs_of_halves(const float* x, float* y) {
+    __half2 v = h2exp(__float2half2_rn(fminf(fmaxf(x[threadIdx.x], -2.f), 2.f)));
+    y[threadIdx.x] = __low2float(h2log(h2exp(v)));
+}
