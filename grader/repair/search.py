@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from grader.diagnose import Evaluate, Examine, Program, try_fixes
-from grader.records import Evaluation, Finding, Fix, Repair, Submission
+from grader.records import Finding, Fix, Repair, Submission
+from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
 from grader.source import edits
 
@@ -82,7 +83,10 @@ def mend(
         if better is None or (better.status != "correct" and not _fixable(better)):
             better = _guessed(better or best, evaluate, examine, budget, screen) or better
         if better is None:
-            return None, _how_far(best, budget)
+            aside = _aside(best, evaluate, examine, budget)
+            better = _guessed(aside, evaluate, examine, budget, screen) if aside else None
+        if better is None:
+            return None, how_far(best, budget.used, budget.said)
         together = together or len(better.mends) - len(best.mends) > 1
         best = better
     best = _generalised(best, evaluate, examine, budget, screen)
@@ -181,6 +185,17 @@ def _improve(
     return best
 
 
+def _aside(
+    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget
+) -> Program | None:
+    """Return the program after all that its errors ask for, where that makes it no worse: small changes may do the rest."""
+    chosen = next(_candidates(program), ())
+    if not all(finding.severity == "error" for finding, _ in chosen) or not budget.take():
+        return None
+    tried = try_fixes(program, chosen, evaluate, examine) if chosen else None
+    return tried if tried is not None and tried.rank[:2] >= program.rank[:2] else None
+
+
 def _candidates(program: Program) -> Iterator[Chosen]:
     """Yield single fixes, then one of each finding together, then pairs; the likeliest first."""
     done = {fix for _, fix in program.mends}
@@ -270,29 +285,3 @@ def _kept(fix: Fix, text: str) -> bool:
     """Whether the fix is still in the text after what wasn't needed was taken back."""
     inserted = [edit.text.strip() for edit in fix.edits if edit.text.strip()]
     return not inserted or any(piece in text for piece in inserted)
-
-
-def _how_far(best: Program, budget: Budget) -> str:
-    tried = f"{budget.used} candidate change{'s' if budget.used != 1 else ''} evaluated"
-    tried = "; ".join((tried, *budget.said))
-    if not best.mends:
-        return f"No change of this code was found that makes it right ({tried}). {_passed(best.evaluation)}".strip()
-    labels = "; ".join(fix.label for _, fix in best.mends)
-    return (
-        f"Not mended ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
-        f"{_passed(best.evaluation)}"
-    ).strip()
-
-
-def _state(evaluation: Evaluation) -> str:
-    return f"{evaluation.verdict.status}: {evaluation.verdict.sentence}"
-
-
-def _passed(evaluation: Evaluation) -> str:
-    """Return which workloads are right, in a sentence; empty where none was compared."""
-    counted = [item for item in evaluation.comparisons if item.counts]
-    right = [item.workload for item in counted if item.equal]
-    wrong = [item.workload for item in counted if not item.equal]
-    if not right or not wrong:
-        return ""
-    return f"Right on {', '.join(right)}; wrong on {', '.join(wrong)}."

@@ -215,3 +215,12 @@ def test_of_changes_that_came_together_the_needless_are_taken_back() -> None:
     assert "# 1\n" in code
     assert "# 2\n" not in code
     assert "# 3\n" in code
+
+
+def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None:
+    wrong = program("incorrect", "NUM006")
+    fix = Fix(label="other weights", edits=(Edit(start=0, end=0, text="# other weights\n"),))
+    (finding,) = wrong.findings
+    found = (finding.model_copy(update={"fixes": (fix,)}),)
+    asked = tried_on(Program(wrong.submission, wrong.evaluation, found))
+    assert [text.count("# other weights") for text in asked] == [0, 1]

@@ -1,0 +1,38 @@
+"""How far a search for a mend got, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.diagnose import Program
+from grader.records import Evaluation
+
+
+def how_far(best: Program, used: int, said: Sequence[str]) -> str:
+    """Return how far a search without a result got: what was tried, what came nearest, where that is right.
+
+    `used` is the number of evaluations; `said` is what else there is to say of the search.
+    """
+    tried = f"{used} candidate change{'s' if used != 1 else ''} evaluated"
+    tried = "; ".join((tried, *said))
+    if not best.mends:
+        return f"No change of this code was found that makes it right ({tried}). {_passed(best.evaluation)}".strip()
+    labels = "; ".join(fix.label for _, fix in best.mends)
+    return (
+        f"Not mended ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
+        f"{_passed(best.evaluation)}"
+    ).strip()
+
+
+def _state(evaluation: Evaluation) -> str:
+    return f"{evaluation.verdict.status}: {evaluation.verdict.sentence}"
+
+
+def _passed(evaluation: Evaluation) -> str:
+    """Return which workloads are right, in a sentence; empty where none was compared."""
+    counted = [item for item in evaluation.comparisons if item.counts]
+    right = [item.workload for item in counted if item.equal]
+    wrong = [item.workload for item in counted if not item.equal]
+    if not right or not wrong:
+        return ""
+    return f"Right on {', '.join(right)}; wrong on {', '.join(wrong)}."
