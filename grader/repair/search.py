@@ -12,6 +12,7 @@ from grader.diagnose import Evaluate, Examine, Program, try_fixes
 from grader.records import Finding, Fix, Repair, Submission
 from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
+from grader.repair.variants.guess import SECONDS
 from grader.source import edits
 
 Chosen = tuple[tuple[Finding, Fix], ...]
@@ -29,6 +30,8 @@ WAITS = re.compile(
 """What a block waits for another with."""
 GENERAL = 15.0
 """Seconds of the search for what makes a mended program right at other sizes as well."""
+ASIDE = 20.0
+"""The same for small changes after fixes that change nothing alone."""
 
 
 @dataclass
@@ -84,7 +87,7 @@ def mend(
             better = _guessed(better or best, evaluate, examine, budget, screen) or better
         if better is None:
             aside = _aside(best, evaluate, examine, budget)
-            better = _guessed(aside, evaluate, examine, budget, screen) if aside else None
+            better = _guessed(aside, evaluate, examine, budget, screen, ASIDE) if aside else None
         if better is None:
             return None, how_far(best, budget.used, budget.said)
         together = together or len(better.mends) - len(best.mends) > 1
@@ -116,16 +119,24 @@ def _fixable(program: Program) -> bool:
 
 
 def _guessed(
-    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget, screen: Screen | None
+    program: Program,
+    evaluate: Evaluate,
+    examine: Examine,
+    budget: Budget,
+    screen: Screen | None,
+    seconds: float = SECONDS,
 ) -> Program | None:
-    """Return the program after a small change that makes it right, or comes nearer to it."""
+    """Return the program after a small change that makes it right, or comes nearer to it.
+
+    `seconds` are what the search may take on an idle machine.
+    """
     build = program.evaluation.build
     if screen is None or build is None or build.status != "built" or program.status == "correct":
         return None
     if _waits(program) or program.submission.key in budget.searched:
         return None
     budget.searched.add(program.submission.key)
-    guesses = guess(program, screen)
+    guesses = guess(program, screen, seconds)
     budget.said.append(guesses.said)
     best: Program | None = None
     for fix in guesses.fixes[:GUESSED]:
