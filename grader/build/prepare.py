@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -108,23 +109,32 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
     started = time.monotonic()
     folder = cache_folder() / "prepared" / key(toolchain)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    made = False
-    if not (folder / "ready.json").is_file():
-        with FileLock(str(folder) + ".lock"):
-            if not (folder / "ready.json").is_file():
-                _make(toolchain, folder, progress)
-                made = True
-    write(folder, toolchain)
-    precompiled = tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
-    runtime, torch_part = _simulator(toolchain, folder, precompiled, progress)
-    return Prepared(
-        folder=folder,
-        toolchain=toolchain,
-        precompiled=precompiled,
-        library=runtime,
-        torch_library=torch_part,
-        seconds=time.monotonic() - started if made else 0.0,
-    )
+    with ThreadPoolExecutor(1) as pool:
+        # Beside the headers, which wait for each other: no core is idle meanwhile.
+        runtime = pool.submit(_runtime, toolchain, progress)
+        made = _make_once(toolchain, folder, progress)
+        write(folder, toolchain)
+        precompiled = tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
+        torch_part = _torch_part(toolchain, folder, precompiled, progress)
+        return Prepared(
+            folder=folder,
+            toolchain=toolchain,
+            precompiled=precompiled,
+            library=runtime.result(),
+            torch_library=torch_part,
+            seconds=time.monotonic() - started if made else 0.0,
+        )
+
+
+def _make_once(toolchain: Toolchain, folder: Path, progress: Progress) -> bool:
+    """Fill the folder unless it is there; return whether it was filled now."""
+    if (folder / "ready.json").is_file():
+        return False
+    with FileLock(str(folder) + ".lock"):
+        if (folder / "ready.json").is_file():
+            return False
+        _make(toolchain, folder, progress)
+        return True
 
 
 def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
@@ -156,22 +166,39 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
     (folder / "ready.part").rename(folder / "ready.json")
 
 
-def _simulator(
-    toolchain: Toolchain, prepared: Path, precompiled: tuple[str, ...], progress: Progress
-) -> tuple[Path | None, Path | None]:
-    """Build the simulator's two libraries, or find them built."""
+def _runtime(toolchain: Toolchain, progress: Progress) -> Path | None:
+    """Build the simulator's runtime library, or find it built."""
     if toolchain.gxx is None or toolchain.torch is None:
-        return None, None
-    folder, includes = cache_folder() / "simulator", toolchain.cuda_includes
+        return None
     begin = partial(progress, "compiling the simulator")
-    runtime = library.build(folder, toolchain.gxx, cuda_includes=includes, begin=begin)
+    return _readable(
+        library.build(
+            _simulators(), toolchain.gxx, cuda_includes=toolchain.cuda_includes, begin=begin
+        )
+    )
+
+
+def _torch_part(
+    toolchain: Toolchain, prepared: Path, precompiled: tuple[str, ...], progress: Progress
+) -> Path | None:
+    """Build the simulator's torch device, or find it built."""
+    if toolchain.gxx is None or toolchain.torch is None:
+        return None
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
     quick = _quick(toolchain, prepared, precompiled) if "main" in precompiled else None
     begin = partial(progress, "compiling the simulator's torch device")
-    torch_part = torch_library.build(folder, toolchain.gxx, headers, quick, begin)
-    for path in (folder, runtime.parent, runtime, torch_part.parent, torch_part):
+    return _readable(torch_library.build(_simulators(), toolchain.gxx, headers, quick, begin))
+
+
+def _simulators() -> Path:
+    return cache_folder() / "simulator"
+
+
+def _readable(built: Path) -> Path:
+    """Return the library, which guests of another user may read now."""
+    for path in (_simulators(), built.parent, built):
         let_read(path)
-    return runtime, torch_part
+    return built
 
 
 def _quick(

@@ -38,19 +38,29 @@ def install(options: Mapping[str, Any]) -> None:
         ValueError: a setting that the simulator doesn't know.
 
     """
-    runtime = ctypes.CDLL(options["library"], mode=ctypes.RTLD_GLOBAL)  # for what comes after
-    backend = ctypes.CDLL(options["torch_library"])
-    _declare(runtime, backend)
+    load(options["library"], options["torch_library"])
     gpu = dict(options["gpu"])
-    _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
-    _state.update(inputs=0, unwritten=[], operators=None)
     for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
         _set(key, value)
     for kernel, count in dict(options.get("registers", {})).items():
         _set(f"registers.{kernel}", count)
-    backend.kgsim_torch_install()
     seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
+
+
+def load(library: str, torch_library: str) -> None:
+    """Load the simulator's libraries and register its device with torch: once a process, or before its fork.
+
+    Raises OSError where one can't be loaded.
+    """
+    if _state:
+        return
+    runtime = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)  # for what comes after
+    backend = ctypes.CDLL(torch_library)
+    _declare(runtime, backend)
+    backend.kgsim_torch_install()
+    _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
+    _state.update(inputs=0, unwritten=[], operators=None)
 
 
 def _declare(runtime: Any, backend: Any) -> None:

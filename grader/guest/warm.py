@@ -5,6 +5,9 @@ nothing that a guest wrote: each order comes from the host, with the descriptors
 forked child enters its sandbox before it reads its first frame, exactly as a guest that was started
 afresh: into the namespaces that bubblewrap has made (`join`), or under a warden (`ward`).
 
+A branch is a fork that loads the simulator and is the parent of guests that want it: registering a
+device for each of torch's operators is most of what starting such a guest takes.
+
 What guests of one parent share is its memory as it was before any job, and with it the places of
 libraries in memory.
 """
@@ -52,13 +55,33 @@ def main() -> None:
         order, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 8)
         if not order:
             os._exit(0)
+        asked = json.loads(order)
         child = os.fork()
         if child == 0:
-            control.detach()
-            attend(json.loads(order), descriptors)
+            if "branch" not in asked:
+                control.detach()
+                attend(asked, descriptors)
+            control.close()
+            control = branch(asked["branch"], descriptors[0])
+            continue
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(child).encode())
+
+
+def branch(libraries: Sequence[str], descriptor: int) -> socket.socket:
+    """Load the simulator's libraries; return the socket on which orders for its guests come."""
+    from grader.guest import cuda_face
+
+    try:
+        cuda_face.load(*libraries)
+        gc.collect()
+        gc.freeze()
+        control = socket.socket(fileno=descriptor)
+        control.send(b"ready")
+    except OSError:
+        os._exit(70)
+    return control
 
 
 def attend(order: dict[str, Any], descriptors: Sequence[int]) -> None:

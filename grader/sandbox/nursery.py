@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.errors import GraderError
@@ -33,15 +33,26 @@ class Order:
 
 
 class Nursery:
-    """One warm parent; any thread may order."""
+    """One warm parent, or a branch of it; any thread may order."""
 
-    def __init__(self) -> None:
+    def __init__(self, control: socket.socket, parent: subprocess.Popen[bytes] | None) -> None:
+        """Wait until it has loaded what it is to have; raises GraderError where it doesn't."""
+        self._parent = parent
+        self._control = control
+        self._lock = threading.Lock()
+        self._control.settimeout(START)
+        self._expect()
+        self._control.settimeout(ANSWER)
+
+    @classmethod
+    def started(cls) -> Nursery:
+        """Start a warm parent."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = interpreter.PROGRAM.with_name("warm.py")
         # Threads of a maths library would not live on in a fork.
         environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
         with theirs:
-            self._parent = subprocess.Popen(
+            parent = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-B", "-u", str(program), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -51,11 +62,14 @@ class Nursery:
                 env={**environment, "OPENBLAS_NUM_THREADS": "1"},
                 cwd="/",
             )
-        self._control = ours
-        self._lock = threading.Lock()
-        self._control.settimeout(START)
-        self._expect()
-        self._control.settimeout(ANSWER)
+        return cls(ours, parent)
+
+    def branch(self, libraries: Sequence[str]) -> Nursery:
+        """Return a fork of this parent that has the simulator loaded, and forks guests with it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._order({"branch": list(libraries)}, [theirs.fileno()])
+        return Nursery(ours, None)
 
     def fork(self, order: Order, descriptors: Sequence[int]) -> int:
         """Have one guest forked with these descriptors: in, out, log, status, and its handle.
@@ -63,7 +77,10 @@ class Nursery:
         Returns the id of the process that stays with it; raises GraderError where the parent is
         gone.
         """
-        text = json.dumps(vars(order)).encode()
+        return self._order(vars(order), descriptors)
+
+    def _order(self, order: Mapping[str, object], descriptors: Sequence[int]) -> int:
+        text = json.dumps(order).encode()
         with self._lock:
             try:
                 socket.send_fds(self._control, [text], list(descriptors))
@@ -82,32 +99,48 @@ class Nursery:
 
     def close(self) -> None:
         """End the parent; guests that it forked live on until their own end."""
-        self._control.close()
-        with contextlib.suppress(OSError):
-            self._parent.kill()
-        self._parent.wait()
+        self._control.close()  # which a branch ends by
+        if self._parent is not None:
+            with contextlib.suppress(OSError):
+                self._parent.kill()
+            self._parent.wait()
 
 
 _lock = threading.Lock()
-_nurseries: dict[int, Nursery | None] = {}
+_nurseries: dict[tuple[int, tuple[str, ...]], Nursery | None] = {}
+"""By process, and by what is loaded in it beside torch."""
 
 
-def shared() -> Nursery | None:
-    """Return this process's warm parent, started at the first call; None where it can't start."""
+def shared(libraries: tuple[str, ...] = ()) -> Nursery | None:
+    """Return this process's warm parent, started at the first call; None where it can't start.
+
+    With `libraries` of the simulator, its branch that has loaded them; the parent itself where there is none.
+    """
     with _lock:
         # A forked host must not speak over its parent's socket.
-        if os.getpid() not in _nurseries:
+        own = (os.getpid(), ())
+        if own not in _nurseries:
             _nurseries.clear()
-            try:
-                _nurseries[os.getpid()] = Nursery()
-            except (GraderError, OSError):
-                _nurseries[os.getpid()] = None
-        return _nurseries[os.getpid()]
+            _nurseries[own] = _made(Nursery.started)
+        first = _nurseries[own]
+        if first is None or not libraries:
+            return first
+        key = (os.getpid(), libraries)
+        if key not in _nurseries:
+            _nurseries[key] = _made(lambda: first.branch(libraries))
+        return _nurseries[key] or first
+
+
+def _made(make: Callable[[], Nursery]) -> Nursery | None:
+    try:
+        return make()
+    except (GraderError, OSError):
+        return None
 
 
 def forget(nursery: Nursery) -> None:
     """Do without a parent that has failed; the next call of `shared` starts another."""
     with _lock:
-        if _nurseries.get(os.getpid()) is nursery:
-            del _nurseries[os.getpid()]
+        for key in [key for key, known in _nurseries.items() if known is nursery]:
+            del _nurseries[key]
     nursery.close()

@@ -62,7 +62,7 @@ def converse(
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
         outgoing = job_frames(job)
-        guest = start(form, plan, warm=warm and not job.under)
+        guest = start(form, plan, warm=warm and not job.under, libraries=_simulator_of(job))
         if timed:
             attach(guest)
     except (GraderError, OSError, ValueError) as error:
@@ -87,15 +87,27 @@ def converse(
     )
 
 
-def start(form: Form, plan: Plan, *, warm: bool) -> Guest:
-    """Start a guest, by the warm parent where that works for this form, else afresh."""
-    nursery = shared() if warm and holds_warm(form) else None
+def start(form: Form, plan: Plan, *, warm: bool, libraries: tuple[str, ...] = ()) -> Guest:
+    """Start a guest, by the warm parent where that works for this form, else afresh.
+
+    `libraries` are the simulator's, where the guest will load them.
+    """
+    nursery = shared(libraries) if warm and holds_warm(form) else None
     if nursery is not None:
         try:
             return form.start(plan, nursery)
         except GraderError:
             forget(nursery)
     return form.start(plan)
+
+
+def _simulator_of(job: GuestJob) -> tuple[str, ...]:
+    """Return the libraries of the simulator that a job names."""
+    if job.device != "sim":
+        return ()
+    named = (job.options.get(name) for name in ("library", "torch_library"))
+    libraries = tuple(path for path in named if isinstance(path, str))
+    return libraries if len(libraries) == 2 else ()
 
 
 class Conversation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.build.driver.stub import _named
+from grader.build.driver.stub import _named, is_lean
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,34 @@ from grader.build.driver.stub import _named
 )
 def test_a_declaration_that_stands_alone(rows: list[str], expected: str) -> None:
     assert _named({"item": rows, "other": ["int other();"]}, {"item"}) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cudaStream_t stream = at::cuda::getCurrentCUDAStream();",
+        "#include <cuda_fp16.h>\n__global__ void f(__half* x) { x[0] = __float2half(0.5f); }",
+        "// half of a string stream\nstd::vector<torch::Tensor> f(torch::Tensor x);",
+        "float bf16_scale = std::min(1.0f, x);",
+    ],
+)
+def test_a_source_that_few_headers_suffice_for(text: str) -> None:
+    assert is_lean(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#include <sstream>\n",
+        "#include <iostream>\nstd::cout << 1;",
+        "std::ostringstream out;",
+        "using namespace at;",
+        "x.data_ptr<at::Half>()",
+        "x.data_ptr<c10::BFloat16>()",
+        "AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), name, f)",
+        "x.packed_accessor32<float, 2>()",
+        "std::unordered_map<int, int> seen;",
+    ],
+)
+def test_a_source_that_needs_more(text: str) -> None:
+    assert not is_lean(text)

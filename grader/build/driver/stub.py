@@ -91,9 +91,11 @@ _LEAN_NAMES = frozenset({
 })  # fmt: skip
 """What a source may name of namespace std to do without the larger headers."""
 _NOT_LEAN = re.compile(
-    r"using\s+namespace|alf|HALF|[Bb]float|BFloat|BFLOAT|bf16|BF16|fp16|FP16|AT_DISPATCH_(?:ALL|\w*AND)|omplex"
-    r"|ccessor|string|stream|AT_WARN|TORCH_WARN"
+    r"using\s+namespace|::\s*(?:Half|BFloat16)\b|HALF|BFLOAT|AT_DISPATCH_(?:ALL|\w*AND)|omplex|ccessor"
+    r"|string|(?:io|[siof])stream\b|AT_WARN|TORCH_WARN"
 )
+"""Half and BFloat16 of torch's; CUDA's own types of that size come with the header that the source asks for."""
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def is_lean(text: str) -> bool:
@@ -102,8 +104,9 @@ def is_lean(text: str) -> bool:
     No more than a guess: where the lean stub is refused, the whole one decides. What it lets pass the
     whole one lets pass, as no name of it can come between where no namespace is opened.
     """
-    named = set(re.findall(r"\bstd\s*::\s*(\w+)", text))
-    return named <= _LEAN_NAMES and not _NOT_LEAN.search(text)
+    code = _COMMENT.sub(" ", text)
+    named = set(re.findall(r"\bstd\s*::\s*(\w+)", code))
+    return named <= _LEAN_NAMES and not _NOT_LEAN.search(code)
 
 
 def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> list[str]:

@@ -104,15 +104,18 @@ template <bool BF, bool Packed, u16 Mode> void half_setp(Ctx& c, const Insn& i) 
     c.put(i.d, low);
     c.put(i.d2, high);
 }
-// set.lt.f16x2.f16x2: 1.0 or 0.0 (or all ones for an integer result), by half.
-template <bool BF, bool Packed, u16 Mode, bool Bits> void half_set(Ctx& c, const Insn& i) {
-    const u32 low = compared<BF, Mode>(c, i, 0), high = Packed ? compared<BF, Mode>(c, i, 16) : 0;
+// As above: what lanes hold where a comparison is true, in the low and the high half; 0 elsewhere.
+[[gnu::noinline]] void put_where(Ctx& c, const Insn& i, u32 low, u32 high, u32 yes) {
     auto* d = c.dst<u32>(i.d);
-    constexpr u32 yes = Bits ? 0xffff : BF ? 0x3f80 : 0x3c00;
     for (u32 l = 0; l < warp_lanes; ++l) {
         const u32 r = (low >> l & 1 ? yes : 0) | (high >> l & 1 ? yes << 16 : 0);
         d[l] = c.m[l] ? r : d[l];
     }
+}
+// set.lt.f16x2.f16x2: 1.0 or 0.0 (or all ones for an integer result), by half.
+template <bool BF, bool Packed, u16 Mode, bool Bits> void half_set(Ctx& c, const Insn& i) {
+    const u32 low = compared<BF, Mode>(c, i, 0), high = Packed ? compared<BF, Mode>(c, i, 16) : 0;
+    put_where(c, i, low, high, Bits ? 0xffff : BF ? 0x3f80 : 0x3c00);
 }
 
 template <bool BF, bool Packed> void arithmetic(OpTable& t, const std::string& n) {
@@ -137,10 +140,16 @@ template <bool BF, bool Packed> void arithmetic(OpTable& t, const std::string& n
     }
 }
 
+// The names are put together in a loop: written out for each mode they take longer to compile than all handlers.
 template <bool BF, bool Packed, u16... Modes> void comparisons(OpTable& t, const std::string& n, std::integer_sequence<u16, Modes...>) {
-    ((t[std::string("setp.") + comparison_names[Modes] + "." + n] = {half_setp<BF, Packed, Modes>, "p=44p", Class::compare},
-      t[std::string("set.") + comparison_names[Modes] + "." + n + "." + n] = {half_set<BF, Packed, Modes, false>, "4=44", Class::compare},
-      t[std::string("set.") + comparison_names[Modes] + (Packed ? ".u32." : ".u16.") + n] = {half_set<BF, Packed, Modes, true>, "4=44", Class::compare}), ...);
+    struct { Handler setp, set, bits; } constexpr handlers[] = {
+        {half_setp<BF, Packed, Modes>, half_set<BF, Packed, Modes, false>, half_set<BF, Packed, Modes, true>}...};
+    for (u16 mode : {Modes...}) {
+        const std::string name = comparison_names[mode], set = "set." + name;
+        t["setp." + name + "." + n] = {handlers[mode].setp, "p=44p", Class::compare};
+        t[set + "." + n + "." + n] = {handlers[mode].set, "4=44", Class::compare};
+        t[set + (Packed ? ".u32." : ".u16.") + n] = {handlers[mode].bits, "4=44", Class::compare};
+    }
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+"""Where the simulator's guests come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.sandbox import nursery
+
+if TYPE_CHECKING:
+    from grader.devices.sim import Simulator
+
+
+def test_they_have_a_parent_with_the_simulator_loaded(device: Simulator) -> None:
+    options = device.guest_options()
+    libraries = (str(options["library"]), str(options["torch_library"]))
+    branch = nursery.shared(libraries)
+    assert branch is not None
+    assert branch is not nursery.shared()
+    assert branch is nursery.shared(libraries)
