@@ -373,7 +373,7 @@ torch::Tensor run(torch::Tensor x) {
         error="calling a __device__ function",
     ),
     "unknown_arch": Program(
-        _elementwise(), arguments={"extra_cuda_cflags": "['-arch=sm_20']"}, error="sm_20"
+        _elementwise(), arguments={"extra_cuda_cflags": "['-arch=sm_999']"}, error="sm_999"
     ),
     "plugin": Program(
         _elementwise(), arguments={"extra_cflags": "['-fplugin=/tmp/evil.so']"}, error="refused"
