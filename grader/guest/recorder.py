@@ -16,14 +16,10 @@ from torch import fx, nn
 from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
 
+from grader.guest.layers import argument_names, is_leaf, own_tensors, recurrent
 from grader.guest.numbers import Number, number, plain
 
 MOST = 4000
-OPENED = (
-    nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict, nn.MultiheadAttention,
-    nn.Transformer, nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.TransformerDecoder, nn.TransformerDecoderLayer,
-)  # fmt: skip
-"""Modules of torch's that are made of others, or of functions."""
 MOVED = {"T", "mT", "H", "mH", "data"}
 """Attributes of a tensor that are tensors."""
 SWAPPED = {
@@ -48,7 +44,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.graph = fx.Graph()
         self.model = model
         self.paths = {id(module): path for path, module in model.named_modules()}
-        self.owned = dict(_tensors(model))
+        self.owned = dict(own_tensors(model))
         self.nodes: dict[int, fx.Node | None] = {}
         self.seen: list[torch.Tensor] = []
         self.quiet = False
@@ -109,12 +105,12 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self, original: Callable[..., Any], module: nn.Module, *args: Any, **named: Any
     ) -> Any:
         path = self.paths.get(id(module))
-        if self.quiet or not path or not _is_leaf(module):
+        if self.quiet or not path or not is_leaf(module):
             return original(module, *args, **named)
         with self._alone():
             given, keys = self._noded(args), self._noded(named)
             if isinstance(module, nn.RNNBase):
-                result = _recurrent(module, *args)
+                result = recurrent(module, *args)
             else:
                 result = original(module, *args, **named)
             node = self._node("call_module", path, given, keys)
@@ -162,7 +158,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                 self.nodes[id(other)] = None
 
     def _argument(self, value: Any, k: int) -> Any:
-        names = list(_parameters(self.model))
+        names = list(argument_names(self.model))
         if k >= len(names):
             raise UntraceableError("its forward takes any number of arguments")
         name = names[k]
@@ -226,43 +222,6 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return torch.Size(found) if not dims or dims[0] is None else found[0]
 
 
-def _parameters(model: nn.Module) -> Iterator[str]:
-    code = getattr(type(model).forward, "__code__", None)
-    if code is not None:
-        yield from code.co_varnames[1 : code.co_argcount]
-
-
-def _tensors(model: nn.Module) -> Iterator[tuple[int, str]]:
-    """Yield the tensors that a model holds, with their paths."""
-    for path, module in model.named_modules():
-        dot = f"{path}." if path else ""
-        held = {
-            **vars(module).get("_parameters", {}),
-            **vars(module).get("_buffers", {}),
-            **vars(module),
-        }
-        for name, value in held.items():
-            if isinstance(value, torch.Tensor):
-                yield id(value), f"{dot}{name}"
-
-
-def _is_leaf(module: nn.Module) -> bool:
-    return type(module).__module__.startswith("torch.nn") and not isinstance(module, OPENED)
-
-
-def _recurrent(layer: nn.RNNBase, x: torch.Tensor, _states: Any = None) -> Any:
-    """Return what a recurrent layer gives, without its steps: on meta tensors they take minutes."""
-    ways = 2 if layer.bidirectional else 1
-    hidden, out = layer.hidden_size, layer.proj_size or layer.hidden_size
-    batch = x.shape[:1] if layer.batch_first else x.shape[1:2]
-    states = [
-        x.new_empty((layer.num_layers * ways, *(batch if x.dim() == 3 else ()), size))
-        for size in (out, hidden)
-    ]
-    result = x.new_empty((*x.shape[:-1], out * ways))
-    return (result, tuple(states) if layer.mode == "LSTM" else states[0])
-
-
 def _holds_tensors(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(map(_holds_tensors, value))
@@ -298,7 +257,7 @@ def _called_as(call: Callable[..., Any]) -> Iterator[None]:
 @contextmanager
 def _numbers_of(recorder: Recorder) -> Iterator[None]:
     """Let the numbers that the author's modules hold remember where they lie."""
-    kinds = {type(module) for module in recorder.model.modules() if not _is_leaf(module)}
+    kinds = {type(module) for module in recorder.model.modules() if not is_leaf(module)}
     heads = nn.MultiheadAttention  # the one module of torch's whose numbers its functions use
     own = [kind for kind in kinds if kind is heads or not kind.__module__.startswith("torch.")]
 
