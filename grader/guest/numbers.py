@@ -63,15 +63,37 @@ def _recorded(graph: fx.Graph, function: Callable[..., Any], *given: Any) -> Any
     return number(graph, graph.call_function(function, args), value)
 
 
+def _negative(self: Any) -> Any:
+    return _recorded(self.graph, operator.neg, self)
+
+
+for _kind in (Whole, Real):
+    setattr(_kind, "__neg__", _negative)  # noqa: B010 - as below
 for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow"):
     for _kind in (Whole, Real):
         setattr(_kind, f"__{_name}__", _calculated(_name, swapped=False))
         setattr(_kind, f"__r{_name}__", _calculated(_name, swapped=True))
 
 
+class _Rounding(type):
+    """What `int` is to the traced text: it remembers, and is `int` in every other way."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, int)
+
+    def __call__(cls, *given: Any) -> Any:
+        if given and isinstance(given[0], Whole | Real):
+            return _recorded(given[0].graph, int, given[0])
+        return int(*given)
+
+
+class _Int(int, metaclass=_Rounding):
+    """Stands for `int` while a forward is traced."""
+
+
 @contextmanager
-def roots(names: dict[str, Any]) -> Iterator[None]:
-    """Let `math.sqrt` remember too, under whichever of the text's own names."""
+def remembered(names: dict[str, Any]) -> Iterator[None]:
+    """Let `math.sqrt`, under whichever of the text's own names, and `int` remember too."""
     known = math.sqrt
 
     def sqrt(value: Any) -> Any:
@@ -80,8 +102,11 @@ def roots(names: dict[str, Any]) -> Iterator[None]:
     own = [name for name, value in names.items() if value is known]
     math.sqrt = sqrt
     names.update(dict.fromkeys(own, sqrt))
+    names.setdefault("int", _Int)
     try:
         yield
     finally:
         math.sqrt = known
         names.update(dict.fromkeys(own, known))
+        if names["int"] is _Int:
+            del names["int"]

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from grader.guest.numbers import roots
+from grader.guest.numbers import remembered
 from grader.guest.recorder import Recorder, UntraceableError
 
 KEPT = (
@@ -36,7 +36,7 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
     names = vars(module)
     try:
         model = _made(names, meta)
-        with torch.device("meta"), meta, roots(names):
+        with torch.device("meta"), meta, remembered(names):
             graph = Recorder(model).run(names["get_inputs"]())
     except UntraceableError as error:
         return {"error": str(error)}

@@ -126,6 +126,7 @@ def read_graph(told: Any) -> Graph:
 SIZED = {
     "view", "reshape", "expand", "repeat", "split", "chunk", "narrow", "unfold", "unflatten", "getitem", "zeros", "ones", "full",
     "arange", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "conv", "conv_transpose", "group_norm", "layer_norm",
+    "neg", "int", "roll",
 }  # fmt: skip
 """Operations on sizes: where a number of the model's own goes in, it is read at run time."""
 
@@ -149,7 +150,7 @@ def _with_numbers(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(map(read, nodes))
 
 
-NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow"}
+NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg"}
 
 
 def _node(item: dict[str, Any]) -> Node:

@@ -108,8 +108,7 @@ def _normalize(node: Node, graph: Graph, to: Lowered) -> None:
     if p not in {1, 2} or not isinstance(dim, int):
         raise UncoveredError(f"a norm with p = {p}")
     kept = tuple(1 if d == dim % len(shape) else size for d, size in enumerate(shape))
-    terms = to.add("abs", x, shape=shape)
-    terms = terms if p == 1 else to.add("mul", x, x, shape=shape)
+    terms = to.add("abs", x, shape=shape) if p == 1 else to.add("mul", x, x, shape=shape)
     total = to.add("sum", terms, dim, True, shape=kept)
     length = total if p == 1 else to.add("sqrt", total, shape=kept)
     least = to.add("clamp_min", length, node.argument(3, "eps", 1e-12), shape=kept)
@@ -208,6 +207,24 @@ def _copy(node: Node, graph: Graph, to: Lowered) -> None:
     to.last("contiguous", source, node=node)
 
 
+def _embedding(node: Node, graph: Graph, to: Lowered) -> None:
+    """Look rows up in a table: that moves data, so it stays torch's own indexing."""
+    del graph
+    table = node.argument(1, "weight")
+    if node.path:
+        table = to.parameter(f"{node.path}.weight", shape=())
+    if node.argument(3, "max_norm") is not None:
+        raise UncoveredError("an embedding that is renormalised")
+    to.last("getitem", table, node.argument(0, "input"), node=node)
+
+
+def _interpolate(node: Node, graph: Graph, to: Lowered) -> None:
+    del graph
+    if node.kwargs.get("mode", "nearest") != "nearest" or node.path:
+        raise UncoveredError("interpolation between neighbours")
+    to.nodes.append(node)
+
+
 RULES: dict[str, Rule] = {
     **LOSSES,
     **PRODUCTS,
@@ -230,6 +247,8 @@ RULES: dict[str, Rule] = {
     "var": _variance,
     "dropout": _dropout,
     "copy": _copy,
+    "embedding": _embedding,
+    "interpolate": _interpolate,
     "invert": _not,
     "logical_not": _not,
 }

@@ -153,13 +153,26 @@ def _norm_of_function(node: Node, to: Writer, x: str) -> str:
 
 
 def batch_norm(node: Node, to: Writer) -> Call:
-    """Batch norm as a module, with its running statistics."""
+    """Batch norm with its running statistics."""
+    if not node.path:
+        return _batch_norm_of_function(node, to)
     own = node.own
-    if not node.path or not node.attributes.get("track_running_stats", True):
+    if not node.attributes.get("track_running_stats", True):
         raise UncoveredError("batch norm without running statistics")
     if node.attributes.get("momentum") is None:
         raise UncoveredError("batch norm with a cumulative average")
     words = f"{own}.weight, {own}.bias, {own}.running_mean, {own}.running_var, {own}.training, {own}.momentum, {own}.eps"
+    return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
+
+
+def _batch_norm_of_function(node: Node, to: Writer) -> Call:
+    names = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+    usual = dict(zip(names, (None, None, None, None, False, 0.1, 1e-5), strict=True))
+    given = {name: node.argument(k + 1, name, usual[name]) for k, name in enumerate(names)}
+    if given["running_mean"] is None or given["running_var"] is None:
+        raise UncoveredError("batch norm without running statistics")
+    order = ("weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
+    words = ", ".join(to.value(given[name]) for name in order)
     return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
 
 

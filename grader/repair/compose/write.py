@@ -36,6 +36,7 @@ FUNCTIONS = {
     "cat": "torch.cat",
     "pad": "torch.nn.functional.pad",
     "stack": "torch.stack",
+    "interpolate": "torch.nn.functional.interpolate",
     "zeros_like": "torch.zeros_like",
     "flatten": "torch.flatten",
     **{
@@ -55,6 +56,17 @@ FUNCTIONS = {
     },
 }
 """Functions that move data, or make constants of sizes: they stay as torch's own too."""
+RANDOM = {
+    "rand",
+    "randn",
+    "randint",
+    "rand_like",
+    "randn_like",
+    "bernoulli",
+    "normal",
+    "multinomial",
+    "randperm",
+}
 NUMBERS = {
     "add": "+",
     "sub": "-",
@@ -64,6 +76,7 @@ NUMBERS = {
     "mod": "%",
     "pow": "**",
 }
+SINGLE = {"neg": "-{}", "int": "int({})"}
 ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
 PARTS = {"values": 0, "indices": 1}
 NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise")
@@ -135,6 +148,8 @@ class _Body:
         if node.shape is None and node.op in NUMBERS:
             a, b = (self.to.value(value) for value in node.args[:2])
             return f"{a} {NUMBERS[node.op]} {b}"
+        if node.shape is None and node.op in SINGLE:
+            return SINGLE[node.op].format(self.to.value(node.args[0]))
         if is_pointwise(node):
             if node.op in COMPARED and not all(map(is_pointwise, self.graph.users(node.name))):
                 raise UncoveredError("truth values as a result")
@@ -205,7 +220,9 @@ class _Body:
             return f"{FUNCTIONS[node.op]}({', '.join((*given, *named))})"
         if node.op in LAYOUT and given and not node.path:
             return f"{given[0]}.{node.op}({', '.join((*given[1:], *named))})"
-        raise UncoveredError(f"no family for {node.module or node.op}")
+        if node.op in RANDOM:
+            raise UncoveredError("its forward draws random numbers")
+        raise UncoveredError(f"`{node.module or node.op}` isn't composed yet")
 
     def _item(self, node: Node) -> str:
         source = self.to.node(node.args[0]) if isinstance(node.args[0], Ref) else None
