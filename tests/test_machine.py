@@ -79,7 +79,7 @@ def test_a_user_without_a_home_has_the_cache_among_temporary_files(
     if home:
         monkeypatch.setenv("HOME", home)
     else:  # an id that the list of users doesn't know, as containers are started with
-        monkeypatch.delenv("HOME")
+        monkeypatch.delenv("HOME", raising=False)
         monkeypatch.setattr(os, "getuid", lambda: 54321)
     assert cache_home() == spare
     assert not spare.stat().st_mode & 0o022

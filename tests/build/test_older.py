@@ -106,4 +106,7 @@ def test_the_operators_of_cub_compile(tmp_path: Path) -> None:
         ["nvcc", "-ptx", "-std=c++20", "-isystem", f"{STUBS}/older", str(source), "-o", str(tmp_path / "a.ptx")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout + done.stderr
+    if "No such file" in told and "<cub/" in told:
+        pytest.skip("this toolkit comes without cub")
+    assert done.returncode == 0, told
