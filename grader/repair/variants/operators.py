@@ -45,6 +45,7 @@ OPERATORS: tuple[Operator, ...] = (
     sizes.shape,
     sizes.half_open,
     tensors.view,
+    tensors.packed,
     tensors.operand,
     tensors.filled,
     tensors.truth,

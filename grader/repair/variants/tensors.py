@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 VIEWS = {"unsqueeze", "squeeze", "t", "transpose", "permute", "contiguous", "flip"}
 """Methods that give a tensor's elements in another form."""
+MOVED = {
+    "permute",
+    "transpose",
+    "t",
+    "movedim",
+    "swapaxes",
+    "expand",
+    "expand_as",
+    "select",
+    "slice",
+    "narrow",
+}
+"""Methods after which the elements no longer lie in memory in their order."""
 PRODUCTS = {"matmul", "mm", "bmm", "linear", "mv", "dot"}
 _TORCH = re.compile(r"(?:torch|at)(?:::nn::functional)?::(?!empty|zeros|ones|full|arange)\w+")
 FLAGS = {
@@ -38,6 +51,16 @@ def view(scope: Scope, node: Node) -> Iterator[Option]:
             return
         yield text(made.object), cost
         inner, cost = made.object, cost + 0.3
+
+
+def packed(scope: Scope, node: Node) -> Iterator[Option]:
+    """`x.permute(dims).contiguous()` for `x.permute(dims)`: a kernel reads the elements in the order of memory."""
+    if scope.function.runs != "host" or node.type != "call_expression":
+        return
+    made, outer = read_call(node), node.parent
+    goes_on = outer is not None and outer.type == "field_expression"
+    if made.object is not None and made.last in MOVED and not goes_on:
+        yield f"{text(node)}.contiguous()", 1.2
 
 
 def operand(scope: Scope, node: Node) -> Iterator[Option]:
