@@ -127,7 +127,9 @@ def asked_for(folder: Path, arguments: argparse.Namespace) -> Path:
 def again(folder: Path, arguments: argparse.Namespace) -> None:
     samples = asked_for(folder, arguments)
     cache, jobs = folder / "cache", ["--jobs", arguments.jobs] if arguments.jobs else []
-    call = command(samples, "--no-repair", "--seed", "1", "-q", *jobs, "--out")
+    call = command(
+        samples, "--device", arguments.device, "--no-repair", "--seed", "1", "-q", *jobs, "--out"
+    )
     found: dict[str, Timed] = {}
 
     def measured(name: str, *more: str | Path) -> None:
@@ -150,10 +152,11 @@ def again(folder: Path, arguments: argparse.Namespace) -> None:
 def workers(folder: Path, arguments: argparse.Namespace) -> None:
     found: dict[int, Timed] = {}
     counts = [int(count) for count in (arguments.jobs or "1,2").split(",")]
-    tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    tasks = ["--device", arguments.device]
+    tasks += ["--tasks", str(arguments.tasks)] if arguments.tasks else []
     samples = asked_for(folder, arguments)
     one = ROOT / "samples" / "gelu_vectorized.txt"
-    first = command(one, "--no-repair", "-q", "--out", folder / "first")
+    first = command(one, *tasks, "--no-repair", "-q", "--out", folder / "first")
     run(first, folder / "cache")  # prepares this machine
     for jobs in counts:
         shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
@@ -184,7 +187,8 @@ def stages(run_folder: Path) -> str:
 
 def overhead(folder: Path, arguments: argparse.Namespace) -> None:
     """Tell the host program's CPU time from that of guests and compilers, on an otherwise idle machine."""
-    tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    tasks = ["--device", arguments.device]
+    tasks += ["--tasks", str(arguments.tasks)] if arguments.tasks else []
     call = command(arguments.folder, *tasks, "--no-repair", "-q")
     run([*call, "--out", str(folder / "first")], folder / "cache")  # prepares this machine
     shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)
@@ -245,6 +249,7 @@ def main() -> None:
     parser.add_argument("--jobs", help="how many workers, of each run")
     parser.add_argument("--labelled", type=int, help="that many labelled programs, for the folder")
     parser.add_argument("--folder", type=Path, default=ROOT / "samples")
+    parser.add_argument("--device", default="sim", help="of again and workers")
     parser.add_argument("--scratch", type=Path, help="where the runs and their caches lie")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kg-batch-", dir=arguments.scratch) as name:

@@ -45,7 +45,8 @@ def run(built: tuple[CudaDevice, Build], *ways: int) -> list[Outcome]:
 
 
 def test_what_is_right_is_right(built: tuple[CudaDevice, Build]) -> None:
-    assert any("doubled" in item.kernel for item in built[1].resources)
+    if built[0].options.build == "fast":  # stock is torch's own call, which asks ptxas for nothing
+        assert any("doubled" in item.kernel for item in built[1].resources)
     for result, comparison in run(built, 0, 7, 10, 12, 20, 22):
         assert result.run.status == "ran", result.run.reason
         assert comparison is not None
