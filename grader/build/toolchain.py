@@ -105,9 +105,9 @@ def discover() -> Toolchain:
     home = nvcc.parent.parent if nvcc else None
     gxx = installed.path("g++")
     zig = installed.zig()
-    ninja = installed.path("ninja") or installed.inside(
-        "ninja", "data/bin/ninja", "../../../../bin/ninja"
-    )
+    # This environment's own first: another one would make another toolchain, and prepare it anew.
+    ninja = installed.inside("ninja", "data/bin/ninja", "../../../../bin/ninja")
+    ninja = ninja or installed.path("ninja")
     found = {"torch": torch, "nvcc": nvcc, "g++": gxx, "ninja": ninja, "zig": zig}
     return Toolchain(
         python=Path(sys.executable),

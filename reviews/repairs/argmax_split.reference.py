@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(512) row_kernel(
     for (; j + 3 * step < vectors; j += 4 * step) {
         float4 v[4];
         #pragma unroll
-        for (int k = 0; k < 4; ++k) v[k] = __ldcs(wide + j + k * step);
+        for (int k = 0; k < 4; ++k) v[k] = __ldg(wide + j + k * step);
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
             const int at = (int)begin + head + 4 * (j + k * step);
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(512) row_kernel(
         }
     }
     for (; j < vectors; j += step) {
-        const float4 v = __ldcs(wide + j);
+        const float4 v = __ldg(wide + j);
         const int at = (int)begin + head + 4 * j;
         add(s, v.x, at);
         add(s, v.y, at + 1);
@@ -156,8 +156,8 @@ __global__ void __launch_bounds__(1024) column_kernel(
     if (threadIdx.y == 0) y[outer * inner + column] = value_of(s);
 }
 
-torch::Tensor argmax_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "argmax_dim_cuda takes a float32 CUDA tensor");
+torch::Tensor argmax_dim_forward(torch::Tensor x, int64_t dim, bool keepdim) {
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "argmax_dim_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     const int64_t rank = x.dim();
     if (dim < 0) dim += rank;
@@ -203,13 +203,13 @@ torch::Tensor argmax_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
 }
 """
 
-CPP = "torch::Tensor argmax_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim);"
+CPP = "torch::Tensor argmax_dim_forward(torch::Tensor x, int64_t dim, bool keepdim);"
 
-argmax_ext = load_inline(
-    name="argmax_ext",
+argmax_dim_extension = load_inline(
+    name="argmax_dim_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["argmax_dim_cuda"],
+    functions=["argmax_dim_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -220,4 +220,4 @@ class ModelNew(nn.Module):
         self.dim = dim
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return argmax_ext.argmax_dim_cuda(x, self.dim, False)
+        return argmax_dim_extension.argmax_dim_forward(x, self.dim, False)

@@ -1,7 +1,8 @@
 """Average pooling 2d: reference-fixed kernel.
 
-Windows of neighbours overlap, so a tile of the input is read once into shared memory and the windows are
-taken from there, four neighbouring results a thread. The sizes of the usual windows are known to the
+Windows of neighbours overlap. Threads that are neighbours ask for the same lines at the same time, so that
+the L1 cache serves what they share; a thread makes several results of a line, and walks along another axis
+to join each line once for all windows that see it. The sizes of the usual windows are known to the
 compiler, which unrolls them; other windows have one thread for each result.
 """
 
@@ -13,7 +14,7 @@ CUDA = r"""
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAException.h>
-#include <cuda_pipeline.h>
+#include <algorithm>
 #include <cmath>
 
 struct Window {
@@ -30,131 +31,209 @@ __device__ __forceinline__ int cells(const Window& w, int axis, int at) {
     return min(start + w.kernel[axis], w.size[axis] + w.padding[axis]) - start;
 }
 
+constexpr int kWalk = 128;  // steps of results that a thread makes, at most
+
 // Windows that overlap, of a size known to the compiler: kSize cells along each of the kRank pooled axes, kStride apart
-// from the next window, kDilation from cell to cell, with kPadding columns before the first. A block makes a tile of
-// 4 * kLanes columns and kHigh rows. The input's tile goes to shared memory in vectors of 16 bytes, its padding filled
-// in, so that the windows need no bounds checks; a thread makes four neighbouring results of a row at a time from one
-// stretch in registers.
-template <int kRank, int kSize, int kStride, int kDilation, int kPadding, int kLanes>
-struct Tile {
-    static constexpr int kRows = kRank == 3 ? 1 : kStride == 1 ? 4 : 2;  // of results that a thread makes
-    static constexpr int kWide = 4 * kLanes, kHigh = 256 / kLanes * kRows;
-    static constexpr int kDepth = kRank == 3 ? kSize : 1, kHeight = kRank >= 2 ? kSize : 1;
-    static constexpr int kStrideH = kRank >= 2 ? kStride : 1, kDilationH = kRank >= 2 ? kDilation : 1;
-    static constexpr int kSkew = (4 - kPadding % 4) % 4;  // the tile begins at a multiple of four columns
-    static constexpr int kLoads = (kSkew + 3 * kStride + (kSize - 1) * kDilation + 4) / 4;  // vectors for four results
-    static constexpr int kVectors = (kLanes - 1) * kStride + kLoads;  // of a row of the tile
-    static constexpr int kTileRows = (kHigh - 1) * kStrideH + (kHeight - 1) * kDilationH + 1;
-    static constexpr int kBytes = 16 * (kTileRows * kVectors + 256);
+// from the next window, kDilation from cell to cell, with kPadding columns before the first.
+template <int kRank, int kSize, int kStride, int kDilation, int kPadding, bool kAligned>
+struct Shape {
+    static constexpr int kEach = kStride == 1 ? 8 : 4;           // neighbouring results that a thread makes of a row
+    static constexpr int kReach = (kSize - 1) * kDilation + 1;  // of a window along an axis
+    static constexpr int kSkew = (4 - kPadding % 4) % 4;        // where rows begin at multiples of 16 bytes: values before the first
+    static constexpr int kLoads = ((kAligned ? kSkew : 3) + (kEach - 1) * kStride + kReach + 3) / 4;  // vectors of four values
+    static constexpr int kAxis = kRank == 3 ? 0 : 1;            // along which a thread walks
+    static constexpr int kStep = kRank >= 2 ? kStride : 1, kCells = kRank >= 2 ? kSize : 1;  // along the walk
+    static constexpr int kOpen = kRank >= 2 ? (kReach - 1) / kStride + 1 : 1;  // windows that a step may belong to
+    static constexpr int kLines = kRank == 3 ? kSize : 1;       // lines of the input that a step of the walk reads
+    static constexpr int kThreads = 256;
+
+    // Step `u` of a round is some window's `cell`, and that window is so many rounds old.
+    static __device__ constexpr bool meets(int u, int cell) { return cell * kDilation >= u && (cell * kDilation - u) % kStep == 0; }
+    static __device__ constexpr int age(int u, int cell) { return (cell * kDilation - u) / kStep; }
+    static __device__ constexpr bool used(int u) {
+        for (int cell = 0; cell < kCells; ++cell)
+            if (meets(u, cell)) return true;
+        return false;
+    }
 };
 
-template <int kRank, int kSize, int kStride, int kDilation, int kPadding, int kLanes>
-__global__ void __launch_bounds__(256, 4) tile_kernel(const float* __restrict__ x, float* __restrict__ y, Window w, bool wide) {
-    using T = Tile<kRank, kSize, kStride, kDilation, kPadding, kLanes>;
-    __shared__ float4 tile[T::kTileRows][T::kVectors];
-    __shared__ float4 staged[8][32];  // each warp's results on their way out
-    const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
-    const int tx = tid % kLanes, ty = tid / kLanes;
-    const int tiles_w = (w.out[2] + T::kWide - 1) / T::kWide, tiles_h = (w.out[1] + T::kHigh - 1) / T::kHigh;
-    const int ow0 = (int)(blockIdx.x % tiles_w) * T::kWide;
-    const int oh0 = (int)(blockIdx.x / tiles_w % tiles_h) * T::kHigh;
-    const int64_t slice = blockIdx.x / tiles_w / tiles_h;  // of the output: plane * depth + od
-    const int od = (int)(slice % w.out[0]);
-    const float* __restrict__ from = x + slice / w.out[0] * w.size[0] * w.size[1] * w.size[2];
-    const int left = ow0 * kStride - kPadding - T::kSkew, up = oh0 * T::kStrideH - w.padding[1];
+// Four values from column c of a line, if it is inside of the input; those outside change nothing. Where kAligned, either
+// all four are or none.
+template <bool kAligned>
+__device__ __forceinline__ float4 four_of(const float* __restrict__ from, bool inside, int c, int size) {
+    const float4 blank = make_float4(kStart, kStart, kStart, kStart);
+    if (kAligned) return inside && (unsigned)c < (unsigned)size ? *(const float4*)from : blank;
+    if (!inside) return blank;
+    if (c >= 0 && c + 4 <= size) return *(const float4*)from;
+    float v[4];
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) v[e] = c + e >= 0 && c + e < size ? from[e] : kStart;
+    return make_float4(v[0], v[1], v[2], v[3]);
+}
 
-    float result[T::kRows][4];
-    #pragma unroll
-    for (int r = 0; r < T::kRows; ++r)
+// Every input is asked for where it is needed, in vectors of 16 bytes; what windows share comes from the L1 cache, since
+// threads that are neighbours ask for the same lines at the same time. Along the first pooled axis of two or three a
+// thread walks: what its windows see of one step is joined once, and kept for all results that see the step. A warp
+// makes the results of kLanes * kEach columns of 32 / kLanes rows.
+template <int kRank, int kSize, int kStride, int kDilation, int kPadding, bool kAligned, int kLanes>
+__global__ void __launch_bounds__(256, kRank == 3 && !kAligned ? 3 : 4) walk_kernel(
+        const float* __restrict__ x, float* __restrict__ y, Window w, int walk, unsigned rows) {
+    using S = Shape<kRank, kSize, kStride, kDilation, kPadding, kAligned>;
+    constexpr int kEach = S::kEach, kAxis = S::kAxis;
+    __shared__ float4 staged[S::kThreads * kEach / 4];  // results on their way out
+    const int tx = threadIdx.x % kLanes;
+    const float* mine = (const float*)staged + (threadIdx.x - tx) * kEach;  // of its row
+    // The row's place: strip of columns, row of the plane, stretch of the walk, plane.
+    const unsigned own = (blockIdx.x * S::kThreads + threadIdx.x) / kLanes;
+    const bool live = own < rows;
+    unsigned rest = live ? own : rows - 1;
+    const auto next = [&](int count) {  // the index along an axis of so many
+        const unsigned index = rest % count;
+        rest /= count;
+        return (int)index;
+    };
+    const int ow0 = next((w.out[2] + kLanes * kEach - 1) / (kLanes * kEach)) * kLanes * kEach;
+    const int oh = kRank == 3 ? next(w.out[1]) : 0;
+    const int begin = kRank >= 2 ? next((w.out[kAxis] + walk - 1) / walk) * walk : 0;
+    const int64_t plane = rest;
+    const int ow = ow0 + tx * kEach, left = ow * kStride - kPadding;
+    // Of the walk: the first step, where its first line is in the plane (it may lie outside), and how far it is to the next.
+    const int first = begin * S::kStep - w.padding[kAxis], above = kRank == 3 ? oh * kStride - w.padding[1] : 0;
+    const int line = w.size[2], far = kRank == 3 ? line * w.size[1] : line;
+    const float* __restrict__ from = x + plane * w.size[0] * w.size[1] * line;
+    int front = first * far + above * line + left;
+    // And of the results.
+    const int beyond = kRank == 3 ? w.out[1] * w.out[2] : w.out[2];
+    float* __restrict__ to = y + plane * w.out[0] * w.out[1] * w.out[2];
+    int home = (kRank == 3 ? oh * w.out[2] : 0) + ow0 + (begin - S::kOpen) * beyond;
+    const int columns = live ? min(kLanes * kEach, w.out[2] - ow0) : 0;
+    const bool whole = cells(w, 2, ow + kEach - 1) == kSize;  // all windows of the thread
+    // What the windows of all kEach results see of one step of the walk.
+    const auto look = [&](int step, float (&seen)[kEach]) {
+        float4 v[S::kLines][S::kLoads];  // all on their way before the first is used
+        int skew[S::kLines];
         #pragma unroll
-        for (int o = 0; o < 4; ++o) result[r][o] = kStart;
-    #pragma unroll 1
-    for (int a = 0; a < T::kDepth; ++a) {
-        const int d = od * w.stride[0] - w.padding[0] + a * w.dilation[0];
-        const bool within = d >= 0 && d < w.size[0];
-        __syncthreads();  // the last slice has been used
-        #pragma unroll 4
-        for (int i = tid; i < T::kTileRows * T::kVectors; i += 256) {
-            const int r = i / T::kVectors, c = i % T::kVectors;
-            const int h = up + r, column = left + 4 * c;
-            const bool row = within && h >= 0 && h < w.size[1];
-            const float* __restrict__ line = from + ((int64_t)d * w.size[1] + h) * w.size[2];
-            if (wide && row && column >= 0 && column < w.size[2]) {
-                __pipeline_memcpy_async(&tile[r][c], line + column, sizeof(float4));
-            } else {
-                float v[4];
-                #pragma unroll
-                for (int e = 0; e < 4; ++e)
-                    v[e] = !wide && row && column + e >= 0 && column + e < w.size[2] ? line[column + e] : kStart;
-                tile[r][c] = make_float4(v[0], v[1], v[2], v[3]);
-            }
-        }
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
-        __syncthreads();
-        #pragma unroll
-        for (int r = 0; r < T::kRows; ++r)
+        for (int b = 0; b < S::kLines; ++b) {
+            const int h = above + b * kDilation;
+            const bool inside = first + step >= 0 && first + step < w.size[kAxis] && (kRank < 3 || (h >= 0 && h < w.size[1]));
+            const int here = front + b * kDilation * line;
+            skew[b] = kAligned ? S::kSkew : (int)((uintptr_t)(from + here) / 4 & 3);
             #pragma unroll
-            for (int b = 0; b < T::kHeight; ++b) {
-                const float4* span = &tile[(ty + r * (256 / kLanes)) * T::kStrideH + b * T::kDilationH][tx * kStride];
-                float v[4 * T::kLoads];
-                #pragma unroll
-                for (int k = 0; k < T::kLoads; ++k) {
-                    const float4 four = span[k];
-                    v[4 * k] = four.x, v[4 * k + 1] = four.y, v[4 * k + 2] = four.z, v[4 * k + 3] = four.w;
-                }
-                #pragma unroll
-                for (int o = 0; o < 4; ++o)
-                    #pragma unroll
-                    for (int c = 0; c < kSize; ++c) result[r][o] = join(result[r][o], v[T::kSkew + o * kStride + c * kDilation]);
-            }
-    }
-    const float* mine = (const float*)staged[warp];
-    #pragma unroll
-    for (int r = 0; r < T::kRows; ++r) {
-        __syncwarp();  // the last row has been stored
-        staged[warp][lane] = make_float4(result[r][0], result[r][1], result[r][2], result[r][3]);
-        __syncwarp();
-        #pragma unroll
-        for (int o = 0; o < 4; ++o) {
-            const int at = lane + 32 * o;  // of the warp's 128 results: neighbours store neighbours
-            const int oh = oh0 + r * (256 / kLanes) + warp * (32 / kLanes) + at / T::kWide, ow = ow0 + at % T::kWide;
-            if (oh >= w.out[1] || ow >= w.out[2]) continue;
-            const int many = (kRank == 3 ? cells(w, 0, od) : 1) * (kRank >= 2 ? cells(w, 1, oh) : 1) * cells(w, 2, ow);
-            y[(slice * w.out[1] + oh) * w.out[2] + ow] = mine[at] / many;
+            for (int k = 0; k < S::kLoads; ++k)
+                v[b][k] = four_of<kAligned>(from + (here - skew[b]) + 4 * k, inside, left - skew[b] + 4 * k, w.size[2]);
         }
+        #pragma unroll
+        for (int b = 0; b < S::kLines; ++b) {
+            float u[4 * S::kLoads + 2];
+            #pragma unroll
+            for (int k = 0; k < S::kLoads; ++k) u[4 * k] = v[b][k].x, u[4 * k + 1] = v[b][k].y, u[4 * k + 2] = v[b][k].z, u[4 * k + 3] = v[b][k].w;
+            u[4 * S::kLoads] = u[4 * S::kLoads + 1] = kStart;
+            if (!kAligned) {  // to the front
+                #pragma unroll
+                for (int i = 0; i < 4 * S::kLoads; ++i) u[i] = skew[b] & 1 ? u[i + 1] : u[i];
+                #pragma unroll
+                for (int i = 0; i < 4 * S::kLoads; ++i) u[i] = skew[b] & 2 ? u[i + 2] : u[i];
+            }
+            #pragma unroll
+            for (int o = 0; o < kEach; ++o)
+                #pragma unroll
+                for (int c = 0; c < kSize; ++c) {
+                    const float cell = u[(kAligned ? S::kSkew : 0) + o * kStride + c * kDilation];
+                    seen[o] = b + c == 0 ? cell : join(seen[o], cell);
+                }
+        }
+    };
+
+    // Of the windows that a step belongs to, the youngest first: a round of kStep steps begins one and ends one.
+    float joined[S::kOpen][kEach];
+    #pragma unroll 1
+    for (int round = 0; round < walk + S::kOpen - 1; ++round) {
+        home += beyond;
+        #pragma unroll
+        for (int u = 0; u < S::kStep; ++u) {
+            float seen[kEach];
+            if (S::used(u)) look(round * S::kStep + u, seen);
+            front += far;
+            #pragma unroll
+            for (int cell = 0; cell < S::kCells; ++cell)
+                if (S::meets(u, cell)) {
+                    #pragma unroll
+                    for (int o = 0; o < kEach; ++o) {
+                        float& own = joined[S::age(u, cell)][o];
+                        own = cell == 0 ? seen[o] : join(own, seen[o]);
+                    }
+                }
+        }
+        float result[kEach];
+        #pragma unroll
+        for (int o = 0; o < kEach; ++o) {
+            result[o] = joined[S::kOpen - 1][o];
+            #pragma unroll
+            for (int a = S::kOpen - 1; a > 0; --a) joined[a][o] = joined[a - 1][o];
+        }
+        if (round < S::kOpen - 1) continue;
+        const int at = begin + round - (S::kOpen - 1);
+        const int od = kRank == 3 ? at : 0, row_h = kRank == 3 ? oh : at;
+        const int many = (kRank == 3 ? cells(w, 0, od) : 1) * (kRank >= 2 ? cells(w, 1, row_h) : 1);
+        if (whole) {
+            const float share = 1.0f / (many * kSize);
+            #pragma unroll
+            for (int o = 0; o < kEach; ++o) result[o] *= share;
+        } else {
+            #pragma unroll
+            for (int o = 0; o < kEach; ++o) result[o] = __fdividef(result[o], many * cells(w, 2, ow + o));
+        }
+        #pragma unroll
+        for (int o = 0; o < kEach; o += 4)
+            staged[(threadIdx.x * kEach + o) / 4] = make_float4(result[o], result[o + 1], result[o + 2], result[o + 3]);
+        __syncwarp();
+        // Neighbours store neighbours: each its own, kLanes apart, from a boundary of 4 * kLanes bytes on.
+        const unsigned wide = at < w.out[kAxis] ? columns : 0;
+        const uintptr_t address = (uintptr_t)(to + home), boundary = address & -(uintptr_t)(4 * kLanes);
+        const int begun = tx - (int)(address - boundary) / 4;
+        float* __restrict__ row = (float*)boundary + tx;
+        #pragma unroll
+        for (int o = 0; o <= kEach; ++o)
+            if ((unsigned)(begun + o * kLanes) < wide) __stcs(row + o * kLanes, mine[begun + o * kLanes]);
+        __syncwarp();
     }
 }
 
-template <int kRank, int kSize, int kStride, int kDilation, int kPadding, int kLanes>
-static bool launch_tiles(const float* x, float* y, Window w) {
-    using T = Tile<kRank, kSize, kStride, kDilation, kPadding, kLanes>;
-    if constexpr (T::kBytes > 48 * 1024) {
-        return false;
-    } else {
-        if (kRank == 1) {  // planes are the rows of the tile
-            w.size[1] = w.out[1] = (int)w.planes;
-            w.planes = 1;
-        }
-        const int64_t tiles = (int64_t)((w.out[1] + T::kHigh - 1) / T::kHigh) * ((w.out[2] + T::kWide - 1) / T::kWide);
-        const int64_t blocks = w.planes * w.out[0] * tiles;
-        if (blocks >= (int64_t)1 << 31) return false;
-        const bool wide = w.size[2] % 4 == 0 && (uintptr_t)x % 16 == 0;
-        tile_kernel<kRank, kSize, kStride, kDilation, kPadding, kLanes>
-            <<<(unsigned)blocks, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x, y, w, wide);
-        return true;
+template <int kRank, int kSize, int kStride, int kDilation, int kPadding, bool kAligned, int kLanes>
+static bool launch_walk(const float* x, float* y, const Window& w) {
+    using S = Shape<kRank, kSize, kStride, kDilation, kPadding, kAligned>;
+    const int stretches = (w.out[S::kAxis] + kWalk - 1) / kWalk, walk = (w.out[S::kAxis] + stretches - 1) / stretches;
+    const int64_t strips = (w.out[2] + kLanes * S::kEach - 1) / (kLanes * S::kEach);
+    const int64_t rows = strips * (kRank == 3 ? w.out[1] : 1) * ((w.out[S::kAxis] + walk - 1) / walk) * w.planes;
+    const int64_t blocks = (rows * kLanes + S::kThreads - 1) / S::kThreads;
+    int64_t seen = 1, made = 1;  // of a plane, with what lies outside of it
+    for (int axis = 0; axis < 3; ++axis) {
+        seen *= w.size[axis] + w.padding[axis] + w.kernel[axis] * w.dilation[axis];
+        made *= w.out[axis];
     }
+    if (std::max({rows * kLanes, seen, made}) >= (int64_t)1 << 30) return false;
+    walk_kernel<kRank, kSize, kStride, kDilation, kPadding, kAligned, kLanes>
+        <<<(unsigned)blocks, S::kThreads, 0, at::cuda::getCurrentCUDAStream()>>>(x, y, w, walk, (unsigned)rows);
+    return true;
+}
+
+// A warp takes a piece of one row, or of four rows where that leaves fewer of its threads without a result.
+template <int kRank, int kSize, int kStride, int kDilation, int kPadding, bool kAligned>
+static bool launch_walks(const float* x, float* y, const Window& w) {
+    constexpr int kStrip = 8 * Shape<kRank, kSize, kStride, kDilation, kPadding, kAligned>::kEach;
+    const int narrow = (w.out[2] + kStrip - 1) / kStrip, wide = 4 * ((w.out[2] + 4 * kStrip - 1) / (4 * kStrip));
+    return narrow < wide ? launch_walk<kRank, kSize, kStride, kDilation, kPadding, kAligned, 8>(x, y, w)
+                         : launch_walk<kRank, kSize, kStride, kDilation, kPadding, kAligned, 32>(x, y, w);
 }
 
 // False where the windows are not of this kind.
 template <int kRank, int kSize, int kStride, int kDilation, int kPadding>
 static bool launch_windows(const float* x, float* y, const Window& w) {
-    if (w.padding[2] != kPadding) return false;
+    if (w.padding[2] != kPadding || (uintptr_t)x % 16 != 0) return false;
     for (int axis = 3 - kRank; axis < 3; ++axis)
         if (w.kernel[axis] != kSize || w.stride[axis] != kStride || w.dilation[axis] != kDilation) return false;
-    if (w.out[2] <= 32) return launch_tiles<kRank, kSize, kStride, kDilation, kPadding, 8>(x, y, w);
-    if (w.out[2] <= 64) return launch_tiles<kRank, kSize, kStride, kDilation, kPadding, 16>(x, y, w);
-    return launch_tiles<kRank, kSize, kStride, kDilation, kPadding, 32>(x, y, w);
+    return w.size[2] % 4 == 0 ? launch_walks<kRank, kSize, kStride, kDilation, kPadding, true>(x, y, w)
+                              : launch_walks<kRank, kSize, kStride, kDilation, kPadding, false>(x, y, w);
 }
 
 // Of a window's cells along an axis, the first that lies inside of the input, and the one after the last that does.
@@ -196,9 +275,9 @@ static torch::Tensor checked(torch::Tensor y) {
 }
 
 // x is [..., spatial]; the last `rank` dims are pooled. Parameters come as lists of `rank` numbers.
-torch::Tensor avg_pool2d_cuda(torch::Tensor x, std::vector<int64_t> kernel, std::vector<int64_t> stride,
+torch::Tensor avg_pool_2d_forward(torch::Tensor x, std::vector<int64_t> kernel, std::vector<int64_t> stride,
                              std::vector<int64_t> padding, std::vector<int64_t> dilation, bool ceil_mode) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "avg_pool2d_cuda takes a float32 CUDA tensor");
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "avg_pool_2d_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     const int rank = (int)kernel.size();
     Window w;
@@ -230,13 +309,13 @@ torch::Tensor avg_pool2d_cuda(torch::Tensor x, std::vector<int64_t> kernel, std:
 }
 """
 
-CPP = "torch::Tensor avg_pool2d_cuda(torch::Tensor x, std::vector<int64_t> kernel, std::vector<int64_t> stride, std::vector<int64_t> padding, std::vector<int64_t> dilation, bool ceil_mode);"
+CPP = "torch::Tensor avg_pool_2d_forward(torch::Tensor x, std::vector<int64_t> kernel, std::vector<int64_t> stride, std::vector<int64_t> padding, std::vector<int64_t> dilation, bool ceil_mode);"
 
-avg_pool = load_inline(
-    name="avg_pool",
+avg_pool_2d_extension = load_inline(
+    name="avg_pool_2d_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["avg_pool2d_cuda"],
+    functions=["avg_pool_2d_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -252,7 +331,7 @@ class ModelNew(nn.Module):
         def sizes(value):
             return list(value) if isinstance(value, (tuple, list)) else [value] * 2
 
-        return avg_pool.avg_pool2d_cuda(
+        return avg_pool_2d_extension.avg_pool_2d_forward(
             x, sizes(pool.kernel_size), sizes(pool.stride), sizes(pool.padding),
             sizes(getattr(pool, "dilation", 1)), pool.ceil_mode,
         )

@@ -14,35 +14,40 @@ CUDA = r"""
 #include <c10/cuda/CUDAException.h>
 #include <cmath>
 
-// y = x * scale + shift with one scale and one shift for each channel. blockIdx.x counts pieces of planes: one
-// division a block, and none for a value.
-__global__ void affine_kernel(
+constexpr int kEach = 2;                 // vectors of four values of a thread
+constexpr int kPiece = 4 * kEach * 256;  // values of a plane that a block takes
+
+// y = x * scale + shift with one scale and one shift for each channel. A block takes a piece of a plane: one division a
+// block, and none for a value.
+__global__ void __launch_bounds__(256) affine_kernel(
         const float* __restrict__ x, float* __restrict__ y, const float* __restrict__ scale,
-        const float* __restrict__ shift, int64_t inner, int64_t channels, int64_t pieces) {
+        const float* __restrict__ shift, int64_t inner, int64_t channels, int64_t pieces, bool alike) {
     const int64_t plane = blockIdx.x / pieces;
-    const int64_t piece = blockIdx.x % pieces;
+    const int64_t begin = blockIdx.x % pieces * kPiece;
+    const int count = (int)min((int64_t)kPiece, inner - begin);
     const float a = scale[plane % channels];
     const float b = shift[plane % channels];
-    const float* __restrict__ from = x + plane * inner;
-    float* __restrict__ to = y + plane * inner;
-    const int64_t stride = pieces * blockDim.x;
-    int64_t i = piece * blockDim.x + threadIdx.x;
-    if (inner % 4 == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0) {
-        for (; i + 3 * stride < inner / 4; i += 4 * stride) {
-            float4 v[4];  // on their way before the first is used
-            #pragma unroll
-            for (int k = 0; k < 4; ++k) v[k] = __ldcs((const float4*)from + i + k * stride);
-            #pragma unroll
-            for (int k = 0; k < 4; ++k)
-                __stcs((float4*)to + i + k * stride, make_float4(fmaf(v[k].x, a, b), fmaf(v[k].y, a, b), fmaf(v[k].z, a, b), fmaf(v[k].w, a, b)));
-        }
-        for (; i < inner / 4; i += stride) {
-            const float4 v = __ldcs((const float4*)from + i);
-            __stcs((float4*)to + i, make_float4(fmaf(v.x, a, b), fmaf(v.y, a, b), fmaf(v.z, a, b), fmaf(v.w, a, b)));
-        }
-    } else {
-        #pragma unroll 4
-        for (; i < inner; i += stride) to[i] = fmaf(from[i], a, b);
+    const float* __restrict__ from = x + plane * inner + begin;
+    float* __restrict__ to = y + plane * inner + begin;
+    // Up to three values before the first 16-byte boundary and after the last one: one for each of a few threads.
+    const int head = alike ? min(count, (int)(-((uintptr_t)from / 4) & 3)) : count;
+    const int vectors = (count - head) / 4;
+    const float4* __restrict__ wide_from = (const float4*)(from + head);
+    float4* __restrict__ wide_to = (float4*)(to + head);
+    float4 v[kEach];  // on their way before the first is used
+    #pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+        const int i = threadIdx.x + k * 256;
+        if (i < vectors) v[k] = wide_from[i];
+    }
+    #pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+        const int i = threadIdx.x + k * 256;
+        if (i < vectors) wide_to[i] = make_float4(fmaf(v[k].x, a, b), fmaf(v[k].y, a, b), fmaf(v[k].z, a, b), fmaf(v[k].w, a, b));
+    }
+    for (int i = threadIdx.x; i < count - 4 * vectors; i += 256) {
+        const int edge = i < head ? i : 4 * vectors + i;
+        to[edge] = fmaf(from[edge], a, b);
     }
 }
 
@@ -79,7 +84,7 @@ __device__ __forceinline__ Moments warp_merge(Moments s) {
 }
 
 // Statistics of one channel, shared by gridDim.y * gridDim.z blocks: each leaves its part in `partial`.
-__global__ void __launch_bounds__(512) moments_kernel(
+__global__ void __launch_bounds__(256) moments_kernel(
         const float* __restrict__ x, Moments* __restrict__ partial, int64_t batch, int64_t channels, int64_t inner) {
     __shared__ Moments warps[32];
     const int64_t channel = blockIdx.x;
@@ -90,30 +95,29 @@ __global__ void __launch_bounds__(512) moments_kernel(
         sum += d;
         squares = fmaf(d, d, squares);
     };
-    const bool wide = inner % 4 == 0 && (uintptr_t)x % 16 == 0;
-    const int64_t step = (int64_t)gridDim.z * blockDim.x;
-    const int64_t length = wide ? inner / 4 : inner;
+    const int64_t step = (int64_t)gridDim.z * blockDim.x, thread = (int64_t)blockIdx.z * blockDim.x + threadIdx.x;
+    const float4 blank = make_float4(around, around, around, around);  // adds zeros
     for (int64_t b = blockIdx.y; b < batch; b += gridDim.y) {
+        // Up to three values before the first 16-byte boundary and after the last one: one for each of a few threads.
         const float* __restrict__ from = x + (b * channels + channel) * inner;
-        int64_t i = (int64_t)blockIdx.z * blockDim.x + threadIdx.x;
-        if (i < length) count += (wide ? 4.0f : 1.0f) * ((length - i + step - 1) / step);
-        if (wide) {
-            for (; i < length; i += 4 * step) {
-                float4 v[4];  // on their way before the first is used
-                #pragma unroll
-                for (int k = 0; k < 4; ++k)
-                    v[k] = i + k * step < length ? ((const float4*)from)[i + k * step] : make_float4(around, around, around, around);
-                #pragma unroll
-                for (int k = 0; k < 4; ++k) {
-                    add(v[k].x);
-                    add(v[k].y);
-                    add(v[k].z);
-                    add(v[k].w);
-                }
+        const int64_t head = min(inner, (int64_t)(-((uintptr_t)from / 4) & 3)), vectors = (inner - head) / 4;
+        const float4* __restrict__ wide = (const float4*)(from + head);
+        if (thread < vectors) count += 4.0f * ((vectors - thread + step - 1) / step);
+        for (int64_t i = thread; i < vectors; i += 4 * step) {
+            float4 v[4];  // on their way before the first is used
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) v[k] = i + k * step < vectors ? wide[i + k * step] : blank;
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                add(v[k].x);
+                add(v[k].y);
+                add(v[k].z);
+                add(v[k].w);
             }
-        } else {
-            #pragma unroll 8
-            for (; i < length; i += step) add(from[i]);
+        }
+        if (thread < inner - 4 * vectors) {
+            add(from[thread < head ? thread : 4 * vectors + thread]);
+            count += 1.0f;
         }
     }
     Moments s = {count, 0.0f, 0.0f};
@@ -151,9 +155,9 @@ __global__ void __launch_bounds__(32) finish_kernel(
     }
 }
 
-torch::Tensor batch_norm_inference(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias,
+torch::Tensor batch_norm_inference_forward(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias,
                              torch::Tensor mean, torch::Tensor variance, bool training, double momentum, double eps) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "batch_norm_inference takes a float32 CUDA tensor");
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "batch_norm_inference_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     auto y = torch::empty_like(x);
     if (x.numel() == 0) return y;
@@ -170,7 +174,7 @@ torch::Tensor batch_norm_inference(torch::Tensor x, std::optional<torch::Tensor>
         const int across = (int)(wanted < 1 ? 1 : wanted);
         const int parts = along * across;
         auto partial = torch::empty({channels * parts * 3}, x.options());
-        moments_kernel<<<dim3((unsigned)channels, (unsigned)along, (unsigned)across), 512, 0, stream>>>(
+        moments_kernel<<<dim3((unsigned)channels, (unsigned)along, (unsigned)across), 256, 0, stream>>>(
             x.data_ptr<float>(), (Moments*)partial.data_ptr<float>(), batch, channels, inner);
         finish_kernel<<<(unsigned)channels, 32, 0, stream>>>(
             (const Moments*)partial.data_ptr<float>(), parts, w, b, mean.data_ptr<float>(), variance.data_ptr<float>(),
@@ -179,21 +183,22 @@ torch::Tensor batch_norm_inference(torch::Tensor x, std::optional<torch::Tensor>
         fold_kernel<<<channel_blocks, 128, 0, stream>>>(
             mean.data_ptr<float>(), variance.data_ptr<float>(), w, b, scale.data_ptr<float>(), shift.data_ptr<float>(), channels, (float)eps);
     }
-    const int64_t pieces = inner > 16384 ? inner / 16384 : 1;
+    const int64_t pieces = (inner + kPiece - 1) / kPiece;
+    const bool alike = ((uintptr_t)x.data_ptr<float>() - (uintptr_t)y.data_ptr<float>()) % 16 == 0;  // plane by plane
     affine_kernel<<<(unsigned)(batch * channels * pieces), 256, 0, stream>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), scale.data_ptr<float>(), shift.data_ptr<float>(), inner, channels, pieces);
+        x.data_ptr<float>(), y.data_ptr<float>(), scale.data_ptr<float>(), shift.data_ptr<float>(), inner, channels, pieces, alike);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
 }
 """
 
-CPP = "torch::Tensor batch_norm_inference(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias, torch::Tensor mean, torch::Tensor variance, bool training, double momentum, double eps);"
+CPP = "torch::Tensor batch_norm_inference_forward(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias, torch::Tensor mean, torch::Tensor variance, bool training, double momentum, double eps);"
 
-batch_norm_ext = load_inline(
-    name="batch_norm_ext",
+batch_norm_inference_extension = load_inline(
+    name="batch_norm_inference_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["batch_norm_inference"],
+    functions=["batch_norm_inference_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -206,6 +211,6 @@ class ModelNew(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         bn = self.bn
-        return batch_norm_ext.batch_norm_inference(
+        return batch_norm_inference_extension.batch_norm_inference_forward(
             x, bn.weight, bn.bias, bn.running_mean, bn.running_var, bn.training, bn.momentum, bn.eps
         )

@@ -15,6 +15,7 @@ CUDA = r"""
 
 __device__ __forceinline__ float join(float a, float b) { return a + b; }
 constexpr float kStart = 0.0f;
+constexpr bool kReverse = false, kExclusive = false;
 
 // Scan within a warp: after the step of width w each lane holds the last 2w values up to its own.
 __device__ __forceinline__ float warp_scan(float v) {
@@ -29,50 +30,51 @@ __device__ __forceinline__ float warp_scan(float v) {
 constexpr int kEach = 4;  // neighbouring values of one thread
 
 // Rows that lie together in memory: one block a row, which walks along it in pieces of kEach * blockDim.x values
-// and carries the result so far. `reverse` walks from the end.
+// and carries the result so far. kReverse walks from the end.
+template <bool kMasked>
 __global__ void __launch_bounds__(1024) row_kernel(
-        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, bool reverse, bool exclusive) {
+        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n) {
     __shared__ float totals[2][32];
     const int64_t base = (int64_t)blockIdx.x * n;
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x >> 5;
     const int warps = blockDim.x >> 5;
-    // 16 bytes at once where every row begins at a 16-byte boundary.
-    const bool wide = n % kEach == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0 && (uintptr_t)mask % kEach == 0;
+    // 16 bytes at once: a row may begin anywhere, so the walk begins at the 16-byte boundary before it.
+    const bool wide = ((uintptr_t)x | (uintptr_t)y) % 16 == 0 && (uintptr_t)mask % kEach == 0;
+    const int skew = (int)((kReverse ? -(base + n) : base) & (kEach - 1));
+    const auto inside = [&](int at) { return at >= 0 && at < n; };
+    const auto whole = [&](int at) { return wide && at >= 0 && at + kEach <= n; };
+    const auto place = [&](int at) { return base + (kReverse ? n - 1 - at : at); };  // of the row's value number `at`
+    const auto lowest = [&](int at) { return kReverse ? place(at + kEach - 1) : place(at); };  // of kEach from there on
     // The thread's values of the piece that begins at `first`: kEach neighbours, in the order of the scan.
     const auto fetch = [&](int first, float (&own)[kEach], bool (&keep)[kEach]) {
-        const int begin = first + kEach * threadIdx.x;
-        if (wide && begin < n) {
-            const float4 v = __ldcs((const float4*)(x + base + (reverse ? n - kEach - begin : begin)));
-            own[0] = reverse ? v.w : v.x;
-            own[1] = reverse ? v.z : v.y;
-            own[2] = reverse ? v.y : v.z;
-            own[3] = reverse ? v.x : v.w;
-        } else {
+        const int begin = first + kEach * threadIdx.x - skew;
+        if (!whole(begin)) {
             #pragma unroll
-            for (int k = 0; k < kEach; ++k)
-                own[k] = begin + k < n ? x[base + (reverse ? n - 1 - begin - k : begin + k)] : kStart;
-        }
-        if (mask && wide && begin < n) {
-            const uchar4 m = __ldcs((const uchar4*)(mask + base + (reverse ? n - kEach - begin : begin)));
-            keep[0] = reverse ? m.w : m.x;
-            keep[1] = reverse ? m.z : m.y;
-            keep[2] = reverse ? m.y : m.z;
-            keep[3] = reverse ? m.x : m.w;
+            for (int k = 0; k < kEach; ++k) {
+                own[k] = inside(begin + k) ? x[place(begin + k)] : kStart;
+                keep[k] = !kMasked || !inside(begin + k) || mask[place(begin + k)];
+            }
             return;
         }
-        #pragma unroll
-        for (int k = 0; k < kEach; ++k)
-            keep[k] = !mask || begin + k >= n || mask[base + (reverse ? n - 1 - begin - k : begin + k)];
+        const float4 v = __ldg((const float4*)(x + lowest(begin)));
+        own[0] = kReverse ? v.w : v.x;
+        own[1] = kReverse ? v.z : v.y;
+        own[2] = kReverse ? v.y : v.z;
+        own[3] = kReverse ? v.x : v.w;
+        const uchar4 m = kMasked ? __ldg((const uchar4*)(mask + lowest(begin))) : make_uchar4(1, 1, 1, 1);
+        keep[0] = kReverse ? m.w : m.x;
+        keep[1] = kReverse ? m.z : m.y;
+        keep[2] = kReverse ? m.y : m.z;
+        keep[3] = kReverse ? m.x : m.w;
     };
     float carry = kStart;
     float ahead[kEach];
     bool keep[kEach];
     fetch(0, ahead, keep);
     int turn = 0;
-    for (int first = 0; first < n; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
-        const int begin = first + kEach * threadIdx.x;
-        const int64_t low = base + (reverse ? n - kEach - begin : begin);  // of the thread's values in memory
+    for (int first = 0; first < n + skew; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
+        const int begin = first + kEach * threadIdx.x - skew;
         float own[kEach];
         #pragma unroll
         for (int k = 0; k < kEach; ++k) own[k] = keep[k] ? ahead[k] : kStart;
@@ -92,37 +94,36 @@ __global__ void __launch_bounds__(1024) row_kernel(
         carry = join(carry, __shfl_sync(0xffffffffu, all, 31));
         float out[kEach];
         #pragma unroll
-        for (int k = 0; k < kEach; ++k) out[k] = exclusive ? (k ? join(before, sum[k - 1]) : before) : join(before, sum[k]);
-        if (wide && begin < n) {
-            const float4 v = reverse ? make_float4(out[3], out[2], out[1], out[0]) : make_float4(out[0], out[1], out[2], out[3]);
-            __stcs((float4*)(y + low), v);
+        for (int k = 0; k < kEach; ++k) out[k] = kExclusive ? (k ? join(before, sum[k - 1]) : before) : join(before, sum[k]);
+        if (whole(begin)) {
+            const float4 v = kReverse ? make_float4(out[3], out[2], out[1], out[0]) : make_float4(out[0], out[1], out[2], out[3]);
+            *(float4*)(y + lowest(begin)) = v;
         } else {
             #pragma unroll
             for (int k = 0; k < kEach; ++k)
-                if (begin + k < n) y[base + (reverse ? n - 1 - begin - k : begin + k)] = out[k];
+                if (inside(begin + k)) y[place(begin + k)] = out[k];
         }
     }
 }
 
 // Values that lie `inner` apart: one thread for each column, neighbours read neighbours.
 __global__ void column_kernel(
-        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, int64_t inner, int64_t columns,
-        bool reverse, bool exclusive) {
+        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, int64_t inner, int64_t columns) {
     const int64_t column = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= columns) return;
     const int64_t base = column / inner * n * inner + column % inner;
     float total = kStart;
     for (int i = 0; i < n; ++i) {
-        const int64_t at = base + (reverse ? n - 1 - i : i) * inner;
+        const int64_t at = base + (kReverse ? n - 1 - i : i) * inner;
         const float own = !mask || mask[at] ? x[at] : kStart;
         const float next = join(total, own);
-        y[at] = exclusive ? total : next;
+        y[at] = kExclusive ? total : next;
         total = next;
     }
 }
 
-torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim, bool reverse, bool exclusive) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "cumsum_cuda takes a float32 CUDA tensor");
+torch::Tensor cumsum_forward(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim) {
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "cumsum_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     torch::Tensor kept;
     if (mask.has_value()) kept = mask->to(torch::kBool).expand_as(x).contiguous();
@@ -137,24 +138,25 @@ torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, in
     const auto stream = at::cuda::getCurrentCUDAStream();
     if (inner == 1) {
         int threads = 32;
-        while (threads < 256 && threads * kEach < n) threads *= 2;
-        row_kernel<<<(unsigned)columns, threads, 0, stream>>>(x.data_ptr<float>(), keep, y.data_ptr<float>(), n, reverse, exclusive);
+        while (threads < 128 && threads * kEach < n) threads *= 2;
+        const auto kernel = keep ? row_kernel<true> : row_kernel<false>;
+        kernel<<<(unsigned)columns, threads, 0, stream>>>(x.data_ptr<float>(), keep, y.data_ptr<float>(), n);
     } else {
         column_kernel<<<(unsigned)((columns + 127) / 128), 128, 0, stream>>>(
-            x.data_ptr<float>(), keep, y.data_ptr<float>(), n, inner, columns, reverse, exclusive);
+            x.data_ptr<float>(), keep, y.data_ptr<float>(), n, inner, columns);
     }
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
 }
 """
 
-CPP = "torch::Tensor cumsum_cuda(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim, bool reverse, bool exclusive);"
+CPP = "torch::Tensor cumsum_forward(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim);"
 
-cumsum_ext = load_inline(
-    name="cumsum_ext",
+cumsum_extension = load_inline(
+    name="cumsum_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["cumsum_cuda"],
+    functions=["cumsum_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -165,4 +167,4 @@ class ModelNew(nn.Module):
         self.dim = dim
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return cumsum_ext.cumsum_cuda(x, None, self.dim, False, False)
+        return cumsum_extension.cumsum_forward(x, None, self.dim)

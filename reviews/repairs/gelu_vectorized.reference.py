@@ -43,8 +43,8 @@ static unsigned blocks_for(int64_t n) {
     return (unsigned)(blocks < (1 << 20) ? blocks : (1 << 20));
 }
 
-torch::Tensor gelu_cuda(torch::Tensor x) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "gelu_cuda takes a float32 CUDA tensor");
+torch::Tensor gelu_forward(torch::Tensor x) {
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "gelu_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     auto y = torch::empty_like(x);
     const int64_t n = x.numel();
@@ -63,17 +63,17 @@ torch::Tensor gelu_cuda(torch::Tensor x) {
 }
 """
 
-CPP = "torch::Tensor gelu_cuda(torch::Tensor x);"
+CPP = "torch::Tensor gelu_forward(torch::Tensor x);"
 
-gelu_ext = load_inline(
-    name="gelu_ext",
+gelu_extension = load_inline(
+    name="gelu_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["gelu_cuda"],
+    functions=["gelu_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
 
 class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return gelu_ext.gelu_cuda(x)
+        return gelu_extension.gelu_forward(x)

@@ -110,6 +110,15 @@ struct Sums {
         add(v.z);
         add(v.w);
     }
+    __device__ __forceinline__ Stat stat(float count) const {
+        Stat s = empty_stat();
+        if (count == 0.0f) return s;
+        const float mean = sum / count;
+        s.count = count;
+        s.mean = around + mean;
+        s.m2 = fmaxf(squares - sum * mean, 0.0f);
+        return s;
+    }
 };
 
 // What normalises a group: (v - mean) * scale, then the weight and the bias of the value's parameter. Value i of group
@@ -143,8 +152,8 @@ constexpr int kThreads = 512;  // of a block, at most
 constexpr int kBlocks = 2;     // of that size that share a multiprocessor
 constexpr int kHeld = 4;       // vectors of four values that a thread keeps in registers
 
-// `count` rows of n values, each in `parts` parts of `stretch` values; the last one may be shorter. Of a part `kept`
-// vectors of 16 bytes fit into shared memory.
+// `count` rows of n values, each in `parts` parts of `stretch` values; the last one may be shorter. `kept` vectors of 16
+// bytes of a part stay in shared memory.
 struct Rows {
     int64_t count, n, stretch;
     int parts, kept;
@@ -202,7 +211,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) normalise_kernel(
         const float4 blank = make_float4(sums.around, sums.around, sums.around, sums.around);  // adds zeros
         float4 held[kHeld];
         #pragma unroll
-        for (int k = 0; k < kHeld; ++k) held[k] = tid + k * step < p.vectors ? __ldcs(from + tid + k * step) : blank;
+        for (int k = 0; k < kHeld; ++k) held[k] = tid + k * step < p.vectors ? from[tid + k * step] : blank;
 
         int j = last + tid;
         for (; j < p.vectors; j += 4 * step) {
@@ -220,17 +229,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks) normalise_kernel(
         #pragma unroll 4
         for (int i = first + tid; i < stay; i += step) sums.add(cache[i - first]);
 
-        Stat s = empty_stat();
         const int own = tid < min(first, p.vectors) ? (min(first, p.vectors) - tid + step - 1) / step : 0;
         const int copied = first + tid < stay ? (stay - first - tid + step - 1) / step : 0;
         const int again = last + tid < p.vectors ? (p.vectors - last - tid + step - 1) / step : 0;
-        s.count = 4.0f * (own + copied + again) + (ragged ? 1.0f : 0.0f);
-        if (s.count > 0.0f) {
-            const float mean = sums.sum / s.count;
-            s.mean = sums.around + mean;
-            s.m2 = fmaxf(sums.squares - sums.sum * mean, 0.0f);
-        }
-        s = block_merge(s, turn);
+        Stat s = block_merge(sums.stat(4.0f * (own + copied + again) + (ragged ? 1.0f : 0.0f)), turn);
         if (rows.parts > 1) s = row_merge(s, partial + p.row * rows.parts, arrived + p.row, p.part, rows.parts);
 
         // The remainder goes backwards: its end is still in L2. Shared memory comes before the registers: once it is
@@ -240,9 +242,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks) normalise_kernel(
         const unsigned at = (unsigned)(p.begin + p.head - start);
         #pragma unroll 2
         for (j -= step; j >= last; j -= step)
-            if (j < p.vectors) __stcs(to + j, affine.value(from[j], at + 4 * j));
+            if (j < p.vectors) to[j] = affine.value(from[j], at + 4 * j);
         #pragma unroll 2
-        for (int i = first + tid; i < stay; i += step) __stcs(to + i, affine.value(cache[i - first], at + 4 * i));
+        for (int i = first + tid; i < stay; i += step) to[i] = affine.value(cache[i - first], at + 4 * i);
         const int vectors = p.vectors;
         piece += gridDim.x;
         const bool more = piece < rows.count * rows.parts;
@@ -252,11 +254,71 @@ __global__ void __launch_bounds__(kThreads, kBlocks) normalise_kernel(
         }
         #pragma unroll
         for (int k = 0; k < kHeld; ++k)
-            if (tid + k * step < vectors) __stcs(to + tid + k * step, affine.value(held[k], at + 4 * (tid + k * step)));
+            if (tid + k * step < vectors) to[tid + k * step] = affine.value(held[k], at + 4 * (tid + k * step));
         if (ragged) y[edge] = affine.value(loose, (unsigned)(edge - start));
         if (!more) return;
         turn ^= 1;
     }
+}
+
+// Few groups of many values, each value with a weight and a bias of its own: were a group's parameters read anew for
+// every group, the L2 cache would have twice as much to give. So three kernels: parts of the statistics, statistics, and
+// results, where a thread keeps four values' parameters and goes through all groups. x is read twice.
+__global__ void __launch_bounds__(kThreads) part_kernel(const float* __restrict__ x, Stat* __restrict__ partial, int64_t n, int64_t stretch, int parts) {
+    const int64_t group = blockIdx.x / parts;
+    const int64_t begin = blockIdx.x % parts * stretch;
+    const float4* __restrict__ from = (const float4*)(x + group * n + begin);
+    const int vectors = (int)(min(stretch, n - begin) / 4), step = blockDim.x;
+    Sums sums = {x[group * n], 0.0f, 0.0f};
+    const float4 blank = make_float4(sums.around, sums.around, sums.around, sums.around);  // adds zeros
+    for (int i = threadIdx.x; i < vectors; i += 4 * step) {
+        float4 v[4];
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) v[k] = i + k * step < vectors ? from[i + k * step] : blank;
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) sums.add(v[k]);
+    }
+    const int own = (int)threadIdx.x < vectors ? (vectors - (int)threadIdx.x + step - 1) / step : 0;
+    const Stat s = block_merge(sums.stat(4.0f * own), 0);
+    if (threadIdx.x == 0) partial[blockIdx.x] = s;
+}
+
+// One warp a group.
+__global__ void __launch_bounds__(32) join_kernel(const Stat* __restrict__ partial, float2* __restrict__ moments, int parts, int64_t n, float eps) {
+    Stat s = empty_stat();
+    for (int part = threadIdx.x; part < parts; part += 32) s = merge(s, partial[(int64_t)blockIdx.x * parts + part]);
+    s = warp_merge(s);
+    if (threadIdx.x == 0) moments[blockIdx.x] = make_float2(s.mean, rsqrtf(s.m2 / n + eps));
+}
+
+__global__ void __launch_bounds__(256) apply_kernel(
+        const float4* __restrict__ x, float4* __restrict__ y, const float4* __restrict__ weight, const float4* __restrict__ bias,
+        const float2* __restrict__ moments, int64_t vectors, int groups) {
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= vectors) return;
+    const float4 w = weight[i], b = bias[i];
+    #pragma unroll 4
+    for (int group = groups - 1; group >= 0; --group) {  // backwards: the last groups are still in L2
+        const float2 m = moments[group];
+        const float4 v = __ldg(x + group * vectors + i);
+        y[group * vectors + i] = make_float4((v.x - m.x) * (m.y * w.x) + b.x, (v.y - m.x) * (m.y * w.y) + b.y,
+                                             (v.z - m.x) * (m.y * w.z) + b.z, (v.w - m.x) * (m.y * w.w) + b.w);
+    }
+}
+
+static void normalise_few(
+        const float* x, float* y, const float* weight, const float* bias, int64_t n, int64_t groups, const Rows& rows, float eps,
+        const torch::TensorOptions& floats) {
+    auto results = torch::empty({groups * rows.parts * (int64_t)sizeof(Stat)}, floats.dtype(torch::kUInt8));
+    auto moments = torch::empty({groups, 2}, floats);
+    Stat* partial = (Stat*)results.data_ptr<uint8_t>();
+    float2* of_groups = (float2*)moments.data_ptr<float>();
+    const auto stream = at::cuda::getCurrentCUDAStream();
+    part_kernel<<<(unsigned)(groups * rows.parts), kThreads, 0, stream>>>(x, partial, n, rows.stretch, rows.parts);
+    join_kernel<<<(unsigned)groups, 32, 0, stream>>>(partial, of_groups, rows.parts, n, eps);
+    apply_kernel<<<(unsigned)((n / 4 + 255) / 256), 256, 0, stream>>>(
+        (const float4*)x, (float4*)y, (const float4*)weight, (const float4*)bias, of_groups, n / 4, (int)groups);
+    C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
 // How rows are shared out among blocks.
@@ -284,23 +346,26 @@ static Plan plan_rows(Kernel kernel, int64_t n, int64_t count, int device) {
     const int64_t blocks = (int64_t)multiprocessors * kBlocks;
     const int64_t room = (std::min(most_shared, all_shared / kBlocks) - 3072) / (int)sizeof(float4);
     const int64_t fits = in_registers + 4 * room;
-    // As many parts as make a row fit; more where rows are few, so that all multiprocessors have work.
+    // As many parts as make a row fit; more where rows are few, so that all multiprocessors have work. The blocks that
+    // are there at once hold whole rows: nobody waits for a block that is still busy with an earlier row.
     const int64_t wanted = std::max((n + fits - 1) / fits, std::min(blocks / count, n / in_registers));
-    const int64_t parts = std::min(blocks, wanted);
+    int64_t parts = std::min(blocks, wanted);
+    if (parts > 1) parts = blocks / (blocks / parts);
     if (parts > 1) plan.rows.stretch = ((n + parts - 1) / parts + 31) / 32 * 32;  // parts of a row lie alike
     plan.rows.parts = (int)((n + plan.rows.stretch - 1) / plan.rows.stretch);
     plan.rows.kept = (int)std::max((int64_t)0, std::min(room, (plan.rows.stretch - in_registers + 3) / 4));
     plan.shared = plan.rows.kept * sizeof(float4);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan.shared);
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan.threads, plan.shared);
-    plan.grid = (unsigned)std::min(count * plan.rows.parts, (int64_t)multiprocessors * std::max(resident, 1));
+    const int64_t at_once = (int64_t)multiprocessors * std::max(resident, 1) / plan.rows.parts;  // rows
+    plan.grid = (unsigned)(plan.rows.parts * std::min(count, std::max(at_once, (int64_t)1)));
     return plan;
 }
 
 // `groups` stretches of memory are normalised each by itself; parameter c covers `inner` values.
-torch::Tensor layer_norm_cuda(torch::Tensor x, std::optional<torch::Tensor> weight,
+torch::Tensor layer_norm_forward(torch::Tensor x, std::optional<torch::Tensor> weight,
                              std::optional<torch::Tensor> bias, int64_t groups, int64_t inner, double eps) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "layer_norm_cuda takes a float32 CUDA tensor");
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "layer_norm_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     auto y = torch::empty_like(x);
     if (x.numel() == 0) return y;
@@ -316,7 +381,13 @@ torch::Tensor layer_norm_cuda(torch::Tensor x, std::optional<torch::Tensor> weig
     const float* bp = b.defined() ? b.data_ptr<float>() : nullptr;
     float epsilon = (float)eps;
     const auto stream = at::cuda::getCurrentCUDAStream();
-    Plan plan = plan_rows(normalise_kernel, x.numel() / groups, groups, (int)x.get_device());
+    const int64_t n = x.numel() / groups;
+    Plan plan = plan_rows(normalise_kernel, n, groups, (int)x.get_device());
+    const bool wide = n % 4 == 0 && ((uintptr_t)from | (uintptr_t)to | (uintptr_t)wp | (uintptr_t)bp) % 16 == 0;
+    if (wp && bp && wide && plan.rows.parts > 1 && groups >= 4) {
+        normalise_few(from, to, wp, bp, n, groups, plan.rows, epsilon, x.options());
+        return y;
+    }
     Stat* partial = nullptr;
     int* arrived = nullptr;
     if (plan.rows.parts == 1) {
@@ -336,13 +407,13 @@ torch::Tensor layer_norm_cuda(torch::Tensor x, std::optional<torch::Tensor> weig
 }
 """
 
-CPP = "torch::Tensor layer_norm_cuda(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias, int64_t groups, int64_t inner, double eps);"
+CPP = "torch::Tensor layer_norm_forward(torch::Tensor x, std::optional<torch::Tensor> weight, std::optional<torch::Tensor> bias, int64_t groups, int64_t inner, double eps);"
 
-layer_norm_ext = load_inline(
-    name="layer_norm_ext",
+layer_norm_extension = load_inline(
+    name="layer_norm_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["layer_norm_cuda"],
+    functions=["layer_norm_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -354,4 +425,4 @@ class ModelNew(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         groups = x.numel() // self.ln.weight.numel()
-        return layer_norm_ext.layer_norm_cuda(x, self.ln.weight, self.ln.bias, groups, 1, self.ln.eps)
+        return layer_norm_extension.layer_norm_forward(x, self.ln.weight, self.ln.bias, groups, 1, self.ln.eps)

@@ -107,9 +107,9 @@ __global__ void __launch_bounds__(256) matmul_kernel(
 }
 
 // Operands as [batch, m, k] and [batch, k, n] with any strides: a transposed view costs no copy.
-torch::Tensor matmul_cuda(torch::Tensor a, torch::Tensor b) {
+torch::Tensor matmul_forward(torch::Tensor a, torch::Tensor b) {
     TORCH_CHECK(a.is_cuda() && b.is_cuda() && a.scalar_type() == torch::kFloat32 && b.scalar_type() == torch::kFloat32,
-                "matmul_cuda takes float32 CUDA tensors");
+                "matmul_forward takes float32 CUDA tensors");
     TORCH_CHECK(a.size(-1) == b.size(-2), "inner sizes differ");
     std::vector<int64_t> shape = a.sizes().vec();
     shape.back() = b.size(-1);
@@ -135,17 +135,17 @@ torch::Tensor matmul_cuda(torch::Tensor a, torch::Tensor b) {
 }
 """
 
-CPP = "torch::Tensor matmul_cuda(torch::Tensor a, torch::Tensor b);"
+CPP = "torch::Tensor matmul_forward(torch::Tensor a, torch::Tensor b);"
 
-matmul = load_inline(
-    name="matmul",
+matmul_extension = load_inline(
+    name="matmul_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["matmul_cuda"],
+    functions=["matmul_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
 
 class ModelNew(nn.Module):
     def forward(self, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
-        return matmul.matmul_cuda(A, B)
+        return matmul_extension.matmul_forward(A, B)

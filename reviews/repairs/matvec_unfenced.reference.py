@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(512) matvec_kernel(
         float4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         #pragma unroll 8
         for (int64_t i = threadIdx.x; i < k / 4; i += blockDim.x) {
-            const float4 v = __ldcs((const float4*)row + i);
+            const float4 v = __ldg((const float4*)row + i);
             const float4 w = ((const float4*)x)[i];
             four.x = fmaf(v.x, w.x, four.x);
             four.y = fmaf(v.y, w.y, four.y);
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(512) matvec_kernel(
     }
 }
 
-torch::Tensor matvec_cuda(torch::Tensor a, torch::Tensor x) {
+torch::Tensor matrix_vector_forward(torch::Tensor a, torch::Tensor x) {
     TORCH_CHECK(a.is_cuda() && x.is_cuda() && a.scalar_type() == torch::kFloat32 && x.scalar_type() == torch::kFloat32,
-                "matvec_cuda takes float32 CUDA tensors");
+                "matrix_vector_forward takes float32 CUDA tensors");
     TORCH_CHECK(a.dim() == 2 && a.size(1) == x.size(0), "inner sizes differ");
     a = a.contiguous();
     x = x.contiguous();
@@ -63,17 +63,17 @@ torch::Tensor matvec_cuda(torch::Tensor a, torch::Tensor x) {
 }
 """
 
-CPP = "torch::Tensor matvec_cuda(torch::Tensor a, torch::Tensor x);"
+CPP = "torch::Tensor matrix_vector_forward(torch::Tensor a, torch::Tensor x);"
 
-matvec = load_inline(
-    name="matvec",
+matrix_vector_extension = load_inline(
+    name="matrix_vector_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["matvec_cuda"],
+    functions=["matrix_vector_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
 
 class ModelNew(nn.Module):
     def forward(self, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
-        return matvec.matvec_cuda(A, B)
+        return matrix_vector_extension.matrix_vector_forward(A, B)

@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(512) row_kernel(
     for (; j + 3 * step < vectors; j += 4 * step) {
         float4 v[4];
         #pragma unroll
-        for (int k = 0; k < 4; ++k) v[k] = __ldcs(wide + j + k * step);
+        for (int k = 0; k < 4; ++k) v[k] = __ldg(wide + j + k * step);
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
             add(s, v[k].x);
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(512) row_kernel(
         }
     }
     for (; j < vectors; j += step) {
-        const float4 v = __ldcs(wide + j);
+        const float4 v = __ldg(wide + j);
         add(s, v.x);
         add(s, v.y);
         add(s, v.z);
@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(1024) column_kernel(
     if (threadIdx.y == 0) y[outer * inner + column] = value_of(s, n);
 }
 
-torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "mean_dim_cuda takes a float32 CUDA tensor");
+torch::Tensor mean_dim_forward(torch::Tensor x, int64_t dim, bool keepdim) {
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "mean_dim_forward takes a float32 CUDA tensor");
     x = x.contiguous();
     const int64_t rank = x.dim();
     if (dim < 0) dim += rank;
@@ -192,13 +192,13 @@ torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim) {
 }
 """
 
-CPP = "torch::Tensor mean_dim_cuda(torch::Tensor x, int64_t dim, bool keepdim);"
+CPP = "torch::Tensor mean_dim_forward(torch::Tensor x, int64_t dim, bool keepdim);"
 
-mean_dim = load_inline(
-    name="mean_dim",
+mean_dim_extension = load_inline(
+    name="mean_dim_extension",
     cpp_sources=CPP,
     cuda_sources=CUDA,
-    functions=["mean_dim_cuda"],
+    functions=["mean_dim_forward"],
     extra_cuda_cflags=["-O3"],
 )
 
@@ -209,4 +209,4 @@ class ModelNew(nn.Module):
         self.dim = dim
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return mean_dim.mean_dim_cuda(x, self.dim, False)
+        return mean_dim_extension.mean_dim_forward(x, self.dim, False)

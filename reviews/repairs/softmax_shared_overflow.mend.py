@@ -44,7 +44,6 @@ __global__ void softmax_kernel(const scalar_t* __restrict__ x,
     // maximum of the warp, then of the block
     local_max = warp_reduce_max(local_max);
     if (lane == 0) {
-        ;
         result[warp] = local_max;
     }
     __syncthreads();
@@ -60,7 +59,6 @@ __global__ void softmax_kernel(const scalar_t* __restrict__ x,
     }
     local_sum = warp_reduce_sum(local_sum);
     if (lane == 0) {
-        ;
         result[warp] = local_sum;
     }
     __syncthreads();

@@ -47,6 +47,19 @@ def test_a_driver_runs_from_and_for_any_folder(odd: Path, monkeypatch: pytest.Mo
     assert (done.stdout, done.stderr) == ("['nvcc', '-c', 'a b.cu']\n", "")
 
 
+def test_the_toolchain_is_the_same_with_and_without_the_environment_activated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else every stranger's `ninja` on the search path would have all prepared anew."""
+    pytest.importorskip("ninja")
+    known = discover.__wrapped__()
+    stranger = tmp_path / "ninja"
+    stranger.write_text("#!/bin/sh\n")
+    stranger.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert discover.__wrapped__().ninja == known.ninja
+
+
 def test_a_driver_that_can_not_be_read_is_the_machines_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
