@@ -23,8 +23,9 @@ from grader.devices.cuda import open_cuda
 from grader.devices.gpu import GpuFacts, installed
 from grader.errors import GraderError, UsageError
 from grader.pipeline import NOT_KEYED, Workshop
+from grader.pipeline.lost import lost
 from grader.pipeline.review import build_ahead, review
-from grader.records import SCHEMA, Evaluation, Review, Sample, TaskSummary, Verdict, digest
+from grader.records import SCHEMA, Review, Sample, digest
 from grader.store import Store, grader_version
 
 RETRIES = 4
@@ -73,7 +74,7 @@ class Cluster:
         try:
             return Review.model_validate_json(self.ray.get(task))
         except self.ray.exceptions.RayError as error:
-            return _lost(sample, error)
+            return lost(sample, "The cluster failed", _first(error))
 
     def finish(self) -> None:
         """Leave the cluster."""
@@ -176,24 +177,6 @@ def unpack(store: Store, packed: Packed) -> None:
         if draft is not None:
             with tarfile.open(fileobj=io.BytesIO(packed.files)) as archive:
                 archive.extractall(draft, filter="data")
-
-
-def _lost(sample: Sample, error: Exception) -> Review:
-    """Return the review of a sample that the cluster failed at; it is graded again next time."""
-    verdict = Verdict(
-        status="grader_error",
-        sentence="The cluster failed; this says nothing about the submission.",
-        reasons=(_first(error),),
-    )
-    return Review(
-        sample=sample.id,
-        origin=sample.origin,
-        format=sample.format,
-        text=sample.text,
-        code=None,
-        task=TaskSummary(name=None, source="none", reason="not looked for", confidence=0.0),
-        evaluation=Evaluation(submission="", device="none", sandbox="none", verdict=verdict),
-    )
 
 
 def _first(error: Exception) -> str:

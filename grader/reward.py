@@ -36,11 +36,10 @@ from pydantic import Field
 
 from grader import tasks
 from grader.config import Options
+from grader.crew import gather
 from grader.errors import UsageError
 from grader.ingest.decode import clean
-from grader.machine import cores
-from grader.pipeline import Workshop, open_workshop
-from grader.pipeline.review import assess
+from grader.pipeline import open_workshop
 from grader.records import Evaluation, Record, Sample, Status, Task
 from grader.store import Store
 
@@ -152,8 +151,8 @@ class Grader:
         chosen = options or Options()
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
-        self._workshop: Workshop = open_workshop(chosen, Store(chosen.cache), wanted)
-        self.jobs = chosen.jobs or cores()
+        self._crew = gather(open_workshop(chosen, Store(chosen.cache), wanted))
+        self.jobs = self._crew.jobs
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 
     def submit(self, answer: Answer) -> Future[Reward]:
@@ -176,6 +175,7 @@ class Grader:
     def close(self, *, wait: bool = True) -> None:
         """Take no more answers; those not begun are dropped."""
         self._pool.shutdown(wait=wait, cancel_futures=True)
+        self._crew.close()
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +191,7 @@ class Grader:
     def _grade(self, answer: Answer, task: Task | None) -> Reward:
         text = clean(answer.text)
         sample = Sample(id=answer.id, origin="a training loop", format="transcript", text=text)
-        return rewarded(assess(self._workshop, sample, task), self._shaping)
+        return rewarded(self._crew.assess(sample, task), self._shaping)
 
 
 @lru_cache(4096)

@@ -8,8 +8,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from grader.machine import cores
-from grader.pipeline import Workshop, review_key
 from grader.records import Review, Sample
 from grader.report.folder import RunFolder
 
@@ -27,7 +25,7 @@ class Watcher:
 
 
 class Workers(Protocol):
-    """Who grades: this process, or the nodes of a cluster."""
+    """Who grades: processes of this machine (`crew`), or the nodes of a cluster."""
 
     @property
     def jobs(self) -> int:
@@ -41,32 +39,6 @@ class Workers(Protocol):
 
     def finish(self) -> None:
         """Clear up after a run that came to its end."""
-
-
-@dataclass(frozen=True)
-class Local:
-    """Threads of this process, which wait for guests on this machine."""
-
-    workshop: Workshop
-
-    @property
-    def jobs(self) -> int:
-        """Return the option's value; else one for each core."""
-        return self.workshop.options.jobs or cores()
-
-    def key(self, sample: Sample) -> str:
-        """Return the review's own address."""
-        return review_key(self.workshop, sample)
-
-    def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
-        """Grade one sample here."""
-        from grader.pipeline.review import review  # a run that finds nothing to do needs no stage
-
-        return review(self.workshop, sample, stage)
-
-    def finish(self) -> None:
-        """Keep the store from growing without end."""
-        self.workshop.store.trim_sometimes()
 
 
 @dataclass

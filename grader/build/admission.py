@@ -30,6 +30,11 @@ class Admission:
         self._growing = growing
         self._changed = threading.Condition()
         self._started: list[float] = []
+        self._shares = 1
+
+    def share(self, processes: int) -> None:
+        """Take no more than an equal share of what is free, among so many processes that build."""
+        self._shares = processes
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -49,7 +54,7 @@ class Admission:
     def _room(self) -> bool:
         now = time.monotonic()
         growing = sum(now - started < self._growing for started in self._started)
-        return not self._started or self._free() >= self._needed * (1 + growing)
+        return not self._started or self._free() / self._shares >= self._needed * (1 + growing)
 
 
 ADMISSION = Admission()

@@ -142,9 +142,9 @@ def _workers(
             return connect(options, seed)
         finally:
             preparing("")
-    from grader import pipeline, schedule
+    from grader import crew, pipeline
 
-    return schedule.Local(pipeline.open_workshop(options, store, seed, preparing))
+    return crew.gather(pipeline.open_workshop(options, store, seed, preparing))
 
 
 def _exit_code(summary: Summary, options: Options) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -25,9 +26,17 @@ def hold(form: Form) -> str:
     return _broken(form, None)
 
 
-@cache
+_one_at_a_time = threading.Lock()
+
+
 def holds_warm(form: Form) -> bool:
     """Whether it holds for guests of the warm parent as well."""
+    with _one_at_a_time:  # all that a batch begins with ask at once
+        return _holds_warm(form)
+
+
+@cache
+def _holds_warm(form: Form) -> bool:
     nursery = shared()
     return nursery is not None and not _broken(form, nursery)
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from grader.guest.warden import tree
+from grader.guest.warden import peek, tree
 from grader.sandbox.form import Guest
 from grader.sandbox.limits import MIB, Limits
 
@@ -58,7 +58,7 @@ class Usage:
 def resident(pid: int) -> int:
     """Return resident bytes of a process that no file stands behind: its own, and shared memory."""
     try:
-        status = Path(f"/proc/{pid}/status").read_bytes()
+        status = peek(f"/proc/{pid}/status")
     except OSError:
         return 0
     # Some containers' kernels tell the whole only.

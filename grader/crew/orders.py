@@ -1,0 +1,50 @@
+"""What this process and another say to each other: a line of JSON each."""
+
+from __future__ import annotations
+
+import json
+from typing import Self
+
+from grader.config import Options
+from grader.records import Evaluation, Record, Review, Sample, Task
+
+
+class Line(Record):
+    """A record that travels as one line of text."""
+
+    def line(self) -> str:
+        """Return it as a line of ASCII; half a surrogate pair in a sample's text is no hindrance."""
+        return json.dumps(self.model_dump(mode="json")) + "\n"
+
+    @classmethod
+    def of(cls, line: str) -> Self:
+        """Read it back."""
+        return cls.model_validate(json.loads(line))
+
+
+class Settings(Line):
+    """What a process is told once."""
+
+    options: Options
+    seed: int
+    processes: int
+    """How many share this machine's memory."""
+
+
+class Order(Line):
+    """One sample to grade."""
+
+    sample: Sample
+    task: Task | None = None
+    """What was asked, where the verdict alone is wanted and the caller knows it."""
+    verdict_only: bool = False
+
+
+class Said(Line):
+    """A stage that began; or what came of the order, which is then over."""
+
+    stage: str = ""
+    review: Review | None = None
+    evaluation: Evaluation | None = None
+    failure: str = ""
+    """What of ours failed so that the whole run must stop, as a disk that is full."""

@@ -1,0 +1,28 @@
+"""What is said of a sample whose grader was lost: another process, or a node of a cluster."""
+
+from __future__ import annotations
+
+from grader.records import Evaluation, Review, Sample, TaskSummary, Verdict
+
+
+def lost(sample: Sample, what: str, how: str) -> Review:
+    """Return its review, which is never kept: it is graded again next time."""
+    return Review(
+        sample=sample.id,
+        origin=sample.origin,
+        format=sample.format,
+        text=sample.text,
+        code=None,
+        task=TaskSummary(name=None, source="none", reason="not looked for", confidence=0.0),
+        evaluation=lost_evaluation(what, how),
+    )
+
+
+def lost_evaluation(what: str, how: str) -> Evaluation:
+    """Return its evaluation: `what` is the sentence's beginning, `how` the reason."""
+    verdict = Verdict(
+        status="grader_error",
+        sentence=f"{what}; this says nothing about the submission.",
+        reasons=(how,),
+    )
+    return Evaluation(submission="", device="none", sandbox="none", verdict=verdict)
