@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.records import Evidence, EvidenceKind, KernelResources, Place
 from grader.source import Source
@@ -23,6 +23,8 @@ class Message:
     column: int = 0
     """1-based; 0 where the tool gave none."""
     tool: str = ""
+    origins: tuple[tuple[str, int], ...] = ()
+    """Files and lines that made a header instantiate what failed in it, the innermost first."""
 
 
 _NVCC = re.compile(
@@ -33,6 +35,13 @@ _GCC = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?"
     r"(?P<severity>error|warning): (?P<text>.*)"
 )
+_DETECTED = re.compile(r"\bat line (?P<line>\d+) of \"?(?P<file>[^\s\"]+)")
+_REQUESTED = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: note: in instantiation of .* requested here"
+)
+"""What nvcc and clang say after an error in a header."""
+_REQUIRED = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: +required from ")
+"""What g++ says before one."""
 _PTXAS = re.compile(r"^ptxas (?P<severity>error|fatal|warning)\s*: (?P<text>.*)")
 _PTXAS_AT = re.compile(
     r"^ptxas (?P<file>\S+), line (?P<line>\d+); (?P<severity>error|fatal|warning)\s*: (?P<text>.*)"
@@ -98,13 +107,30 @@ _CODES = (
 def messages(log: str) -> Iterator[Message]:
     """Yield the diagnostics of a log in its order; notes and follow-ups are left out."""
     others = False
-    for line in log.splitlines():
-        message = _message(line.rstrip())
-        if message is None or any(text in message.text for text in _FOLLOW_UPS):
+    for message in _with_origins(log):
+        if any(text in message.text for text in _FOLLOW_UPS):
             continue
         if not (others and _AFTER_OTHERS in message.text):
             yield message
         others = others or message.severity == "error"
+
+
+def _with_origins(log: str) -> Iterator[Message]:
+    """Yield all diagnostics, each with the places that led to it."""
+    held: Message | None = None
+    ahead: list[tuple[str, int]] = []
+    for line in map(str.rstrip, log.splitlines()):
+        if match := _REQUIRED.match(line):
+            ahead.append((match["file"], int(match["line"])))
+        elif held is not None and (match := _DETECTED.search(line) or _REQUESTED.match(line)):
+            here = (match["file"], int(match["line"]))
+            held = replace(held, origins=(*held.origins, here))
+        elif message := _message(line):
+            if held is not None:
+                yield held
+            held, ahead = replace(message, origins=tuple(ahead)), []
+    if held is not None:
+        yield held
 
 
 def _message(line: str) -> Message | None:
@@ -184,13 +210,21 @@ def _one(message: Message, source: Source) -> Evidence:
 
 
 def _place(message: Message, source: Source) -> Place | None:
-    name = message.file.rsplit("/", 1)[-1]
-    if not message.line or not name:
+    if not message.line or not message.file:
         return _kernel_place(message.text, source)
-    extension = message.file.rsplit("/", 2)[-2] if message.file.count("/") >= 2 else None
     column = max(message.column - 1, 0)
-    return source.compiled_place(name, message.line, column, extension) or source.compiled_place(
-        name, message.line, column
+    at = (
+        (message.file, message.line, column),
+        *((file, line, 0) for file, line in message.origins),
+    )
+    return next(filter(None, (_compiled(source, *where) for where in at)), None)
+
+
+def _compiled(source: Source, file: str, line: int, column: int) -> Place | None:
+    name = file.rsplit("/", 1)[-1]
+    extension = file.rsplit("/", 2)[-2] if file.count("/") >= 2 else None
+    return source.compiled_place(name, line, column, extension) or source.compiled_place(
+        name, line, column
     )
 
 

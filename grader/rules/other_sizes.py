@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from grader.records import Finding
     from grader.rules.rule import Context
 
-ADDRESSES = frozenset({"misaligned", "shared-out-of-bounds"})
+SURE = frozenset(
+    {
+        "misaligned",
+        "shared-out-of-bounds",
+        "barrier-divergence",
+        "barrier-exited",
+        "shuffle-absent-lane",
+        "sync-lane-not-in-mask",
+        "sync-exited-lanes",
+    }
+)
+"""What the sizes alone decide: where it is not seen, it did not happen."""
 SHOWN = ("mismatch", "probe", *RUN_KINDS)
 
 
@@ -20,7 +31,7 @@ def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Findin
     """Yield the findings, as warnings where only workloads of other sizes show them.
 
     Where a result is wrong at the task's own sizes, what is seen elsewhere may explain it; an address that only
-    other sizes misalign, or lead out of shared memory, may not: where results were wrong it was in place.
+    other sizes misalign, or a barrier that only there some threads miss, may not: where results were wrong it was in place.
     """
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
@@ -28,7 +39,9 @@ def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Findin
     for finding in findings:
         shown = [item for item in finding.evidence if item.kind in SHOWN]
         elsewhere = bool(shown) and all(item.workload in others for item in shown)
-        apart = all(item.kind in RUN_KINDS and item.code in ADDRESSES for item in shown)
+        apart = all(
+            item.kind in RUN_KINDS and item.code.replace("_", "-") in SURE for item in shown
+        )
         if finding.severity == "error" and elsewhere and (apart or not wrong):
             yield finding.model_copy(update={"severity": "warning"})
         else:

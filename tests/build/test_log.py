@@ -1,5 +1,7 @@
 """Compiler logs to evidence at the submission's lines."""
 
+import pytest
+
 from grader.build import log
 from grader.rules.build.messages import explain
 from grader.source import parse as parse_source
@@ -115,3 +117,34 @@ def test_a_brace_too_many_is_an_error_of_its_own_and_follows_others_as_an_echo()
     assert [m.text for m in log.messages(alone)] == ["expected a declaration"]
     after = f'/tmp/e/cuda.cu(12): error: expected a ";"\n{alone}'
     assert [m.text for m in log.messages(after)] == ['expected a ";"']
+
+
+HEADER = "/t/include/ATen/core/TensorBase.h"
+FROM_A_HEADER = {
+    "nvcc": (
+        f'{HEADER}(633): error: static assertion failed with "accessor is used for indexing tensor"\n'
+        '          detected during instantiation of "at::TensorBase::accessor<T,N>() const & [with N=0UL]" at line 6 '
+        "of /s/extensions/program/cuda.cu\n"
+    ),
+    "g++": (
+        f"{HEADER}: In instantiation of 'at::TensorBase::accessor<T, N>() const & [with N = 0]':\n"
+        "/s/extensions/program/cuda.cu:6:20:   required from here\n"
+        f"{HEADER}:633:5: error: static assertion failed: accessor is used for indexing tensor\n"
+    ),
+    "clang": (
+        f"{HEADER}:633:5: error: static assertion failed: accessor is used for indexing tensor\n"
+        "/s/extensions/program/cuda.cu:6:20: note: in instantiation of member function "
+        "'at::TensorBase::accessor' requested here\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("compiler", FROM_A_HEADER)
+def test_what_fails_in_a_header_stands_where_the_submission_asks_for_it(compiler: str) -> None:
+    source = parse_source(FAILED["undefined_in_kernel"].code)
+    said = "/s/extensions/program/cuda.cu(5): error: one of its own\n"
+    own, error = log.parse(said + FROM_A_HEADER[compiler], source)
+    assert own.place is not None
+    assert error.place is not None
+    assert error.place.line == own.place.line + 1
+    assert error.data["file"] == "TensorBase.h"

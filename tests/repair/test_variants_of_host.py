@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import pytest
 
 from grader.diagnose import Program
+from grader.records import Comparison, Mismatch
 from grader.repair.variants.candidates import candidates
 from grader.repair.variants.weave import CHOICE, weave
 from grader.source import edits, parse
@@ -176,3 +180,17 @@ def test_a_bias_that_nobody_reads_and_planes_of_a_grid(program: Program, line: s
     text = head + WINDOWS + rest[rest.index('"""') :]
     made = [edits.apply(text, fix.edits) for v in candidates(parse(text), program) if (fix := v.fix())]  # fmt: skip
     assert any(line in changed for changed in made)
+
+
+@pytest.mark.parametrize(("kind", "kernels"), [("shape", False), ("values", True)])
+def test_no_kernel_is_changed_where_nothing_but_the_shape_is_wrong(
+    program: Program, kind: Literal["shape", "values"], kernels: bool
+) -> None:
+    wrong = Comparison(
+        workload="w", role="nominal", equal=False, mismatch=Mismatch(kind=kind, text="wrong")
+    )
+    evaluation = program.evaluation.model_copy(update={"comparisons": (wrong,)})
+    made = candidates(parse(MEAN), replace(program, evaluation=evaluation), "w")
+    first = MEAN[: MEAN.index("torch::Tensor run")].count("\n")
+    assert any(variant.line > first for variant in made)
+    assert any(variant.line <= first for variant in made) == kernels

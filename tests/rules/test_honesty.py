@@ -284,6 +284,23 @@ class ModelNew(torch.nn.Module):
     assert [f"C++ that calls {whose}, without" in message for message in found] == [True]
 
 
+@pytest.mark.parametrize(
+    ("line", "severity", "whose"),
+    [("", "error", ""), ("cublasSgemm(h, 0, 0);", "warning", "cublasSgemm computes in their place"),
+     ("cublasCreate(&h);", "error", "")],
+)  # fmt: skip
+def test_kernels_that_nothing_launches_weigh_less_where_a_library_computes(
+    line: str, severity: str, whose: str
+) -> None:
+    code = as_submission(
+        "__global__ void k(float* y) { y[0] = 1; }\n"
+        f"torch::Tensor f(torch::Tensor x) {{ cublasHandle_t h; {line} return x; }}\n"
+    )
+    (found,) = [f for f in review_text(parse(code), Context(), select=("CHT003",)) if "nothing launches" in f.message]  # fmt: skip
+    assert found.severity == severity
+    assert found.message.endswith(whose or "ever runs")
+
+
 def test_a_call_that_raised_for_want_of_its_input_is_no_cheat() -> None:
     source = parse(with_forward("return ext.scale()"))
     raised = Evidence(

@@ -239,6 +239,37 @@ def test_shared_memory_that_other_sizes_overrun_explains_no_wrong_result(
     assert [f.severity for f in found if f.rule == "MEM005"] == [severity]
 
 
+SHUFFLED = """
+__global__ void sums(const float* a, float* b, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = a[blockIdx.x * n + i];
+        for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(0xffffffff, v, d);
+        if (i % 32 == 0) b[(blockIdx.x * n + i) / 32] = v;
+    }
+}
+torch::Tensor run(torch::Tensor a) {
+    auto b = torch::zeros({a.size(0), a.size(1) / 32}, a.options());
+    sums<<<a.size(0), 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), a.size(1));
+    return b;
+}
+"""
+
+
+@pytest.mark.parametrize(("where", "severity"), [("odd", "warning"), ("asked", "error")])
+def test_lanes_that_only_other_sizes_send_away_explain_no_wrong_result(
+    where: str, severity: str
+) -> None:
+    sizes = (("asked", "nominal", 512), ("odd", "general", 513))
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(64, size)),))
+        for name, role, size in sizes
+    )
+    task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
+    evidence = (_evidence("sync-exited-lanes", where), _evidence("scattered", "asked"))
+    found = review(SHUFFLED, context=Context(task=task, evidence=evidence, device="sim"))
+    assert [f.severity for f in found if f.rule == "SYN004"] == [severity]
+
+
 def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
     forward = "        return extension.run()\n"
     assert [f.rule for f in review(MATMUL, forward) if f.severity == "error"] == ["API004"]

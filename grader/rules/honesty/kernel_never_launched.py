@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.rules.cuda_code import units
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import (
     computes_with_torch,
@@ -15,6 +16,7 @@ from grader.rules.honesty.extension_use import (
 )
 from grader.rules.honesty.launch_left_out import launch
 from grader.rules.honesty.started_kernels import is_started
+from grader.rules.library_calls import library_calls
 from grader.rules.mending import delete_lines_of, fix
 from grader.rules.observed import KERNELS_MATTER
 from grader.rules.python_code import Function, PythonCode, python_code
@@ -77,10 +79,12 @@ def _kernels(source: Source) -> Iterator[Finding]:
     if len(idle) == len(kernels):
         unit, kernel = idle[0]
         names = ", ".join(kernel.name for _, kernel in idle[:3])
+        called = next((pair for one in units(source) for pair in library_calls(one)), None)
+        instead = f"; {called[1].last} computes in their place" if called else ""
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
-            f"nothing launches {names}: no kernel of this submission ever runs",
-            severity="error",
+            f"nothing launches {names}: no kernel of this submission ever runs{instead}",
+            severity="warning" if called else "error",
             fixes=launch(unit, kernel) if len(idle) == 1 else (),
             data={"kernels": [kernel.name for _, kernel in idle]},
         )

@@ -6,7 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.cuda_code import text, units
+from grader.rules.library_calls import library_calls
 from grader.rules.mending import delete_statement, fix
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from grader.records import Finding, Fix
     from grader.source import Source
 
-LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
-NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
-UNLOGGED = ("at::redispatch::", "at::native::", "at::cpu::", "at::cuda::blas::")
-"""torch's operators below the place where calls are logged."""
 SWITCHES = (
     "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",
     "torch.backends.opt_einsum",
@@ -60,19 +57,8 @@ def _forbidden(context: Context) -> bool:
 
 def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
     for unit in units(source):
-        code = cuda_code(unit)
         seen: set[str] = set()
-        for call in code.calls:
-            space = call.name.split("::")[0]
-            library = NAMESPACES.get(space, space) if "::" in call.name else ""
-            if LIBRARY.match(call.last):
-                library = re.split(r"[A-Z]", call.last)[0]
-            elif call.name.startswith(UNLOGGED):
-                library = "torch"
-            elif space not in NAMESPACES:
-                continue
-            if call.last.endswith(("Create", "Destroy", "SetStream", "SetMathMode")):
-                continue
+        for library, call in library_calls(unit):
             if library not in seen:
                 seen.add(library)
                 yield RULE.finding(

@@ -63,6 +63,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = [item for item in every if item.code not in FORMS]
     if not wrong:
         return
+    left = _left_out(source, context, deciding)
+    if left is not None:
+        yield left
+        if not any(item.code in KNOWN for item in wrong):
+            return
     stale = None if deciding else _stale(source, context, wrong)
     if stale is not None:
         yield stale
@@ -93,6 +98,32 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         fixes=(*python_slips(source), *of_one_shape(source, context)) if deciding else (),
         data={"pattern": first.code, "last_resort": True},
     )
+
+
+def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) -> Finding | None:
+    """Say what stays zero with the reference's weights too, where other weights hide it in every result that decides."""
+    workloads = context.task.workloads if context.task is not None else ()
+    given = {workload.name for workload in workloads if workload.weights == "drawn"}
+    if not deciding or any(_all_zero(item) for item in deciding):
+        return None
+    elsewhere = [item for item in wrong_results(context, general=True) if item.workload in given]
+    zeros = next((item for item in elsewhere if _all_zero(item)), None)
+    if zeros is None:
+        return None
+    seen = [item for item in elsewhere if item.workload == zeros.workload]
+    return RULE.finding(
+        _place(cases(source, context), zeros.code, flipped=False),
+        f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
+        confidence="proven",
+        evidence=seen,
+        data={"pattern": zeros.code, "last_resort": True},
+    )
+
+
+def _all_zero(item: Evidence) -> bool:
+    """Whether all that is wrong is zero, and something is right."""
+    data = item.data
+    return item.code == "zeros" and data.get("whole") is False and data.get("share") == 1.0
 
 
 def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Finding | None:

@@ -67,7 +67,7 @@ def _passed_on(model: ast.ClassDef) -> ast.expr | None:
 def _running(value: ast.expr) -> bool:
     """Whether a value is a layer's running statistics, as they are or in another form."""
     match value:
-        case ast.Attribute(attr="running_mean" | "running_var"):
+        case ast.Attribute(attr=name) if name.endswith(("running_mean", "running_var")):
             return True
         case ast.Attribute(attr="data", value=base):
             return _running(base)
@@ -113,6 +113,13 @@ RULE = Rule(
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD.replace("running_mean,", "running_mean.contiguous(),"), _CONTEXT),
+        Example(
+            _BAD.replace("self.bn.running", "self.bn_running").replace(
+                "self.bn = nn.BatchNorm2d(n)",
+                "self.bn_running_mean = nn.Parameter(torch.zeros(n), requires_grad=False)",
+            ),
+            _CONTEXT,
+        ),
         Example(
             _BAD.replace(
                 "return ext.bn(x, self.bn.running_mean, self.bn.running_var)",
