@@ -26,6 +26,7 @@ from grader.pipeline import NOT_KEYED, Workshop
 from grader.pipeline.lost import lost
 from grader.pipeline.review import build_ahead, review
 from grader.records import SCHEMA, Review, Sample, digest
+from grader.report.folder import RunFolder, Written
 from grader.store import Store, grader_version
 
 RETRIES = 4
@@ -60,6 +61,10 @@ class Cluster:
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
         kind = repr([gpu.name for gpu in self.gpus[:1]])
         return digest("cluster", SCHEMA, grader_version(), kept, kind, str(self.seed), sample.key)
+
+    def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
+        """Have one sample graded, and write its review here."""
+        return folder.write(self.review(sample, stage), self.key(sample))
 
     def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
         """Have one sample graded; a cluster that can't is `grader_error`."""

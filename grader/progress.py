@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from grader.records import Review, Sample
+from grader.records import Sample, Status
 from grader.schedule import Watcher
 
 EVERY = 10.0
@@ -92,10 +92,10 @@ class Progress:
         with self._lock:
             self._stages[sample.id] = stage
 
-    def _finished(self, review: Review) -> None:
+    def _finished(self, sample: Sample, status: Status) -> None:
         with self._lock:
-            self._stages.pop(review.sample, None)
-            self._counts[review.verdict.status] += 1
+            self._stages.pop(sample.id, None)
+            self._counts[status] += 1
             self._bar.advance(self._task)
             self._note()
 

@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from grader.records import Review, Sample
-from grader.report.folder import RunFolder
+from grader.records import Sample, Status
+from grader.report.folder import RunFolder, Written
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -21,7 +21,7 @@ class Watcher:
 
     started: Callable[[Sample], None] = lambda _sample: None
     stage: Callable[[Sample, str], None] = lambda _sample, _stage: None
-    finished: Callable[[Review], None] = lambda _review: None
+    finished: Callable[[Sample, Status], None] = lambda _sample, _status: None
 
 
 class Workers(Protocol):
@@ -34,8 +34,8 @@ class Workers(Protocol):
     def key(self, sample: Sample) -> str:
         """Return the content address of all that the sample's review depends on."""
 
-    def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
-        """Grade one sample; whatever fails on our side is `grader_error`."""
+    def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
+        """Grade one sample and write its review; whatever fails on our side is `grader_error`."""
 
     def finish(self) -> None:
         """Clear up after a run that came to its end."""
@@ -70,19 +70,18 @@ def run(
     todo = _unfinished(samples, workers, done, outcome)
     stop = threading.Event()
 
-    def work(sample: Sample) -> Review | None:
+    def work(sample: Sample) -> bool:
         if stop.is_set():
-            return None
+            return False
         watcher.started(sample)
-        result = workers.review(sample, lambda stage: watcher.stage(sample, stage))
-        folder.add(result, workers.key(sample))
-        watcher.finished(result)
-        return result
+        written = workers.grade(sample, folder, lambda stage: watcher.stage(sample, stage))
+        folder.append(written)
+        watcher.finished(sample, written.status)
+        return True
 
     pool = ThreadPoolExecutor(workers.jobs, thread_name_prefix="grader")
     try:
-        for result in _bounded(pool, work, todo, 2 * workers.jobs):
-            outcome.graded += result is not None
+        outcome.graded = sum(_bounded(pool, work, todo, 2 * workers.jobs))
     except BaseException:
         stop.set()  # guests die with this process
         raise

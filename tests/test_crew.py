@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -100,8 +101,11 @@ def test_stages_and_the_review_come_back(tmp_path: Path) -> None:
         Settings(options=Options(device="none", cache=tmp_path), seed=1, processes=2), lines=1
     )
     stages: list[str] = []
-    said = hand.ask(0, Order(sample=_sample(transcript(3))), stages.append)
-    assert said.review is not None
-    assert said.review.verdict.status == "no_task"
+    order = Order(sample=_sample(transcript(3)), folder=str(tmp_path / "run"))
+    written = hand.ask(0, order, stages.append).written
+    assert written is not None
+    assert written.status == json.loads(written.row)["status"] == "no_task"
+    assert (tmp_path / "run" / "data" / "answer.json").is_file()
+    assert not (tmp_path / "run" / "results.jsonl").exists()
     assert stages[0] == "read"
     hand.close()

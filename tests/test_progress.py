@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import io
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from grader.progress import Progress
-from grader.records import Review
-
-
-def _reviewed(name: str, status: str) -> Review:
-    return cast("Review", SimpleNamespace(sample=name, verdict=SimpleNamespace(status=status)))
+from grader.records import Sample, Status
 
 
 def _said(*, quiet: bool = False, **options: Any) -> list[str]:
@@ -22,8 +17,10 @@ def _said(*, quiet: bool = False, **options: Any) -> list[str]:
     with Progress(Console(file=written), quiet=quiet, **options) as progress:
         progress.preparing("[bold]headers")
         progress.preparing("")
-        for name, status in [("a", "correct"), ("b", "incorrect"), ("c", "correct")]:
-            progress.watcher().finished(_reviewed(name, status))
+        graded: list[tuple[str, Status]] = [("a", "correct"), ("b", "incorrect"), ("c", "correct")]
+        for name, status in graded:
+            sample = Sample(id=name, origin=name, format="transcript", text="")
+            progress.watcher().finished(sample, status)
     return written.getvalue().splitlines()
 
 

@@ -19,13 +19,15 @@ from grader.errors import GraderError
 from grader.machine import cores
 from grader.pipeline import Workshop, review_key
 from grader.pipeline.lost import lost, lost_evaluation
-from grader.records import Evaluation, Review, Sample, Task
+from grader.records import Evaluation, Sample, Task
+from grader.report.folder import RunFolder, Written
 
 AT_ONCE = 4
 """Samples that a process grades at once on the simulator: it takes up to 0.5 s of Python for one, and
 three wait for compilers and guests."""
 TRIES = 3
 """How often a sample is begun whose process dies."""
+LOST = "The grader's own processes ended"
 
 Place = tuple[Hand | None, int]
 """A process, None for this one, and the line to it; one sample is graded there at a time."""
@@ -44,15 +46,16 @@ class Crew:
         """Return the review's own address."""
         return review_key(self.workshop, sample)
 
-    def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
+    def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
         """Grade one sample; a sample that three processes died of is `grader_error`."""
-        said = self._said(Order(sample=sample), stage)
-        return said.review or lost(sample, "The grader's own processes ended", said.failure)
+        said = self._said(Order(sample=sample, folder=str(folder.root)), stage)
+        failed = lost(sample, LOST, said.failure)
+        return said.written or folder.write(failed, self.key(sample))
 
     def assess(self, sample: Sample, task: Task | None) -> Evaluation:
         """Judge one answer, without diagnosis, repair and reports."""
-        said = self._said(Order(sample=sample, task=task, verdict_only=True), lambda _stage: None)
-        return said.evaluation or lost_evaluation("The grader's own processes ended", said.failure)
+        said = self._said(Order(sample=sample, task=task), lambda _stage: None)
+        return said.evaluation or lost_evaluation(LOST, said.failure)
 
     def finish(self) -> None:
         """End the other processes, and keep the store from growing without end."""

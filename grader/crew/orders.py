@@ -6,7 +6,8 @@ import json
 from typing import Self
 
 from grader.config import Options
-from grader.records import Evaluation, Record, Review, Sample, Task
+from grader.records import Evaluation, Record, Sample, Task
+from grader.report.folder import Written
 
 
 class Line(Record):
@@ -35,16 +36,17 @@ class Order(Line):
     """One sample to grade."""
 
     sample: Sample
+    folder: str | None = None
+    """The run folder that its review is written to; None where the verdict alone is wanted."""
     task: Task | None = None
     """What was asked, where the verdict alone is wanted and the caller knows it."""
-    verdict_only: bool = False
 
 
 class Said(Line):
     """A stage that began; or what came of the order, which is then over."""
 
     stage: str = ""
-    review: Review | None = None
+    written: Written | None = None
     evaluation: Evaluation | None = None
     failure: str = ""
     """What of ours failed so that the whole run must stop, as a disk that is full."""

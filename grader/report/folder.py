@@ -7,14 +7,14 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from grader.errors import GraderError, UsageError
-from grader.records import Review
+from grader.records import Review, Status
 from grader.report import names
 from grader.report.row_file import RowFile, RowHead
 from grader.store import write_parts
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _PLACES = (names.markdown, names.page, names.data)
 _OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
 _REPAIRS = ("mend", "model", "reference")
+
+
+class Written(NamedTuple):
+    """A review of which all is on disk but its row."""
+
+    row: str
+    status: Status
 
 
 class RunFolder:
@@ -131,12 +138,20 @@ class RunFolder:
 
     def add(self, review: Review, key: str) -> None:
         """Write one review, its row last, so that a row means that all else is there."""
-        self._write(self.root / names.data(review.sample), _data(review) + "\n")
-        self.render(review)
+        self.append(self.write(review, key))
+
+    def write(self, review: Review, key: str) -> Written:
+        """Write all of a review but its row, which is returned; any process may, one a sample."""
         from grader.report import rows
 
+        self._write(self.root / names.data(review.sample), _data(review) + "\n")
+        self.render(review)
+        return Written(rows.line(review, key), review.verdict.status)
+
+    def append(self, written: Written) -> None:
+        """Add the row of a review that is written: only who has claimed the folder may."""
         with self._lock, self._telling():
-            self.rows.append(rows.line(review, key))
+            self.rows.append(written.row)
 
     def render(self, review: Review) -> None:
         """Write a review's markdown, page and repaired programs, from the review alone."""
