@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from grader import judge, pipeline
 from grader.config import Options
 from grader.pipeline import review as stages
-from grader.pipeline.written_sizes import written
+from grader.pipeline.written_sizes import limits, written
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
 
@@ -109,6 +109,48 @@ def test_sizes_that_an_answer_writes_into_its_code_are_asked_before_it_is_called
         found = stages.assess(workshop, sample).verdict
         verdicts.append((found.status, found.general))
     assert verdicts == [("correct", False), ("incorrect", None)]
+
+
+TURNS = (
+    WIDE.replace("#define WIDTH 96", "")
+    .replace(
+        WIDE[WIDE.index("__global__") : WIDE.index("torch::Tensor twice_rows")],
+        """__global__ void twice(const float* x, float* y, long n) {
+    long i = blockIdx.x * 256L + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+__global__ void thrice(const float* x, float* y, long n) {
+    long i = blockIdx.x * 256L + threadIdx.x;
+    if (i < n) y[i] = 3.0f * x[i];
+}
+""",
+    )
+    .replace(
+        "    twice<<<x.size(0), WIDTH>>>(x.data_ptr<float>(), y.data_ptr<float>());",
+        """    long n = x.numel(), blocks = (n + 255) / 256;
+    if (x.size(1) > 2048) twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    else thrice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);""",
+    )
+)
+"""Right for rows of more than 2048 elements."""
+
+
+def test_a_way_that_the_tasks_own_size_never_takes_is_not_what_it_is_judged_by(tmp_path):
+    """Only small sizes take the wrong way: right as asked, not in general. Not so where the full size takes it."""
+    workshop = pipeline.open_workshop(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    other_way = TURNS.replace("> 2048", "< 2048")
+    one_kernel = TURNS.replace("thrice<<<", "twice<<<").replace("= 2.0f", "= (n > 500000 ? 2.0f : 3.0f)")  # fmt: skip
+    verdicts = []
+    for code in (TURNS, other_way, one_kernel):
+        prompt = ROWS.replace("dim = 96", "dim = 4095")
+        sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
+        found = stages.assess(workshop, sample).verdict
+        verdicts.append((found.status, found.general))
+    assert verdicts == [("correct", False), ("incorrect", None), ("incorrect", None)]
+
+
+def test_what_is_compared_with_a_number_on_the_host_limits_a_way():
+    assert limits(Submission(sample="s", code=TURNS, line_map=(), how="")) == {2048}
 
 
 def test_numbers_of_the_code_but_not_of_its_comments():

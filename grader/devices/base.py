@@ -124,6 +124,18 @@ class Device(Protocol):
 
         """
 
+    def launched_at_full_size(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> frozenset[str] | None:
+        """Return the kernels that forward launches at the task's full size.
+
+        None where that can't be seen, or forward does not get to its end there.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
     def look_at_full_size(
         self,
         submission: Submission,

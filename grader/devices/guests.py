@@ -187,6 +187,16 @@ class GuestDevice(ABC):
         """Return None: a GPU runs the full size itself, when it measures time."""
         return None
 
+    def launched_at_full_size(
+        self,
+        submission: Submission,  # noqa: ARG002 - the protocol's
+        build: Build,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+        seed: int,  # noqa: ARG002
+    ) -> frozenset[str] | None:
+        """Return None: a GPU runs the full size itself."""
+        return None
+
     def look_at_full_size(
         self,
         submission: Submission,  # noqa: ARG002 - the protocol's

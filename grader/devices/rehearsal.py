@@ -34,6 +34,22 @@ def rehearse(
 
     None where nothing fails and none computes.
     """
+    run = _rehearsed(device, submission, build, task, seed)
+    return None if run is None else _failed(run) or _left_to_torch(run)
+
+
+def launched(
+    device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
+) -> frozenset[str] | None:
+    """Return the kernels that forward launches at the task's full size; None where it does not get to its end."""
+    run = _rehearsed(device, submission, build, task, seed)
+    ended = run is not None and run.status == "ran"
+    return frozenset(launch.kernel for launch in run.launches) if run and ended else None
+
+
+def _rehearsed(
+    device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
+) -> Run | None:
     full = task.full
     if full is None or _is_run_anyway(task, full):
         return None
@@ -46,8 +62,7 @@ def rehearse(
     reply = device.converse(job, device.limits(min(SECONDS, device.options.run_seconds)))
     if not reply.results or reply.results[0].status not in {"ran", "raised"}:
         return None
-    run = device.record(full, reply.results[0], reply, parse(submission.code))
-    return _failed(run) or _left_to_torch(run)
+    return device.record(full, reply.results[0], reply, parse(submission.code))
 
 
 def _is_run_anyway(task: Task, full: Workload) -> bool:

@@ -14,7 +14,7 @@ from grader.devices.base import Readiness, RunResult
 from grader.devices.full_size import full_size
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
-from grader.devices.rehearsal import rehearse
+from grader.devices.rehearsal import launched, rehearse
 from grader.errors import GraderError
 from grader.judge import Group, References
 from grader.judge.part import FullSizePart
@@ -103,6 +103,12 @@ class Simulator(GuestDevice):
     def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the full size, where the kernels' first and last blocks are run."""
         return rehearse(self, submission, build, task, seed)
+
+    def launched_at_full_size(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> frozenset[str] | None:
+        """Return the kernels of such a call."""
+        return launched(self, submission, build, task, seed)
 
     def look_at_full_size(
         self,

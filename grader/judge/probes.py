@@ -24,6 +24,8 @@ MOST_ELEMENTS = 2**21
 MOST_INPUTS = 2
 NOISE = 2e-4
 """Change, relative to the result's size, that counts as none."""
+EXACT = 1e-9
+"""The same for one that is computed in double precision."""
 
 
 @dataclass(frozen=True)
@@ -150,14 +152,19 @@ class _Answer:
         what = "doubling" if self.change.kind == "double" else "adding a constant to"
         return f"{what} input {self.change.input + 1}"
 
-    def moved(self, before: Array, after: Array) -> Array:
+    def moved(self, before: Array, after: Array, least: float = NOISE) -> Array:
         """Return where an answer to the change differs from the answer before it."""
         size = float(np.sqrt(np.mean(np.square(before)))) or 1.0
-        return np.asarray(np.abs(after - before) > NOISE * (size + np.abs(before)))
+        return np.asarray(np.abs(after - before) > least * (size + np.abs(before)))
 
     @property
     def wanted(self) -> Array:
         return self.moved(self.exact_base, self.exact)
+
+    @property
+    def touched(self) -> Array:
+        """Return where the reference differs at all, by however little of its size."""
+        return self.moved(self.exact_base, self.exact, EXACT)
 
     @property
     def seen(self) -> Array:
@@ -202,8 +209,11 @@ def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:
 def _displaced(answers: Sequence[_Answer]) -> Iterator[Found]:
     for answer in _of(answers, "bump"):
         wanted, seen = answer.wanted, answer.seen
-        if seen.any() and int((wanted & seen).sum()) < 0.9 * int((wanted | seen).sum()):
-            text = f"{answer.said} changes {_where(seen)}, in the reference {_where(wanted)}"
+        apart = (wanted & ~seen) | (seen & ~answer.touched)
+        if seen.any() and int(apart.sum()) > 0.1 * int((wanted | seen).sum()):
+            text = (
+                f"{answer.said} changes {_where(seen)}, in the reference {_where(answer.touched)}"
+            )
             yield "probe-moved", text, answer.change.input
             return
 

@@ -3,16 +3,20 @@
 A task is judged at small sizes, and a kernel with `#define WIDTH 1024` is right at the task's own only. So
 where a result is wrong, the sizes of the task that the answer names itself stay as they are, and the others
 become small. What is right then does what was asked, though not in general.
+
+The same holds for a size that the answer compares with a number, `if (n > 1024)`: small sizes may take a way
+that the task's own never takes. Which kernels it launches at full size tells whether they did.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from grader import judge
-from grader.pipeline.workshop import Workshop
-from grader.records import Evaluation, Submission, Task
+from grader.pipeline.workshop import Workshop, known
+from grader.records import DECIDING, Evaluation, Submission, Task
 from grader.source import parse
 from grader.tasks.scale import sizes_of
 
@@ -20,6 +24,7 @@ SETTLED = frozenset({"incorrect", "crashed", "timeout"})
 """Verdicts that other sizes might change."""
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
 Judge = Callable[[Task], Evaluation]
 
@@ -30,23 +35,74 @@ def at_written_sizes(
     """Return the task with the sizes that the answer writes, where it is right there; else what was given."""
     if evaluation.verdict.status not in SETTLED or task.source == "builtin":
         return task, evaluation
-    for kept in _choices(sizes_of(task.reference) & written(submission)):
-        draft = task.model_copy(update={"workloads": ()})
-        found = judge.describe(draft, workshop.form, workshop.limits, kept)
-        if not found.workloads:
-            continue
-        listed = ", ".join(map(str, sorted(kept)))
-        said = f"the answer writes sizes of the task into its code, which were kept: {listed}"
-        asked = found.model_copy(update={"notes": (*found.notes, said)})
-        again = judged(asked)
-        return (asked, again) if again.verdict.status == "correct" else (task, evaluation)
+    sizes = sizes_of(task.reference)
+    writes = "the answer writes sizes of the task into its code"
+    for kept in _choices(sizes & written(submission)):
+        asked = _asked(workshop, task, kept, writes)
+        if asked is not None:
+            again = judged(asked)
+            if again.verdict.status == "correct":
+                return asked, again
+            break
+    beyond = {size for size in sizes if any(limit < size for limit in limits(submission))}
+    way = _way_at_full_size(workshop, task, submission, evaluation) if beyond else None
+    right = {item.workload for item in evaluation.comparisons if item.equal}
+    if way is None or way in _ways(task, evaluation, right):
+        return task, evaluation
+    turns = "the answer takes another way beyond a size that it compares with"
+    for size in sorted(beyond, reverse=True):
+        asked = _asked(workshop, task, frozenset({size}), turns)
+        if asked is not None:
+            again = judged(asked)
+            if again.verdict.status == "correct" and set(_ways(asked, again)) == {way}:
+                return asked, again
     return task, evaluation
+
+
+def _asked(workshop: Workshop, task: Task, kept: frozenset[int], why: str) -> Task | None:
+    """Return the task with these sizes as they are, and a note of it; None where that is too much."""
+    draft = task.model_copy(update={"workloads": ()})
+    found = judge.describe(draft, workshop.form, workshop.limits, kept)
+    listed = ", ".join(map(str, sorted(kept)))
+    notes = (*found.notes, f"{why}; kept as they are: {listed}")
+    return found.model_copy(update={"notes": notes}) if found.workloads else None
+
+
+def _way_at_full_size(
+    workshop: Workshop, task: Task, submission: Submission, evaluation: Evaluation
+) -> frozenset[str] | None:
+    """Return the kernels that the answer launches at the task's full size; None where that can't be seen."""
+    if workshop.device is None or evaluation.build is None or evaluation.build.status != "built":
+        return None
+    seed = known(workshop, task).guest_seed
+    return workshop.device.launched_at_full_size(submission, evaluation.build, task, seed)
+
+
+def _ways(
+    task: Task, evaluation: Evaluation, but: Collection[str] = ()
+) -> Iterator[frozenset[str]]:
+    """Yield the kernels of each run that decides and was begun, but those of some workloads."""
+    deciding = {workload.name for workload in task.workloads if workload.role in DECIDING}
+    for run in evaluation.runs:
+        if run.workload in deciding.difference(but) and run.status != "not_run":
+            yield frozenset(launch.kernel for launch in run.launches)
 
 
 def written(submission: Submission) -> frozenset[int]:
     """Return the whole numbers in the CUDA and C++ code of an answer."""
     texts = (_COMMENT.sub("", unit.text) for unit in parse(submission.code).units)
     return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
+
+
+def limits(submission: Submission) -> frozenset[int]:
+    """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
+    source = parse(submission.code)
+    host = (f.text for unit in source.units for f in unit.functions if f.runs == "host")
+    python = (ast.unparse(node) for node in source.walk(ast.Compare))
+    found = (
+        match for text in (*host, *python) for match in _LIMIT.finditer(_COMMENT.sub("", text))
+    )
+    return frozenset(int(match[1] or match[2]) for match in found)
 
 
 def _choices(sizes: frozenset[int]) -> Iterator[frozenset[int]]:

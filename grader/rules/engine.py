@@ -67,7 +67,8 @@ def inspect(
         code = waiting[0].code
         trouble.append(f"the rules from {code} on were not asked: this text takes too long")
     found = sorted(leave_out_idle(found, source), key=lambda finding: finding.rule)
-    told = as_remarks(merge(found), context)
+    # Before they are merged as well: what is a remark explains nothing.
+    told = as_remarks(merge(as_remarks(found, context)), context)
     return Inspection(tuple(sorted(told, key=_rank)), tuple(trouble))
 
 

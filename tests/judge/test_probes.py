@@ -50,6 +50,24 @@ def test_names_the_cause(reference: Program, program: Program, code: str) -> Non
     assert code in shown(reference, program)
 
 
+def test_what_is_little_of_a_large_result_is_not_called_nothing() -> None:
+    """A sum of many values moves by less than float32 tells, and moves all the same: what a sum of few shows is in its place."""
+    x = np.random.default_rng(7).uniform(0.5, 1.0, (2, 40_000)).astype(np.float32)
+    planned = plan(WORKLOAD, (x,))
+    assert planned is not None
+
+    def running(x: Array) -> Array:
+        return np.cumsum(x, axis=1)
+
+    def pieces(x: Array) -> Array:
+        return np.cumsum(x.reshape(2, -1, 1000), axis=2).reshape(x.shape)
+
+    runs = {name: np.asarray(args[0], np.float64) for name, args in planned.inputs.items()}
+    exact = {name: (running(x),) for name, x in runs.items()}
+    found = explain(planned, exact, {name: (pieces(x),) for name, x in runs.items()}, "w")
+    assert [item.text for item in found if item.code == "probe-moved"] == []
+
+
 @pytest.mark.parametrize("program", [norm, softmax, lambda x: x.sum(axis=1)])
 def test_says_nothing_of_a_right_one(program: Program) -> None:
     assert shown(program, program) == set()

@@ -240,16 +240,15 @@ def test_shared_memory_that_other_sizes_overrun_explains_no_wrong_result(
 
 
 SHUFFLED = """
-__global__ void sums(const float* a, float* b, int n) {
+__global__ void swapped(const float* a, float* b, int n) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        float v = a[blockIdx.x * n + i];
-        for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(0xffffffff, v, d);
-        if (i % 32 == 0) b[(blockIdx.x * n + i) / 32] = v;
+        float v = __shfl_xor_sync(0xffffffff, a[blockIdx.x * n + i], 1);
+        b[blockIdx.x * n + i] = v;
     }
 }
 torch::Tensor run(torch::Tensor a) {
-    auto b = torch::zeros({a.size(0), a.size(1) / 32}, a.options());
-    sums<<<a.size(0), 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), a.size(1));
+    auto b = torch::empty_like(a);
+    swapped<<<a.size(0), 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), a.size(1));
     return b;
 }
 """
@@ -265,9 +264,11 @@ def test_lanes_that_only_other_sizes_send_away_explain_no_wrong_result(
         for name, role, size in sizes
     )
     task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
-    evidence = (_evidence("sync-exited-lanes", where), _evidence("scattered", "asked"))
+    probe = Evidence(kind="probe", code="probe-ignored", text="a value does not count")
+    evidence = (_evidence("sync-exited-lanes", where), _evidence("scattered", "asked"), probe)
     found = review(SHUFFLED, context=Context(task=task, evidence=evidence, device="sim"))
     assert [f.severity for f in found if f.rule == "SYN004"] == [severity]
+    assert any(f.rule == "NUM001" for f in found) == (where == "odd"), "a remark explains nothing"
 
 
 def test_an_argument_that_was_forgotten_is_no_cheat() -> None:
