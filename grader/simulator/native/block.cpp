@@ -90,7 +90,7 @@ void Runner::set_up(Warp& w, u32 index, bool fresh) {
     w.exists = w.live = w.running = lanes == 32 ? ~0u : (1u << lanes) - 1;
     w.warp_waiting = w.barrier_waiting = w.released = 0;
     w.steps_alone = 0;
-    w.highest_turn = w.together = false;
+    w.highest_turn = w.overtaken = w.together = false;
     w.carry = 0;
     w.passing = w.skipped = 0;
     w.barrier_result = 0;

@@ -30,6 +30,7 @@ struct Warp {
     u32 warp_waiting = 0, barrier_waiting = 0;
     u32 steps_alone = 0;   // blocks run while other lanes could have run as well
     bool highest_turn = false;
+    bool overtaken = false;  // the highest lanes have had a turn since all that run were together
     bool together = false; // all running lanes are at pc_together
     bool arrived_together = false;  // all living lanes came to the block barrier at once
     u32 pc_together = 0;

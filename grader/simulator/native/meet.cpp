@@ -131,6 +131,7 @@ bool Runner::arrives_whole(Warp& w) {
 
 // A barrier that only some lanes of a warp come to, while others may go past it: told once one of the others comes to
 // a barrier all the same. (On an H200 such a kernel hangs or not, as the compiler has placed the reconvergence.)
+// Nothing is told by lanes that had a turn out of order: they need not have waited where the others would have met them.
 void Runner::note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group) {
     if (const u32 late = w.skipped & group) {
         Event e{Found::barrier_divergence, w.skipped_insn, barrier.id};
@@ -139,6 +140,7 @@ void Runner::note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group) {
         c_.report(e, u32(std::countr_zero(w.barrier_waiting ? w.barrier_waiting : group)));
         w.skipped = 0;
     }
+    if (w.overtaken) return;
     for (u32 rest = w.running & ~group; rest; rest &= rest - 1) {
         const u32 l = u32(std::countr_zero(rest));
         if (w.frames[l].empty() && w.pc[l] != pc && !always_reaches(w.pc[l], pc)) {

@@ -7,7 +7,7 @@ namespace kgsim {
 namespace {
 
 constexpr u64 spread = 400;         // cycles by which reads of global memory differ at most
-constexpr u32 patience = 512;       // blocks that the lowest lanes run while others could
+constexpr u32 patience = 512;       // blocks in a row that the lowest lanes run while others could
 
 }  // namespace
 
@@ -32,9 +32,11 @@ u32 Runner::choose(Warp& w, u32& pc) {
     if (group == w.running) {
         w.together = true;
         w.pc_together = pc;
-    }
-    if (group != w.running && ++w.steps_alone > patience) {
+        w.highest_turn = w.overtaken = false;
+        w.steps_alone = 0;
+    } else if (++w.steps_alone > patience) {
         w.highest_turn = !w.highest_turn;
+        w.overtaken = true;
         w.steps_alone = 0;
     }
     return group;

@@ -365,3 +365,40 @@ extern "C" __global__ void mma_bytes(const int* a, const int* b, int* c) {
     c[(g + 8) * 8 + t * 2] = d[2];
     c[(g + 8) * 8 + t * 2 + 1] = d[3];
 }
+
+//! launch scan_of_chunks grid=1 block=32 in:f4:8192 out:f4:8192 8192
+//! check np.allclose(a1, a0.reshape(-1, 32).cumsum(1).ravel(), atol=1e-3)
+extern "C" __global__ void scan_of_chunks(const float* x, float* y, int n) {
+    __shared__ float s[32];
+    for (int from = 0; from < n; from += blockDim.x) {
+        s[threadIdx.x] = x[from + threadIdx.x];
+        for (int o = 1; o < blockDim.x; o *= 2) {
+            __syncthreads();
+            float left = 0;
+            if (threadIdx.x >= o) left = s[threadIdx.x - o];
+            __syncthreads();
+            if (threadIdx.x >= o) s[threadIdx.x] += left;
+        }
+        y[from + threadIdx.x] = s[threadIdx.x];
+    }
+}
+
+//! launch first_lane_works_long grid=1 block=32 in:f4:2048 out:f4:4 2048
+//! check np.allclose(a1, a0.reshape(4, -1).sum(1), rtol=1e-3, atol=1e-2)
+extern "C" __global__ void first_lane_works_long(const float* x, float* y, int n) {
+    __shared__ float s[512];
+    for (int k = 0; k < 4; ++k) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < n / 4; i += blockDim.x) s[i] = x[k * (n / 4) + i];
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            float sum = 0;
+            #pragma unroll 1
+            for (int i = 0; i < n / 4; ++i) {
+                if (s[i] > 100) break;
+                sum += s[i];
+            }
+            y[k] = sum;
+        }
+    }
+}
