@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
+from grader.rules.memory.views import passed_views
 from grader.rules.mending import fix
 from grader.rules.observed import ran_right, wrong_results
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
-from grader.source import nodes_under
-from grader.source.flow.program import Function
 from grader.source.flow.tree import Call, Member, Name, walk
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ HANDLED = frozenset(
         "is_non_overlapping_and_dense",
     }
 )
-VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
-KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})
-"""What leaves the order of the memory as it is."""
-MOST_NAMES = 8
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -48,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         function = case.launch.host
         if _handled(case):
             continue
-        views = {} if ran_right(context, case.kernel) else _views(source, function)
+        views = {} if ran_right(context, case.kernel) else passed_views(source, function)
         for parameter in function.parameters:
             view = views.get(parameter.name, "")
             if (
@@ -155,47 +150,6 @@ def _python_handles(source: Source) -> bool:
         isinstance(node.func, ast.Attribute) and node.func.attr in {"contiguous", "is_contiguous"}
         for node in source.walk(ast.Call)
     )
-
-
-def _views(source: Source, function: Function) -> dict[str, str]:
-    """Return the parameters to which forward passes a view, with what makes it."""
-    forward = source.method("ModelNew", "forward")
-    found: dict[str, str] = {}
-    for node in nodes_under(forward) if forward is not None else ():
-        match node:
-            case ast.Call(func=ast.Attribute(attr=name), args=args) if name == function.name:
-                for parameter, given in zip(function.parameters, args, strict=False):
-                    made = _made_by(given, forward, node.lineno) if forward is not None else ""
-                    if made:
-                        found[parameter.name] = made
-    return found
-
-
-def _made_by(value: ast.expr, forward: ast.AST, before: int, depth: int = 0) -> str:
-    """Return the call that last put an expression's memory in another order, or nothing."""
-    match value:
-        case ast.Attribute(attr=("T" | "mT") as name):
-            return name
-        case ast.Call(func=ast.Attribute(attr=name)) if name in VIEWS:
-            return name
-        case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
-            return _made_by(base, forward, before, depth)
-        case ast.Name(id=name) if depth < MOST_NAMES:
-            last = max(
-                (a for a in nodes_under(forward) if _assigns(a, name) and a.lineno < before),
-                key=lambda a: a.lineno,
-                default=None,
-            )
-            if last is not None:
-                return _made_by(last.value, forward, last.lineno, depth + 1)
-    return ""
-
-
-def _assigns(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=target)]):
-            return target == name
-    return False
 
 
 RULE = Rule(

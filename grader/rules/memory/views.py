@@ -1,0 +1,130 @@
+"""Views that forward passes to the extension: their memory is in another order than their sizes say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.source import Source
+    from grader.source.flow.program import Function
+
+VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
+KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})
+"""What leaves the order of the memory as it is."""
+RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+"""Layers that work on (steps, batch, features), and return a transposed view of that where the batch is first."""
+BATCH_FIRST = 4
+"""Where `batch_first` stands among a recurrent layer's arguments."""
+MOST_NAMES = 8
+
+
+def passed_views(source: Source, function: Function) -> dict[str, str]:
+    """Return the parameters of a host function to which forward passes a view, with what makes it."""
+    forward = source.method("ModelNew", "forward")
+    if forward is None:
+        return {}
+    called, makers = _known_as(source, function.name), _Makers(forward, _batch_first(source))
+    found: dict[str, str] = {}
+    for node in nodes_under(forward):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=args) if (
+                name in called
+            ):
+                for parameter, given in zip(function.parameters, args, strict=False):
+                    if made := makers.of(given, node.lineno):
+                        found[parameter.name] = made
+    return found
+
+
+def _known_as(source: Source, name: str) -> set[str]:
+    """Return a host function's name and those that Python gives it: `self.op = extension.run`."""
+    names = {name}
+    for node in source.walk(ast.Assign):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(attr=other) | ast.Name(id=other)],
+                value=ast.Attribute(attr=bound),
+            ) if bound == name:
+                names.add(other)
+    return names
+
+
+def _batch_first(source: Source) -> dict[str, str]:
+    """Return ModelNew's recurrent layers that have the batch first: attribute and kind."""
+    constructor = source.method("ModelNew", "__init__")
+    found: dict[str, str] = {}
+    for node in nodes_under(constructor) if constructor is not None else ():
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
+                value=ast.Call(func=ast.Attribute(attr=kind) | ast.Name(id=kind)) as made,
+            ) if kind in RECURRENT and any(_is_true(value) for value in _given(made)):
+                found[attr] = kind
+    return found
+
+
+def _given(layer: ast.Call) -> Iterator[ast.expr]:
+    yield from (word.value for word in layer.keywords if word.arg == "batch_first")
+    yield from layer.args[BATCH_FIRST : BATCH_FIRST + 1]
+
+
+def _is_true(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+class _Makers:
+    """What put the memory of forward's tensors in another order, last."""
+
+    def __init__(self, forward: ast.AST, layers: Mapping[str, str]) -> None:
+        self.layers = layers
+        self.assigned = [node for node in nodes_under(forward) if isinstance(node, ast.Assign)]
+
+    def of(self, value: ast.expr, before: int, depth: int = 0) -> str:
+        """Return the call that made an expression a view, or nothing."""
+        match value:
+            case ast.Attribute(attr=("T" | "mT") as name):
+                return name
+            case ast.Call(func=ast.Attribute(attr=name)) if name in VIEWS:
+                return name
+            case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
+                return self.of(base, before, depth)
+            case ast.Subscript(value=call, slice=ast.Constant(value=0)):
+                return self._layer(call)
+            case ast.Name(id=name) if depth < MOST_NAMES:
+                return self._name(name, before, depth)
+        return ""
+
+    def _layer(self, call: ast.expr) -> str:
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)) if (
+                attr in self.layers
+            ):
+                return f"{self.layers[attr]}(batch_first=True)"
+        return ""
+
+    def _name(self, name: str, before: int, depth: int) -> str:
+        last = max(
+            (node for node in self.assigned if _binds(node, name) and node.lineno < before),
+            key=lambda node: node.lineno,
+            default=None,
+        )
+        match last:
+            case ast.Assign(targets=[ast.Name()], value=value):
+                return self.of(value, last.lineno, depth + 1)
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), *_])], value=value) if (
+                first == name
+            ):
+                return self._layer(value)
+        return ""
+
+
+def _binds(node: ast.Assign, name: str) -> bool:
+    return any(
+        isinstance(part, ast.Name) and part.id == name
+        for target in node.targets
+        for part in ast.walk(target)
+    )
