@@ -8,6 +8,7 @@ from functools import cached_property
 
 from grader.diagnose.program import Program
 from grader.records import Evidence, Finding, Place
+from grader.rules.engine import SEVERITIES
 from grader.source import edits
 
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -105,6 +106,7 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
             elif known and known.confidence != "proven" and moved.confidence == "proven":
                 found[_identity(moved)] = known.model_copy(
                     update={
+                        "severity": min(known.severity, moved.severity, key=SEVERITIES.index),
                         "confidence": "proven",
                         "evidence": (*known.evidence, *moved.evidence),
                         "message": moved.message,

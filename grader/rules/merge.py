@@ -128,7 +128,9 @@ def _joined(first: Finding, second: Finding) -> Finding:
         update={
             "severity": min(first.severity, second.severity, key=SEVERITY.index),
             "confidence": min(first.confidence, second.confidence, key=CONFIDENCE.index),
-            "also": tuple(dict.fromkeys(code for code in also if code != first.rule)),
+            "also": tuple(
+                dict.fromkeys(code for code in also if code not in {first.rule, CATCH_ALL})
+            ),
             "evidence": _distinct((*first.evidence, *second.evidence)),
             "fixes": (*first.fixes, *(fix for fix in second.fixes if fix not in first.fixes)),
         }

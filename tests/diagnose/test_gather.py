@@ -61,6 +61,12 @@ def test_a_finding_that_a_mended_form_proves_keeps_its_place() -> None:
     assert (found.confidence, found.after_mend, len(found.evidence)) == ("proven", ("mend b",), 2)
 
 
+def test_a_warning_that_a_mended_form_proves_to_be_an_error_is_one() -> None:
+    proven = finding("NUM006", 4).model_copy(update={"confidence": "proven"})
+    states = (program(FIRST, finding("NUM006", 3, "warning")), program(MENDED, proven, mended=True))
+    assert [one.severity for one in gather(states)] == ["error"]
+
+
 def test_an_inserted_line_stands_for_the_one_above_it() -> None:
     way = Way("a\nb\n", "a\nx\ny\nb\n", (1, 2))
     assert [way.line(number) for number in (1, 2, 3, 4)] == [1, 1, 1, 2]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules import all_rules
+from grader.rules import all_rules, review_text
 from grader.rules.forward_mends import suffixes
 from grader.rules.rule import Context
 from grader.source import parse
@@ -47,6 +47,14 @@ def test_a_change_of_shape_fits_every_workload(sizes: list[int], data: st.DataOb
     assert suffixes(pairs)
     assert suffixes([(want, got) for got, want in pairs]) == [f".squeeze({k})"]
     assert not suffixes([*pairs, (tuple(sizes), (*sizes, 7))])
+
+
+def test_how_many_results_there_are_is_said_where_forward_returns_them() -> None:
+    code = program(PLAIN).replace("return ops.run(x)", "return ops.run(x), x")
+    context = seen("mismatch", "2 tensors returned, 1 expected", "count")
+    [found] = review_text(parse(code), context, select=("EXT005",))
+    assert found.place is not None
+    assert "return ops.run(x), x" in code.splitlines()[found.place.line - 1]
 
 
 TWO = (

@@ -39,7 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield _cpp(unit, moved, [one for one in seen if _form(one) == "device"])
     if seen and not hinted:
         yield RULE.finding(
-            _where_returned(source, code),
+            _where_returned(source, code, _form(seen[0])),
             seen[0].text,
             confidence="proven",
             evidence=seen,
@@ -163,9 +163,12 @@ def _cpp(unit: Unit, call: Call, evidence: list[Evidence]) -> Finding:
     )
 
 
-def _where_returned(source: Source, code: PythonCode | None) -> Place | None:
-    """Return where the result is made: the host function's allocation, else forward's return."""
-    for unit in source.cuda:
+def _where_returned(source: Source, code: PythonCode | None, form: str) -> Place | None:
+    """Return where the result is made: the host function's allocation, else forward's return.
+
+    How many results there are is up to forward.
+    """
+    for unit in source.cuda if form != "count" else ():
         made = [call.node for call in cuda_code(unit).calls if _allocates(call)]
         if made:
             return unit.place(made[-1])

@@ -25,7 +25,7 @@ LAYERS = (
     "InstanceNorm",
 )
 DRAWS = re.compile(
-    r"(torch\.)?nn\.init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
+    r"((torch\.)?nn\.)?init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
 )
 ROOT_OF_FIVE = re.compile(
     r"((math|np|numpy|torch)\.)?sqrt\(5(\.0?)?\)|5(\.0?)?\*\*(0?\.5|\(1/2\))|2\.236\d*"

@@ -229,6 +229,17 @@ RULE = Rule(
             ),
             _CONTEXT,
         ),
+        Example(
+            _BAD.replace(
+                "import torch.nn as nn", "import torch.nn as nn\nfrom torch.nn import init"
+            )
+            .replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)")
+            .replace(
+                "    def forward",
+                "        init.kaiming_uniform_(self.weight, a=math.sqrt(5))\n    def forward",
+            ),
+            _CONTEXT,
+        ),
     ),
     detects=("text", "evidence"),
     guards="Needs the reference's text, and only counts random draws that the reference doesn't make "
