@@ -100,7 +100,8 @@ def build(
             made = bench.build(submission, init, replace(limits, wall=left), scratch)
         gap = lacking(made.log, submission.code, prepared.toolchain)
         if made.status == "failed" and gap:
-            return made.model_copy(update={"status": "grader_error", "reason": gap})
+            blank = {"status": "grader_error", "reason": gap, "errors": (), "warnings": ()}
+            return made.model_copy(update=blank)
         return _keep(made, scratch, folder, key)
 
 

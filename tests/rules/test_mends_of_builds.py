@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
-from grader.rules import all_rules
+from grader.rules import all_rules, review_text
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
@@ -59,6 +59,42 @@ def test_idioms_that_the_compiler_refuses(old: str, new: str, said: str) -> None
     line = next(i for i, words in enumerate(code.splitlines(), 1) if old in words)
     ways = mends("BLD015", code, seen("compiler", said, line=line))
     assert any(new in lines for lines in ways)
+
+
+TWICE = """
+template <typename T>
+__global__ void scale(const T* x, T* y, int B, int T) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const T* from = x + i;
+    if (i < B * T) y[i] = (T)((float)*from * 2.f);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'nvcc: template parameter "T" may not be redeclared in this scope.',
+        "clang: declaration of 'T' shadows template parameter.",
+        "g++: declaration of \u2018int T\u2019 shadows template parameter.",
+    ],
+)
+def test_a_parameter_that_has_the_name_of_the_templates_type_gets_another(said: str) -> None:
+    code = program(TWICE + PLAIN)
+    line = next(i for i, words in enumerate(code.splitlines(), 1) if "int B, int T" in words)
+    after = tuple(
+        Evidence(kind="compiler", code="error", text=text, place=Place(line=at, end_line=at))
+        for text, at in (
+            (said, line),
+            ('nvcc: identifier "from" is undefined.', line + 2),
+            ("nvcc: expression preceding parentheses must have function type.", line + 3),
+        )
+    )
+    [found] = review_text(parse(code), Context(evidence=after), select=("BLD015",))
+    assert "`T` is the template's type" in found.message
+    [made] = [apply(code, one.edits) for one in found.fixes]
+    wanted = TWICE.replace("int T)", "int T_size)").replace("B * T)", "B * T_size)")
+    assert wanted in made
 
 
 def test_an_argument_that_is_left_out_takes_the_definitions_default() -> None:

@@ -10,6 +10,7 @@ from grader.rules.build.idioms import idioms
 from grader.rules.build.line_mends import line_mends
 from grader.rules.build.mends import mends
 from grader.rules.build.mends.build_call import too_old
+from grader.rules.build.mends.template_names import lines_behind
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
@@ -42,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
-    for group in _groups(context)[:MANY]:
+    for group in _groups(source, context)[:MANY]:
         first = group[0]
         meaning = explain(said(first))
         words = first.text.strip().rstrip(".")
@@ -66,11 +67,11 @@ def _fixes(source: Source, item: Evidence) -> tuple[Fix, ...]:
     )
 
 
-def _groups(context: Context) -> list[tuple[Evidence, ...]]:
+def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
     """Return the errors, those together that one defect causes.
 
     Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
+    behind; so is all that is said of a function in which a type's name is taken. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
@@ -84,7 +85,12 @@ def _groups(context: Context) -> list[tuple[Evidence, ...]]:
         items = tuple(item for item in items if item not in groups[0])
     for item in items:
         meaning = explain(said(item))
-        same = [group for group in groups if _line(group[0]) == _line(item) is not None]
+        same = [
+            group
+            for group in groups
+            if _line(group[0]) == _line(item) is not None
+            or _line(item) in lines_behind(source, group[0])
+        ]
         if same:
             same[0].append(item)
         elif (

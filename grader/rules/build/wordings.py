@@ -31,6 +31,12 @@ NAME = f"{QUOTE}([^{MARKS}]+){QUOTE}"
 
 MESSAGES = (
     _message(
+        "name-of-a-type",
+        "{0} is the template's type, and a parameter of the function has the same name",
+        rf"template parameter {NAME} may not be redeclared",
+        rf"declaration of {QUOTE}(?:[^{MARKS}]*\b)?(\w+){QUOTE} shadows template parameter",
+    ),
+    _message(
         "missing-header",
         "the header {0} does not exist here",
         rf"cannot open source file {NAME}",

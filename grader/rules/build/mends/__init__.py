@@ -30,6 +30,7 @@ from grader.rules.build.mends.order import declared_first
 from grader.rules.build.mends.pointers import reinterpreted
 from grader.rules.build.mends.results import returned_type
 from grader.rules.build.mends.sizes import listed
+from grader.rules.build.mends.template_names import renamed
 from grader.rules.build.mends.variables import assigned, bare_shared, counted
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ KINDS = (
     bare_shared,
     escaped,
     plain_signs,
+    renamed,
     without_header,
     without_standard,
     with_argument,
