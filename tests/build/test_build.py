@@ -89,6 +89,19 @@ def test_fails_with_the_stock_compilers_words(
     assert program.error in str(made.errors[0].data["message"]), made.errors
 
 
+def test_what_the_machine_lacks_is_no_error_of_the_programs(
+    monkeypatch: pytest.MonkeyPatch,
+    prepared: Prepared,
+    options: dict[str, JsonValue],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("grader.build.builder.lacking", lambda *_: "This machine lacks a header.")
+    made = _build(FAILED["missing_header"], prepared, options, tmp_path)
+    assert (made.status, made.reason) == ("grader_error", "This machine lacks a header.")
+    assert not made.errors
+    assert made.log
+
+
 def test_a_draft_is_the_fast_build_or_the_quick_compilers_word(
     prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
 ) -> None:
