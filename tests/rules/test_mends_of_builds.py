@@ -61,6 +61,16 @@ def test_idioms_that_the_compiler_refuses(old: str, new: str, said: str) -> None
     assert any(new in lines for lines in ways)
 
 
+def test_all_calls_that_are_wrong_in_the_same_way_are_mended_at_once() -> None:
+    """One of several would leave the next to raise, and look like no progress."""
+    cuda = PLAIN.replace("run(torch::Tensor x)", "run(torch::Tensor x, double factor)")
+    code = program(cuda, "torch::Tensor run(torch::Tensor x, double factor);")
+    twice = "return ops.run(ops.run(x, factor=2.0), factor=3.0)"
+    [first, second] = mends("API004", code.replace("return ops.run(x)", twice))
+    assert first == second
+    assert "return ops.run(ops.run(x, 2.0), 3.0)" in first
+
+
 TWICE = """
 template <typename T>
 __global__ void scale(const T* x, T* y, int B, int T) {

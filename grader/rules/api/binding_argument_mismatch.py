@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
+from grader.records import Edit, Evidence, Finding, Fix
 from grader.rules.api.argument_mends import (
     add_defaults,
     pass_by_position,
@@ -34,8 +34,28 @@ INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare each call of an exported function with its prototype."""
     code = python_code(source)
-    if code is None:
-        return
+    if code is not None:
+        yield from _mended_together([*_wrong_calls(source, code, context)])
+
+
+def _mended_together(findings: list[Finding]) -> Iterator[Finding]:
+    """Mend all that is wrong in the same way at once: of several calls, the first one right leaves the next to raise."""
+    edits: dict[str, list[Edit]] = {}
+    for finding in findings:
+        labels = [one.label for one in finding.fixes]
+        for one in finding.fixes:
+            if labels.count(one.label) == 1:
+                known = edits.setdefault(one.label, [])
+                known += [edit for edit in one.edits if edit not in known]
+    for finding in findings:
+        fixes = (
+            one.model_copy(update={"edits": tuple(edits.get(one.label, one.edits))})
+            for one in finding.fixes
+        )
+        yield finding.model_copy(update={"fixes": tuple(fixes)})
+
+
+def _wrong_calls(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     evidence = tuple(
         item for item in context.seen("python") if "incompatible function arguments" in item.text
     )
