@@ -52,6 +52,27 @@ def test_matrices_that_fit_as_they_are_stay_so(
     assert torch.equal(model.kept[1], given["net.1.weight"])
 
 
+def test_names_that_end_alike_are_matched_whatever_their_order() -> None:
+    """A recurrent layer's own lists: all that goes in first, then all that is kept."""
+    given = dict(torch.nn.GRU(4, 4, 2).state_dict(prefix="gru."))
+    model = torch.nn.Module()
+    for name in ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"):
+        shape = (12, 4) if name.startswith("weight") else (12,)
+        setattr(model, name, torch.nn.ParameterList(torch.zeros(shape) for _ in range(2)))
+    assert weights.load(model, given) == "8 by the end of the name"
+    for layer in range(2):
+        for name in ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"):
+            assert torch.equal(getattr(model, name)[layer], given[f"gru.{name}{layer}"])
+
+
+def test_an_end_that_several_names_have_matches_none() -> None:
+    given = {"first.weight": torch.ones(3), "second.weight": torch.full((3,), 2.0)}
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(3))
+    assert "1 by order among equal shapes" in weights.load(model, given)
+    assert torch.equal(model.weight, given["first.weight"])
+
+
 def test_a_matrix_of_another_size_is_left_as_made() -> None:
     model = keeper((2, 7))
     assert "had no place" in weights.load(model, layers(3, 5))

@@ -102,15 +102,58 @@ def test_weights_are_taken_over_from_the_references_layers() -> None:
 
 def assert_taken_over(code: str, reference: str, settings: tuple[Any, ...], width: int) -> None:
     item = Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights")
-    task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=())
-    made = mended("NUM006", OWN, Context(evidence=(item,), task=task))["ModelNew"]
+    task = Task(name="t", title="t", source="file", reference=reference, workloads=())
+    found = all_rules()["NUM006"].check(parse(code), Context(evidence=(item,), task=task))
+    [mend, *_] = [
+        one for finding in found for one in finding.fixes if "take the weights" in one.label
+    ]
+    made: dict[str, Any] = {}
+    exec(apply(code, mend.edits), made)
     names: dict[str, Any] = {}
-    exec(REFERENCE, names)
-    x = torch.rand(3, 5)
+    exec(reference, names)
+    x = torch.rand(3, width)
     torch.manual_seed(7)
-    expected = names["Model"](5, (7, 7, 4))(x)
+    expected = names["Model"](*settings)(x)
     torch.manual_seed(7)
-    assert torch.allclose(made(5, (7, 7, 4))(x), expected, atol=1e-6)
+    assert torch.allclose(made["ModelNew"](*settings)(x), expected, atol=1e-6)
+
+
+RECURRENT = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, size, layers):
+        super().__init__()
+        self.gru = nn.GRU(size, size, layers)
+
+    def forward(self, x):
+        return self.gru(x)[0]
+"""
+LISTS = """
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, size, layers):
+        super().__init__()
+        self.weight_ih_l = nn.ParameterList(torch.rand(3 * size, size) for _ in range(layers))
+        self.weight_hh_l = nn.ParameterList(torch.rand(3 * size, size) for _ in range(layers))
+        self.bias_ih_l = nn.ParameterList(torch.rand(3 * size) for _ in range(layers))
+        self.bias_hh_l = nn.ParameterList(torch.rand(3 * size) for _ in range(layers))
+
+    def forward(self, x):
+        x, start = x.unsqueeze(1), torch.zeros(1, 1, x.shape[1])
+        for of_layer in zip(self.weight_ih_l, self.weight_hh_l, self.bias_ih_l, self.bias_hh_l):
+            x = torch.gru(x, start, of_layer, True, 1, 0.0, False, False, False)[0]
+        return x.squeeze(1)
+"""
+
+
+def test_lists_of_a_recurrent_layers_weights_are_taken_over_by_the_ends_of_their_names() -> None:
+    assert_taken_over(LISTS, RECURRENT, (4, 3), 4)
 
 
 def test_a_list_of_modules_keeps_pairs_of_parameters() -> None:

@@ -22,8 +22,11 @@ STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "r
 TAKEN = """\
 with torch.no_grad():
     drawn, own = reference.state_dict(), self.state_dict()
-    for name in [name for name in own if name in drawn and drawn[name].shape == own[name].shape]:
-        own.pop(name).copy_(drawn.pop(name))
+    words = {name: "".join(filter(str.isalnum, name)) for name in [*own, *drawn]}
+    for name, one in [*own.items()]:
+        alike = [k for k, w in drawn.items() if words[k].endswith(words[name]) and w.shape == one.shape]
+        if name in alike or len(alike) == 1:
+            own.pop(name).copy_(drawn.pop(name if name in alike else alike[0]))
     pairs = []
     for one in own.values():
         alike = [name for name in drawn if drawn[name].numel() == one.numel()]
@@ -51,7 +54,7 @@ def taken_over(
 ) -> tuple[Fix, ...]:
     """Return the fix that copies what the reference's layers draw into the answer's own parameters.
 
-    Each takes what has its name; else the first of its size, in the order in which they were made; all of these
+    Each takes what has its name, or alone ends in it; else the first of its size, in the order in which they were made; all of these
     transposed where only that makes some of them fit. `proven` says that a run showed the
     weights to be what is wrong: without it only a constructor with parameters of its own is changed.
     """
