@@ -182,6 +182,25 @@ def test_a_bias_that_nobody_reads_and_planes_of_a_grid(program: Program, line: s
     assert any(line in changed for changed in made)
 
 
+def test_as_many_blocks_as_a_row_is_compared_with(program: Program) -> None:
+    head, _, rest = MEAN.partition("__global__")
+    product = """
+__global__ void scaled(const float* x, float* y, int n, int m) {
+    const int row = blockIdx.x;
+    const int i = blockIdx.y * blockDim.x + threadIdx.x;
+    if (row < n && i < m) y[row * m + i] = 2.0f * x[row * m + i];
+}
+void run(torch::Tensor x, torch::Tensor y) {
+    const int n = x.size(0), m = x.size(1);
+    const dim3 grid(1, (m + 255) / 256);
+    scaled<<<grid, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, m);
+}
+"""
+    text = head + product + rest[rest.index('"""') :]
+    texts = [edits.apply(text, fix.edits) for v in candidates(parse(text), program)[:60] if (fix := v.fix())]  # fmt: skip
+    assert any("const dim3 grid(n, (m + 255) / 256);" in one for one in texts)
+
+
 @pytest.mark.parametrize(("kind", "kernels"), [("shape", False), ("values", True)])
 def test_no_kernel_is_changed_where_nothing_but_the_shape_is_wrong(
     program: Program, kind: Literal["shape", "values"], kernels: bool

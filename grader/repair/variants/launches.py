@@ -28,6 +28,7 @@ def launches(scope: Scope) -> Iterator[Variant]:
         if launch.host_function is scope.function and len(kernels) == 1:
             yield from _by_bounds(scope, kernels[0], launch)
             yield from _over_blocks(scope, kernels[0], launch)
+            yield from _a_block_each(scope, kernels[0], launch)
 
 
 def _by_bounds(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant]:
@@ -64,6 +65,20 @@ def _over_blocks(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Varia
             grid = [text(sizes[0]), f"({bound} + 255) / 256"]
             index = Piece(scope.unit, value, "replace", "(blockIdx.y * blockDim.x + threadIdx.x)")
             yield Variant((*_configured(scope, launch, grid, ["256"]), index), 1.6)
+
+
+def _a_block_each(scope: Scope, kernel: Kernel, launch: Launch) -> Iterator[Variant]:
+    """Launch as many blocks along an axis as `row = blockIdx.x` is compared with."""
+    words, given = text(kernel.body), _given(kernel, launch)
+    grid = launch.grid
+    sizes = (_declared(scope, grid) or [grid]) if grid is not None else []
+    for declared in descendants(kernel.node, "init_declarator"):
+        value = text(declared.child_by_field_name("value"))
+        axis = "xyz".find(value.removeprefix("blockIdx."))
+        bound = _bound(words, text(declared.child_by_field_name("declarator")), given)
+        alone = value.startswith("blockIdx.") and 0 <= axis < len(sizes)
+        if alone and bound and _plain(text(sizes[axis])) != _plain(bound):
+            yield Variant((Piece(scope.unit, sizes[axis], "replace", bound),), 1.5)
 
 
 def _configured(

@@ -24,6 +24,9 @@ LAYERS = (
     "MultiheadAttention",
     "InstanceNorm",
 )
+ADDING = ("Conv", "Linear", "BatchNorm", "LayerNorm", "GroupNorm")
+"""Layers with a bias where nobody says otherwise."""
+BIAS = r"bias|beta|shift|^b\d*$|_b$"
 DRAWS = re.compile(
     r"((torch\.)?nn\.)?init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
 )
@@ -52,6 +55,27 @@ def parameters(model: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value
             ) if last_name(made) == "Parameter":
                 yield name, value
+
+
+def biases(tree: ast.AST) -> tuple[str, ...]:
+    """Return what a module adds as a bias: of torch's layers, and parameters of its own that are called so."""
+    found = []
+    for node in nodes_under(tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value):
+                if last_name(made).startswith(ADDING) and not _without_bias(value):
+                    found.append(f"{name}.bias")
+                elif last_name(made) == "Parameter" and re.search(BIAS, name):
+                    found.append(name)
+    return tuple(found)
+
+
+def _without_bias(made: ast.Call) -> bool:
+    """Whether a layer is made without a bias, or may be."""
+    said = (
+        word.value for word in made.keywords if word.arg in {"bias", "affine", "elementwise_affine"}
+    )
+    return any(not (isinstance(value, ast.Constant) and value.value is True) for value in said)
 
 
 def draw(node: ast.AST) -> str:

@@ -12,6 +12,7 @@ from grader.rules.numeric.drawn_weights import taken_over
 from grader.rules.numeric.own_parameters import (
     DRAWS,
     LAYERS,
+    biases,
     draw,
     drawn_ones,
     layers,
@@ -62,7 +63,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(node),
                 f"`{name}` is drawn here in another way than the reference's "
                 f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
-                "weights: the same seed gives other numbers, and no state of the reference fits",
+                "weights: the same seed gives other numbers, and no state of the reference fits"
+                f"{_too_few(reference, model)}",
                 severity="error" if wrong else "warning",
                 evidence=wrong[:1],
                 data={"own": sorted(own), "missing": missing},
@@ -70,6 +72,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
             return
     yield from _without_layers(source, model, reference, wrong, fixes)
+
+
+def _too_few(reference: Reference, model: ast.ClassDef) -> str:
+    """Say that the reference adds more biases than the answer has."""
+    theirs, own = biases(reference.tree), biases(model)
+    if len(own) >= len(theirs):
+        return ""
+    has = "none" if not own else f"{len(own)} of them"
+    return f"; and the reference adds {', '.join(theirs)}, ModelNew has {has}"
 
 
 def _without_layers(

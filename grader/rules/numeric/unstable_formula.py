@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import log
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, Task
 from grader.rules.cuda_code import one_line
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Context, Example, Rule
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -34,18 +35,20 @@ EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
+MOST_EPSILON = 1e-4
 TANH_ERROR = 5e-3
 """Ten times what GELU's tanh form is off by: a norm after it divides by a small deviation."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for sums of exponentials without a maximum, and for log(1 + exp(x))."""
+    """Look for sums of exponentials without a maximum, log(1 + exp(x)), and logarithms that are cut off."""
     for unit in source.cuda:
         program = flow(unit).program
         for function in program.functions:
             if function.kind != "host":
                 yield from _exponentials(unit, function)
                 yield from _softplus(unit, function)
+                yield from _logarithm(unit, function, source, context)
                 yield from _gelu(unit, function, source, context)
     for extension in source.extensions:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
@@ -120,6 +123,34 @@ def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
                 )
 
 
+def _logarithm(
+    unit: Unit, function: Function, source: Source, context: Context
+) -> Iterator[Finding]:
+    """Look for log(p + epsilon) of a probability that the same function makes of exponentials."""
+    reference = reference_of(source, context)
+    parts = list(walk(function.body))
+    if reference is None or not reference.has(
+        "cross_entropy", "CrossEntropy", "log_softmax", "LogSoftmax"
+    ):
+        return
+    if not any(isinstance(part, Call) and part.name in EXP for part in parts):
+        return
+    for part in parts:
+        if isinstance(part, Call) and part.name in LOG and len(part.args) == 1:
+            inner = part.args[0]
+            sides = (
+                (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
+            )
+            least = next((float(s.value) for s in sides if isinstance(s, Number)), 0.0)
+            if 0 < least <= MOST_EPSILON:
+                yield RULE.finding(
+                    unit.place(part.node),
+                    f"`{one_line(part.node, 50)}` never goes below {log(least):.1f}: a rarer class than that comes out "
+                    "wrong; x - max - log(sum) is exact everywhere",
+                )
+                return
+
+
 def _under_tanh(function: Function, softplus: Call) -> bool:
     """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
     if any(_holds(call, softplus) for call in _tanhs(function)):
@@ -169,6 +200,25 @@ def _is_small(item: Evidence) -> bool:
     return item.code == "half-precision" or (item.code == "values" and few)
 
 
+_LOSS = """
+__global__ void loss(const float* x, float* p, float* y, int n, int t) {
+    float m = -INFINITY, s = 0.0f;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+    for (int i = 0; i < n; ++i) s += expf(x[i] - m);
+    for (int i = 0; i < n; ++i) p[i] = expf(x[i] - m) / s;
+    y[0] = -logf(p[t] + 1e-8f);
+}
+"""
+_CROSS_ENTROPY = Context(
+    task=Task(
+        name="t",
+        title="t",
+        source="file",
+        reference="class Model(nn.Module):\n    def forward(self, x, t):\n        return F.cross_entropy(x, t)\n",
+        workloads=(),
+    )
+)
+
 RULE = Rule(
     code="NUM008",
     name="unstable-or-inexact-formula",
@@ -176,15 +226,21 @@ RULE = Rule(
     summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",
     why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return "
     "x for large "
-    "x. An approximation that the reference does not use differs from it by more than rounding.",
-    bad="""
+    "x; a logarithm of a probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. "
+    "An approximation that the reference does not use differs from it by more than rounding.",
+    bad=(
+        """
 __global__ void softmax(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += expf(x[i]);
     for (int i = 0; i < n; ++i) y[i] = expf(x[i]) / s;
 }
 """,
+        Example(_LOSS, _CROSS_ENTROPY),
+    ),
     good=(
+        Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
+        _LOSS,
         """
 __global__ void mish(const float* x, float* y) {
     float v = x[threadIdx.x];
@@ -204,7 +260,7 @@ __global__ void softmax(const float* x, float* y, int n) {
     detects=("text",),
     guards="Only exponentials of values as they were loaded, in functions that take no maximum; a "
     "softplus that only tanh sees (Mish) is right at both ends. "
-    "Fast math "
+    "A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math "
     "is a note.",
     mend="",
     check=check,
