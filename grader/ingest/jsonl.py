@@ -83,25 +83,28 @@ def _read(source: Input) -> Iterator[Draft]:
 
 def _read_json(source: Input) -> Iterator[Draft]:
     """Read a JSON file of records: one, a list, one a line, or by keys; a folder's other JSON is left alone."""
-    for number, (name, item) in enumerate(_records(source), 1):
-        record = read_record(item) if isinstance(item, dict) else None
+    for number, (name, record) in enumerate(_records(source), 1):
         if record is not None:
             yield from drafts(record, name, source.name, f"{source.path}#{number}", "jsonl")
 
 
-def _records(source: Input) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what may be records, each with a name."""
+def _records(source: Input) -> Iterator[tuple[str, Completion | None]]:
+    """Yield what may be records, each with a name; None for what is none."""
     text = decode(read_bytes(source.path, MAX_BYTES)).text
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = _lines(text)
     if isinstance(value, list):
-        yield from ((f"{source.name}_{n:05d}", item) for n, item in enumerate(value, 1))
-    elif isinstance(value, dict) and read_record(value) is None:
+        yield from ((f"{source.name}_{n:05d}", _record(item)) for n, item in enumerate(value, 1))
+    elif (record := _record(value)) is None and isinstance(value, dict):
         yield from _by_keys(value, source.name, KEYS_DEEP)
     else:
-        yield source.name, value
+        yield source.name, record
+
+
+def _record(value: JsonValue) -> Completion | None:
+    return read_record(value) if isinstance(value, dict) else None
 
 
 def _lines(text: str) -> JsonValue:
@@ -112,14 +115,14 @@ def _lines(text: str) -> JsonValue:
         return None
 
 
-def _by_keys(value: dict[str, JsonValue], name: str, deep: int) -> Iterator[tuple[str, JsonValue]]:
+def _by_keys(value: dict[str, JsonValue], name: str, deep: int) -> Iterator[tuple[str, Completion]]:
     """Yield the records in a table of tables, as of levels and problems, that hold a program."""
     for key, item in value.items():
         if not isinstance(item, dict):
             continue
         record = read_record(item)
         if record is not None and any(ENTRY_CLASS in text for text in record.texts):
-            yield f"{name}_{key}", item
+            yield f"{name}_{key}", record
         elif deep:
             yield from _by_keys(item, f"{name}_{key}", deep - 1)
 

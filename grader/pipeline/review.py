@@ -189,9 +189,17 @@ def _without_code(
     nothing = bare(workshop, extraction, _no_code(sample, extraction))
     trouble: list[str] = []
     fixed = _fixed(workshop, sample, extraction, choice.task, clock, trouble)
-    repairs = tuple(filter(None, (fixed.repair,)))
-    more = ((), repairs, "", fixed.note, tuple(trouble))
-    result = assemble(workshop, sample, extraction, choice, nothing, clock, *more)
+    result = assemble(
+        workshop,
+        sample,
+        extraction,
+        choice,
+        nothing,
+        clock,
+        repairs=tuple(filter(None, (fixed.repair,))),
+        reference_note=fixed.note,
+        trouble=tuple(trouble),
+    )
     return _Made(result, whole=not trouble)
 
 

@@ -222,7 +222,7 @@ def _candidates(program: Program) -> Iterator[Chosen]:
         yield everything
     yield from ((choice,) for choices in options for choice in choices)
     if len(options) > 1:
-        yield from (_once(picked) for picked in product(*options) if _once(picked) != everything)
+        yield from (picked for picked in map(_once, product(*options)) if picked != everything)
     if len(options) > 2:
         for first, second in combinations(options, 2):
             yield from product(first, second)

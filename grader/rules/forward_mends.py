@@ -96,7 +96,7 @@ def _one_of_results(source: Source, code: PythonCode) -> Iterator[Fix]:
             )
             continue
         for each in value.elts:
-            words = source.code[slice(*source.span(each))]
+            words = source.text(each)
             yield from fix(f"return {words} alone", [Edit(start=start, end=end, text=words)])
 
 

@@ -121,9 +121,7 @@ def add_declarations(
         if edit is not None and unit not in extension.cuda and unit.text.strip():
             return edit
     if len(extension.cpp) == 1:
-        return replace(
-            source, expression, f"[{source.code[slice(*source.span(expression))]}, {quoted(new)}]"
-        )
+        return replace(source, expression, f"[{source.text(expression)}, {quoted(new)}]")
     return None
 
 

@@ -123,6 +123,10 @@ class Source:
         """Return the offsets of a node of the Python tree, for edits."""
         return self.positions.span(node)
 
+    def text(self, node: ast.AST) -> str:
+        """Return a node of the Python tree as it is written."""
+        return self.code[slice(*self.span(node))]
+
     def line_place(self, line: int) -> Place:
         """Return the place of a whole line of the Python text, without its indentation."""
         text = self.lines[line - 1] if 1 <= line <= len(self.lines) else ""

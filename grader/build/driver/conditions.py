@@ -12,6 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from grader.build.driver.command import Command
+from grader.build.driver.comments import without_comments
 
 MOST_HEADERS = 50
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
@@ -21,7 +22,6 @@ _PROBE = re.compile(
     r"__has_include\s*\(\s*[<\"](?!torch/|ATen/|c10/|caffe2/|pybind11/)[^>\"\n]*[>\"]\s*\)"
 )
 """A question for a header that is none of torch's: the same files are there for both."""
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _ALIKE = re.compile(
     r"defined|true|false|and|or|not|__cplusplus|NDEBUG|TORCH_EXTENSION_NAME|M_\w+|(?:FLT|DBL|INT|UINT|LONG)\w*_(?:MAX|MIN)"
@@ -44,7 +44,7 @@ def asked(command: Command, text: str) -> str:
 
 def asked_by(text: str, known: Collection[str] = ()) -> str:
     """Return such a name in the text alone, beyond what is known to be defined, or ""."""
-    bare = _COMMENT.sub(" ", text)
+    bare = without_comments(text)
     own = {*known, *_DEFINED.findall(bare)}
     for condition in _CONDITION.findall(bare):
         for name in _WORD.findall(_PROBE.sub(" ", condition)):

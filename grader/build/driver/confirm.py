@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.build.driver.command import Command
+from grader.build.driver.comments import without_comments
 from grader.build.driver.config import Config
 from grader.build.harvest import global_words
 
@@ -41,7 +42,6 @@ _OPENS_A_NAMESPACE = re.compile(
 """What lets an unqualified name find more than the global scope."""
 _INCLUDED = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 _COMPUTED = re.compile(r"^\s*#\s*include\s+[A-Za-z_]", re.MULTILINE)
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _OF_A_CLASS = re.compile(
     r"class \"[^\"]+\" has no member|['\u2018](?:class|struct) [^'\u2019]+['\u2019] has no member named"
@@ -211,7 +211,7 @@ def _others(config: Config, command: Command, own: str) -> Iterator[str]:
 
 def _declares(text: str, name: str, *, free: bool) -> bool:
     """Whether a header's text may declare the name: `free`, in the global scope."""
-    plain = _COMMENT.sub(" ", text.replace("\\\n", " "))
+    plain = without_comments(text.replace("\\\n", " "))
     if _COMPUTED.search(plain):
         return True
     if not re.search(rf"\b{name}\b", plain):

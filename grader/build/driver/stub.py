@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from grader.build.driver.comments import without_comments
 from grader.build.driver.config import Config
 
 _KNOWN_TYPES = frozenset(
@@ -95,7 +96,6 @@ _NOT_LEAN = re.compile(
     r"|string|(?:io|[siof])stream\b|AT_WARN|TORCH_WARN"
 )
 """Half and BFloat16 of torch's; CUDA's own types of that size come with the header that the source asks for."""
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def is_lean(text: str) -> bool:
@@ -104,7 +104,7 @@ def is_lean(text: str) -> bool:
     No more than a guess: where the lean stub is refused, the whole one decides. What it lets pass the
     whole one lets pass, as no name of it can come between where no namespace is opened.
     """
-    code = _COMMENT.sub(" ", text)
+    code = without_comments(text)
     named = set(re.findall(r"\bstd\s*::\s*(\w+)", code))
     return named <= _LEAN_NAMES and not _NOT_LEAN.search(code)
 

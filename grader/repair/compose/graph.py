@@ -123,10 +123,11 @@ def read_graph(told: Any) -> Graph:
     return Graph(_with_numbers(nodes))
 
 
-SIZED = {
+NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg"}
+"""Operations that compute a size where they have no shape, and a tensor's elements where they have one."""
+SIZED = NUMERIC | {
     "view", "reshape", "expand", "repeat", "split", "chunk", "narrow", "unfold", "unflatten", "getitem", "zeros", "ones", "full",
-    "arange", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "conv", "conv_transpose", "group_norm", "layer_norm",
-    "neg", "int", "roll",
+    "arange", "conv", "conv_transpose", "group_norm", "layer_norm", "int", "roll",
 }  # fmt: skip
 """Operations on sizes: where a number of the model's own goes in, it is read at run time."""
 
@@ -148,9 +149,6 @@ def _with_numbers(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         return replace(node, args=at(node.args), kwargs={k: at(v) for k, v in node.kwargs.items()})
 
     return tuple(map(read, nodes))
-
-
-NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg"}
 
 
 def _node(item: dict[str, Any]) -> Node:

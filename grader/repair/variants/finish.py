@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.repair.variants.chains import chain
+from grader.repair.variants.methods import Change, forward_of, stored
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
@@ -18,20 +19,19 @@ if TYPE_CHECKING:
 RESULT = "result"
 COST = 1.4
 """Of what the reference does last of all; a little more for each thing before it."""
-Change = tuple[str, Sequence[Edit], float]
 
 
 def finished(
     source: Source, code: PythonCode, forward: ast.FunctionDef, reference: str
 ) -> Iterator[Change]:
     """Yield `forward` with more and more of the reference's last operations after it."""
-    theirs = _forward(reference)
+    theirs = forward_of(reference, "Model")
     last = forward.body[-1]
     returns = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
     if theirs is None or not isinstance(last, ast.Return) or last.value is None or len(returns) > 1:
         return
     start, end = source.span(last)
-    value = source.code[slice(*source.span(last.value))]
+    value = source.text(last.value)
     indent = " " * last.col_offset
     for number, rest in enumerate(_ends(theirs)):
         lines = _told(code, forward, theirs, rest)
@@ -39,16 +39,6 @@ def finished(
             text = f"\n{indent}".join([f"{RESULT} = {value}", *lines])
             label = f"do what the reference does last: `{'; '.join(lines)[:100]}`"
             yield label, [Edit(start=start, end=end, text=text)], COST + 0.1 * number
-
-
-def _forward(reference: str) -> ast.FunctionDef | None:
-    try:
-        tree = ast.parse(reference)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    models = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model"]
-    methods = [n for n in (models[-1].body if models else ()) if isinstance(n, ast.FunctionDef)]
-    return next((n for n in methods if n.name == "forward"), None)
 
 
 def _ends(theirs: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
@@ -60,7 +50,7 @@ def _ends(theirs: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
         value = _value(statement)
         if value is None:
             return
-        made = {name for before in theirs.body[:at] for name in _stored(before)}
+        made = {name for before in theirs.body[:at] for name in stored(before)}
         for operand in chain(value, given | made):
             if not isinstance(operand, ast.Name) or operand.id in made:
                 yield [_from_result(statement, operand), *after]
@@ -74,11 +64,6 @@ def _value(statement: ast.stmt) -> ast.expr | None:
         case ast.Return(value=ast.expr() as value):
             return value
     return None
-
-
-def _stored(function: ast.AST) -> set[str]:
-    names = (node for node in nodes_under(function) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 class _Result(ast.NodeTransformer):
@@ -105,7 +90,7 @@ def _told(
     """Return the statements in the answer's names; None where it lacks something that they use."""
     given = [one.arg for one in ours.args.args[1:]]
     renamed = dict(zip([one.arg for one in theirs.args.args[1:]], given, strict=False))
-    kept = set(given) - _stored(ours)
+    kept = set(given) - stored(ours)
     attributes = {
         node.attr
         for node in (nodes_under(code.model) if code.model is not None else ())
@@ -121,7 +106,7 @@ def _told(
                 own = renamed.get(node.id, "")
                 if node.id not in known and own not in kept and node.id not in code.aliases:
                     return None
-        known |= _stored(statement)
+        known |= stored(statement)
     text = [ast.unparse(_renamed(statement, renamed, known)) for statement in rest]
     return None if any("\n" in line for line in text) else text
 

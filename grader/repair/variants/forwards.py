@@ -8,8 +8,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Fix
 from grader.repair.variants.finish import finished
+from grader.repair.variants.methods import forward_of
 from grader.repair.variants.rewritten import rewritten
 from grader.repair.variants.variant import Variant
 from grader.rules.python_code import python_code
@@ -60,7 +61,7 @@ def forwards(source: Source, reference: str) -> Iterator[Forward]:
         *finished(source, code, forward, reference),
         *rewritten(source, code, forward),
     ):
-        made = _made(source, tuple(changes))
+        made = forward_of(edits.apply(source.code, changes), "ModelNew")
         if made is not None and ast.dump(made) != ast.dump(forward):
             line = source.code.count("\n", 0, changes[0].start) + 1
             said = f"line {line}: {label}"
@@ -71,17 +72,6 @@ def _says_super(forward: Function) -> bool:
     """Whether a method needs its class around it."""
     names = {node.id for node in nodes_under(forward) if isinstance(node, ast.Name)}
     return bool(names & {"super", "__class__"})
-
-
-def _made(source: Source, changes: tuple[Edit, ...]) -> ast.FunctionDef | None:
-    """Return `forward` after a change; None where it can't be made."""
-    try:
-        tree = ast.parse(edits.apply(source.code, changes))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    models = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"]
-    methods = [n for n in (models[-1].body if models else ()) if isinstance(n, ast.FunctionDef)]
-    return next((n for n in methods if n.name == "forward"), None)
 
 
 __all__ = ["Forward", "forwards"]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.repair.variants.chains import applied_to
+from grader.repair.variants.methods import Change, stored
 from grader.source import dotted, nodes_under
 
 if TYPE_CHECKING:
     from grader.rules.python_code import PythonCode
     from grader.source import Source
 
-Change = tuple[str, Sequence[Edit], float]
 DIMS = (0, 1, 2, -1)
 FORMS = (
     ("", 1.8, 2.4),
@@ -39,7 +39,7 @@ def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Ite
             yield from _exchanged(source, node)
             yield from _of_arguments(source, code, node)
         elif isinstance(node, ast.IfExp):
-            sides = (source.code[slice(*source.span(side))] for side in (node.body, node.orelse))
+            sides = (source.text(side) for side in (node.body, node.orelse))
             yield from (_put(source, node, f"({side})", 2.5) for side in sides)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
@@ -58,7 +58,7 @@ def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
     """Yield the result as a mean over the rows, or over all elements, of the first input."""
     last, given = forward.body[-1], [one.arg for one in forward.args.args[1:]]
     if isinstance(last, ast.Return) and last.value is not None and given:
-        words = source.code[slice(*source.span(last.value))]
+        words = source.text(last.value)
         for count in ("size(0)", "numel()"):
             yield _put(source, last.value, f"({words}) / {given[0]}.{count}", 2.8)
 
@@ -84,22 +84,24 @@ def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
 def _exchanged(source: Source, call: ast.Call) -> Iterator[Change]:
     """Yield neighbouring arguments the other way round."""
     for first, second in pairwise(call.args):
-        words = [source.code[slice(*source.span(one))] for one in (first, second)]
-        if words[0] != words[1] and type(first) is type(second):
-            edits = [
-                Edit(start=start, end=end, text=text)
-                for (start, end), text in zip(
-                    (source.span(first), source.span(second)), reversed(words), strict=True
-                )
-            ]
-            yield f"`{words[1]}` before `{words[0]}`", edits, 3.0
+        if source.text(first) != source.text(second) and type(first) is type(second):
+            yield _second_first(source, first, second, 3.0)
+
+
+def _second_first(source: Source, first: ast.AST, second: ast.AST, cost: float) -> Change:
+    words = source.text(first), source.text(second)
+    edits = [
+        Edit(start=start, end=end, text=text)
+        for (start, end), text in zip(map(source.span, (first, second)), words[::-1], strict=True)
+    ]
+    return f"`{words[1]}` before `{words[0]}`", edits, cost
 
 
 def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[Change]:
     """Yield tensors made contiguous or transposed, and other settings than those that are passed."""
     settings = _settings(code)
     for argument in call.args:
-        words = source.code[slice(*source.span(argument))]
+        words = source.text(argument)
         if words in settings:
             others = (other for other in settings if other != words)
             yield from (_put(source, argument, other, 3.0) for other in others)
@@ -137,18 +139,14 @@ def _left_out(
     source: Source, code: PythonCode, forward: ast.FunctionDef, layers: set[str]
 ) -> Iterator[Change]:
     """Yield `x` for `torch.relu(x)`: what the kernel has done already. The kernels' own calls stay."""
-    tensors = {one.arg for one in forward.args.args[1:]} | {
-        node.id
-        for node in nodes_under(forward)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    tensors = {one.arg for one in forward.args.args[1:]} | stored(forward)
     for node in nodes_under(forward):
         operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
         if operand is None or (
             isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
         ):
             continue
-        yield _put(source, node, source.code[slice(*source.span(operand))], 2.2)
+        yield _put(source, node, source.text(operand), 2.2)
 
 
 def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
@@ -167,10 +165,4 @@ def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Chan
                 ast.Assign(targets=[ast.Name(id=one)]),
                 ast.Assign(targets=[ast.Name(id=other)]),
             ) if one == other:
-                spans = source.span(first), source.span(second)
-                words = [source.code[slice(*span)] for span in spans]
-                edits = [
-                    Edit(start=start, end=end, text=text)
-                    for (start, end), text in zip(spans, reversed(words), strict=True)
-                ]
-                yield f"`{words[1]}` before `{words[0]}`", edits, 2.4
+                yield _second_first(source, first, second, 2.4)

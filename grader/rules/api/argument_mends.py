@@ -73,7 +73,7 @@ def replace_argument(
     with_bias = _with_bias(source, argument)
     if weight is None or weight is argument:
         return with_bias
-    given, shaped = source.code[start:end], source.code[slice(*source.span(weight))]
+    given, shaped = source.code[start:end], source.text(weight)
     words = f"{shaped}.new_zeros({shaped}.shape[0])"
     if isinstance(argument, ast.Attribute):
         words = f"({given} if {given} is not None else {words})"

@@ -66,7 +66,7 @@ def _as_taken(
 def _as_tensor(source: Source, call: ast.Call, argument: ast.expr) -> list[Edit | None]:
     """Make a tensor of a number, beside the first tensor of the call."""
     start, end = source.span(argument)
-    first = source.code[slice(*source.span(call.args[0]))]
+    first = source.text(call.args[0])
     words = f"torch.tensor({source.code[start:end]}, device={first}.device, dtype={first}.dtype)"
     plain = isinstance(call.args[0], ast.Name | ast.Attribute) and argument is not call.args[0]
     return [Edit(start=start, end=end, text=words)] if plain else []

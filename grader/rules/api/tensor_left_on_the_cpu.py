@@ -120,7 +120,7 @@ def _names_device(code: PythonCode, node: ast.AST) -> bool:
 
 def _buffered(source: Source, assign: ast.Assign, name: str) -> tuple[Fix, ...]:
     start, end = source.span(assign)
-    value = source.code[slice(*source.span(assign.value))]
+    value = source.text(assign.value)
     text = f'self.register_buffer("{name}", {value}, persistent=False)'
     return fix(f"keep {name} as a buffer", [Edit(start=start, end=end, text=text)])
 

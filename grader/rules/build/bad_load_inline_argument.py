@@ -81,7 +81,7 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
             continue
         if isinstance(value, ast.Constant) and not str(value.value).strip():
             continue
-        written = source.code[slice(*source.span(value))]
+        written = source.text(value)
         parts = str(value.value).split() if isinstance(value, ast.Constant) else []
         new = repr(parts) if len(parts) > 1 else f"[{written}]"
         yield RULE.finding(
@@ -116,7 +116,7 @@ def _functions(source: Source, extension: Extension, context: Context) -> Iterat
     if not isinstance(value, ast.Tuple | ast.Set):
         return
     evidence = confirming(context, ("python-argument",), ("functions",))
-    written = source.code[slice(*source.span(value))].strip()
+    written = source.text(value).strip()
     inner = written.strip("(){}").rstrip(", ")
     yield RULE.finding(
         source.place(value),

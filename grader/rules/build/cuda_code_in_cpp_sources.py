@@ -72,7 +72,7 @@ def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
     prototypes = [prototype(f) for f in unit.functions if f.runs == "host" and f.name in exported]
     if exported and len({*exported} - {f.name for f in unit.functions}) > 0:
         return ()
-    written = source.code[slice(*source.span(cpp))]
+    written = source.text(cpp)
     cuda = extension.keywords.get("cuda_sources")
     edits: list[Edit | None] = [replace(source, cpp, quoted("\n".join(prototypes)))]
     if any(unit.text == other.text for other in extension.cuda):
@@ -91,7 +91,7 @@ def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
     elif _empty(cuda, extension):
         edits.append(replace(source, cuda, written))
     elif len(extension.cuda) == 1 and not isinstance(cuda, ast.List | ast.Tuple):
-        kept = source.code[slice(*source.span(cuda))]
+        kept = source.text(cuda)
         edits.append(replace(source, cuda, f"[{written}, {kept}]"))
     else:
         return ()

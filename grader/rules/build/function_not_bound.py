@@ -178,7 +178,7 @@ def _fixes(
         return fix(f"export {node.attr}", edits, certain=True)
     if len(exported) == 1:
         only = next(iter(exported))
-        owner = source.code[slice(*source.span(node.value))]
+        owner = source.text(node.value)
         return fix(
             f"call it by its exported name {only}", [replace(source, node, f"{owner}.{only}")]
         )

@@ -46,7 +46,7 @@ def pairs_in_module_lists(
 
 
 def _listed(source: Source, pair: ast.Tuple | ast.List) -> str:
-    return f"[{', '.join(source.code[slice(*source.span(one))] for one in pair.elts)}]"
+    return f"[{', '.join(source.text(one) for one in pair.elts)}]"
 
 
 __all__ = ["pairs_in_module_lists"]

@@ -33,7 +33,7 @@ def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
     for call in nodes_under(model):
         if not isinstance(call, ast.Call) or not call.args:
             continue
-        first = source.code[slice(*source.span(call.args[0]))]
+        first = source.text(call.args[0])
         for argument in call.args[1:]:
             read = next((node for node in _inside(argument) if node.attr in TAKEN), None)
             if read is None:

@@ -67,7 +67,7 @@ def taken_over(
     arguments = _arguments(ours)
     if not layers[0] or arguments is None or _seeds_itself(ours):
         return ()
-    hinted = HINTS.search(source.code[slice(*source.span(model))]) is not None
+    hinted = HINTS.search(source.text(model)) is not None
     return tuple(
         one
         for turned in (["True", SOMETIMES] if hinted else [SOMETIMES])

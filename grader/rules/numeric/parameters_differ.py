@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Task
@@ -34,16 +34,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     reference = reference_of(source, context)
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
-    fixes = (
-        (
+
+    def fixes() -> tuple[Fix, ...]:
+        if model is None or reference is None:
+            return ()
+        return (
             *reference_layers_weights(source, model, reference.tree),
             *taken_over(source, model, reference.tree, proven=bool(proof)),
         )
-        if model is not None and reference is not None
-        else ()
-    )
+
     if model is not None and proof:
-        yield _proven(source, model, proof, fixes)
+        yield _proven(source, model, proof, fixes())
         return
     if reference is None or model is None:
         return
@@ -68,7 +69,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="error" if wrong else "warning",
                 evidence=wrong[:1],
                 data={"own": sorted(own), "missing": missing},
-                fixes=fixes,
+                fixes=fixes(),
             )
             return
     yield from _without_layers(source, model, reference, wrong, fixes)
@@ -88,7 +89,7 @@ def _without_layers(
     model: ast.ClassDef,
     reference: Reference,
     wrong: tuple[Evidence, ...],
-    fixes: tuple[Fix, ...],
+    fixes: Callable[[], tuple[Fix, ...]],
 ) -> Iterator[Finding]:
     """Report weights of a model that makes no layer at all, where the reference does."""
     made = [last_name(node.func) for node in nodes_under(model) if isinstance(node, ast.Call)]
@@ -103,7 +104,7 @@ def _without_layers(
         severity="error" if wrong else "warning",
         confidence="likely" if wrong else "possible",
         evidence=wrong[:1],
-        fixes=fixes,
+        fixes=fixes(),
     )
 
 

@@ -142,7 +142,7 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _drop(source: Source, node: ast.stmt) -> list[Edit | None]:
-    alone = source.lines[node.lineno - 1].strip() == source.code[slice(*source.span(node))].strip()
+    alone = source.lines[node.lineno - 1].strip() == source.text(node).strip()
     return [delete_line(source, node.lineno) if alone else None]
 
 

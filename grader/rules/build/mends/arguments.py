@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from itertools import combinations
@@ -57,16 +58,12 @@ def _completed(unit: Unit, call: Call, callee: Function) -> list[str]:
         for places in combinations(range(len(names)), lacking)
         if all(names[place] in known for place in places)
     )
-    return max(ways, key=lambda words: sum(map(_same, words, names)), default=[])
+    return max(ways, key=lambda words: sum(map(operator.eq, words, names)), default=[])
 
 
 def _with(names: Sequence[str], given: Sequence[str], places: Sequence[int]) -> list[str]:
     rest = iter(given)
     return [name if at in places else next(rest) for at, name in enumerate(names)]
-
-
-def _same(words: str, name: str) -> bool:
-    return words == name
 
 
 def _known(unit: Unit, call: Call) -> set[str]:

@@ -1,0 +1,12 @@
+"""C++ without its comments."""
+
+from __future__ import annotations
+
+import re
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def without_comments(text: str) -> str:
+    """Return the text with a blank for each comment; what stands in a string is taken for one as well."""
+    return _COMMENT.sub(" ", text)
