@@ -17,8 +17,8 @@ EARLY_FAMILIES = ("EXT", "BLD", "API")
 def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Program, ...]:
     """Return the states from the submission as it is to the deepest one that could be reached.
 
-    Each step applies one fix of a finding that explains why the build (or the load) fails. The last state's
-    runs show what the first failure hid.
+    Each step applies one fix of a finding that explains why the build (or the load) fails, or why results could not be
+    compared. The last state's runs show what the first failure hid.
     """
     states = [first]
     for _ in range(MAX_MENDS):
@@ -30,9 +30,7 @@ def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Progra
 
 
 def _steps(program: Program, evaluate: Evaluate, examine: Examine) -> Iterator[Program]:
-    if program.status not in EARLY:
-        return
-    for finding in early_findings(program):
+    for finding in early_findings(program) if program.status in EARLY else _of_form(program):
         for fix in finding.fixes:
             if any(fix == done for _, done in program.mends):
                 continue
@@ -50,6 +48,14 @@ def early_findings(program: Program) -> tuple[Finding, ...]:
     ]
     order = {"proven": 0, "likely": 1, "possible": 2}
     return tuple(sorted(candidates, key=lambda finding: order[finding.confidence]))
+
+
+def _of_form(program: Program) -> tuple[Finding, ...]:
+    """Return the findings about results of another form than asked for: their numbers were not looked at."""
+    if program.status != "incorrect":
+        return ()
+    found = (one for one in early_findings(program) if one.confidence == "proven")
+    return tuple(one for one in found if "form" in one.data)
 
 
 def try_fixes(
@@ -71,7 +77,9 @@ def try_fixes(
 
 
 def _differs(before: Program, after: Program) -> bool:
-    """Whether the mend moved the failure: a later stage, another first error, or fewer of them."""
+    """Whether the mend moved the failure: a later stage, less that is wrong, another first error, or fewer of them."""
+    if before.status == "incorrect":
+        return after.rank[:2] > before.rank[:2]
     moved = _first_error(after) != _first_error(before)
     return after.rank[0] > before.rank[0] or moved or _errors(after) < _errors(before)
 

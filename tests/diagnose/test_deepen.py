@@ -1,0 +1,68 @@
+"""The first defect does not hide the others: what is mended to see further."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.diagnose import Program, deepen
+from grader.records import (
+    Comparison,
+    Edit,
+    Evaluation,
+    Finding,
+    Fix,
+    Mismatch,
+    Submission,
+    Verdict,
+)
+
+CODE = "return out, state\n"
+ALONE = Fix(label="return out alone", edits=(Edit(start=7, end=17, text="out"),))
+
+
+def evaluation(kind: str, wrong: float) -> Evaluation:
+    mismatch = Mismatch(kind=kind, text=kind, fraction=wrong)  # type: ignore[arg-type]
+    return Evaluation(
+        submission="",
+        device="sim",
+        sandbox="none",
+        verdict=Verdict(status="incorrect", sentence=kind),
+        comparisons=(Comparison(workload="w", role="nominal", equal=False, mismatch=mismatch),),
+    )
+
+
+def of(rule: str, confidence: str = "proven", **data: str) -> Finding:
+    return Finding(
+        rule=rule,
+        name=rule.lower(),
+        severity="error",
+        confidence=confidence,  # type: ignore[arg-type]
+        message="m",
+        fixes=(ALONE,),
+        data=dict(data),
+    )
+
+
+def states(first: Finding, after: Evaluation) -> list[str]:
+    """Return the texts on the way down from a program that returns two results where one is asked for."""
+    submission = Submission(sample="s", code=CODE, line_map=(1,), how="")
+    start = Program(submission, evaluation("count", 0.0), (first,))
+    found = deepen(start, lambda _: after, lambda *_: (of("NUM006"),))
+    return [state.submission.code for state in found]
+
+
+def test_numbers_are_looked_at_once_the_results_have_their_form() -> None:
+    first = of("EXT005", form="count")
+    assert states(first, evaluation("values", 1.0)) == [CODE, "return out\n"]
+
+
+@pytest.mark.parametrize(
+    ("first", "after"),
+    [
+        (of("EXT005", form="count"), evaluation("shape", 0.0)),
+        (of("EXT005", "likely", form="count"), evaluation("values", 1.0)),
+        (of("API002"), evaluation("values", 1.0)),
+    ],
+)
+def test_what_brings_no_numbers_to_light_is_left(first: Finding, after: Evaluation) -> None:
+    assert states(first, after) == [CODE]
