@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from grader.records import Finding, Verdict
 
-_OF_A_BUILD = frozenset({"compiler", "ptxas", "python", "link"})
+_TOLD_BY = {
+    "build_failed": frozenset({"compiler", "ptxas", "python", "link"}),
+    "crashed": frozenset({"python"}),
+}
+"""The kinds of evidence that show why a program got no further."""
+_SAID = {"build_failed": "The build fails", "crashed": "It builds, but raises"}
 _UNEXPLAINED = "BLD015"
 """The rule that passes on a compiler's message as it is."""
 _UNSEEN = ("SYN", "RED", "MEM")
@@ -14,18 +19,19 @@ _UNSEEN = ("SYN", "RED", "MEM")
 
 
 def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    """Return the verdict, said by the first proven finding that explains why the build fails.
+    """Return the verdict, said by the first proven finding that explains why the build fails or Python raises.
 
-    A compiler's own first message stays where no rule explains it, and among the reasons. A right result with a proven
+    A tool's own first message stays where no rule explains it, and among the reasons. A right result with a proven
     defect in it is not called right without a word of that.
     """
     if verdict.status == "correct" and verdict.general is not False:
         return _right_by_luck(verdict, findings)
-    told = next((one for one in findings if _explains(one)), None)
-    if verdict.status != "build_failed" or told is None:
+    kinds = _TOLD_BY.get(verdict.status, frozenset())
+    told = next((one for one in findings if _explains(one, kinds)), None)
+    if told is None:
         return verdict
     at = f"line {told.place.line}: " if told.place else ""
-    sentence = f"The build fails: {at}{told.message.rstrip('.')}."
+    sentence = f"{_SAID[verdict.status]}: {at}{told.message.rstrip('.')}."
     reasons = (verdict.sentence, *verdict.reasons)
     return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
 
@@ -43,9 +49,9 @@ def _proven(finding: Finding) -> bool:
     return finding.severity == "error" and finding.confidence == "proven" and not finding.after_mend
 
 
-def _explains(finding: Finding) -> bool:
+def _explains(finding: Finding, kinds: Set[str]) -> bool:
     return (
         _proven(finding)
         and finding.rule != _UNEXPLAINED
-        and any(item.kind in _OF_A_BUILD for item in finding.evidence)
+        and any(item.kind in kinds for item in finding.evidence)
     )

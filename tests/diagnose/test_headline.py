@@ -40,6 +40,21 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
         assert headline(FAILED, [other]) == FAILED
 
 
+def test_what_explains_an_exception_says_it() -> None:
+    raised = FAILED.model_copy(
+        update={
+            "status": "crashed",
+            "sentence": "It builds, but on 8x3 it raises: TypeError: run(): ...",
+        }
+    )
+    python = Evidence(kind="python", code="raised", text="TypeError: run(): incompatible ...")
+    message = "run takes torch::Tensor bias, and this passes self.bias, which is None"
+    wrong = SHARED.model_copy(update={"rule": "API004", "message": message, "evidence": (python,)})
+    told = headline(raised, [SHARED, wrong])
+    assert told.sentence == f"It builds, but raises: line 31: {message}."
+    assert told.reasons == (raised.sentence,)
+
+
 def test_other_verdicts_have_their_own_sentence() -> None:
     right = FAILED.model_copy(update={"status": "correct", "sentence": "Correct."})
     assert headline(right, [SHARED]) == right
