@@ -34,7 +34,7 @@ def finished(
     value = source.text(last.value)
     indent = " " * last.col_offset
     for number, rest in enumerate(_ends(theirs)):
-        lines = _told(code, forward, theirs, rest)
+        lines = told(code, forward, theirs, rest, RESULT)
         if lines is not None:
             text = f"\n{indent}".join([f"{RESULT} = {value}", *lines])
             label = f"do what the reference does last: `{'; '.join(lines)[:100]}`"
@@ -84,10 +84,17 @@ def _from_result(statement: ast.stmt, operand: ast.expr) -> ast.stmt:
     return made if isinstance(made, ast.stmt) else statement
 
 
-def _told(
-    code: PythonCode, ours: ast.FunctionDef, theirs: ast.FunctionDef, rest: Sequence[ast.stmt]
+def told(
+    code: PythonCode,
+    ours: ast.FunctionDef,
+    theirs: ast.FunctionDef,
+    rest: Sequence[ast.stmt],
+    begins: str,
 ) -> list[str] | None:
-    """Return the statements in the answer's names; None where it lacks something that they use."""
+    """Return statements that go on from the variable `begins`, in the answer's names.
+
+    None where the answer lacks something that they use.
+    """
     given = [one.arg for one in ours.args.args[1:]]
     renamed = dict(zip([one.arg for one in theirs.args.args[1:]], given, strict=False))
     kept = set(given) - stored(ours)
@@ -96,7 +103,7 @@ def _told(
         for node in (nodes_under(code.model) if code.model is not None else ())
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
-    known = {RESULT, "self"}
+    known = {begins, "self"}
     for statement in rest:
         for node in nodes_under(statement):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -12,6 +12,7 @@ from grader.records import Fix
 from grader.repair.variants.finish import finished
 from grader.repair.variants.methods import forward_of
 from grader.repair.variants.rewritten import rewritten
+from grader.repair.variants.skipped import skipped
 from grader.repair.variants.variant import Variant
 from grader.rules.python_code import python_code
 from grader.source import edits, nodes_under
@@ -59,6 +60,7 @@ def forwards(source: Source, reference: str) -> Iterator[Forward]:
         return
     for label, changes, cost in (
         *finished(source, code, forward, reference),
+        *skipped(source, code, forward, reference),
         *rewritten(source, code, forward),
     ):
         made = forward_of(edits.apply(source.code, changes), "ModelNew")
