@@ -19,14 +19,23 @@ MOST_LAUNCHES = 200
 _LINE = re.compile(r"\bline (\d{1,6})\b")
 
 
-def with_own_lines(text: str, source: Source) -> str:
+def with_own_lines(text: str, source: Source, file: str = "cuda.cu") -> str:
     """Say the submission's lines where the simulator says those of the file that nvcc saw."""
 
     def own(match: re.Match[str]) -> str:
-        place = source.compiled_place("cuda.cu", int(match[1]))
+        place = _compiled(source, file, int(match[1]))
         return f"line {place.line}" if place else match[0]
 
     return _LINE.sub(own, text)
+
+
+def _compiled(source: Source, file: str, line: int) -> Place | None:
+    """Return where a line of a compiled file stands; of several extensions' the one in whose folder it lies."""
+    if not file or line <= 0:
+        return None
+    folder = file.rsplit("/", 2)[-2] if file.count("/") >= 1 else None
+    named = source.compiled_place(file, line, extension=folder)
+    return named or source.compiled_place(file, line)
 
 
 class Reader:
@@ -50,7 +59,9 @@ class Reader:
                 kind="simulator",
                 code=kind,
                 text=with_own_lines(
-                    sentence(kind, data, fields.text(entry.get("text"))), self._source
+                    sentence(kind, data, fields.text(entry.get("text"))),
+                    self._source,
+                    fields.text((other or entry).get("file")) or "cuda.cu",
                 ),
                 place=self._place(entry),
                 related=(second,) if second else (),
@@ -177,17 +188,10 @@ class Reader:
             [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
         )
         for file, line in frames:
-            place = self._compiled(fields.text(file), fields.whole(line))
+            place = _compiled(self._source, fields.text(file), fields.whole(line))
             if place is not None:
                 return place
         return None
-
-    def _compiled(self, file: str, line: int) -> Place | None:
-        if not file or line <= 0:
-            return None
-        folder = file.rsplit("/", 2)[-2] if file.count("/") >= 1 else None
-        named = self._source.compiled_place(file, line, extension=folder)
-        return named or self._source.compiled_place(file, line)
 
     def _launch_place(self, kernel: str) -> Place | None:
         """Where the kernel is launched, when its text has one place that does it."""

@@ -77,6 +77,15 @@ def test_a_race_is_evidence_at_both_lines() -> None:
     assert evidence.workload == "w"
 
 
+def test_a_sentence_names_the_lines_of_the_extension_that_it_is_about() -> None:
+    first = CODE.replace("total", "other").replace("module", "before")
+    line = compiled(WRITE)
+    seen = {"core": {"findings": [finding(text=f"reads what thread 2 wrote at line {line}")]}}
+    (evidence,), _, _ = report.to_evidence(seen, parse(first + CODE), "w")
+    assert evidence.related[0].line == WRITE + len(LINES)
+    assert f"at line {WRITE + len(LINES)}" in evidence.text
+
+
 def test_lines_in_headers_are_led_back_to_the_submission() -> None:
     frames = [["/usr/include/cuda_fp16.hpp", 100], ["x/total/cuda.cu", compiled(WRITE)]]
     entry = finding(file="", line=0, frames=frames)
