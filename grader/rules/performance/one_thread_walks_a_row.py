@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for loads that move by one element a turn, and far from lane to lane."""
     for far in far_reaching(source, context, _wanted):
-        first = far.first
         more = f" (also on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
             f"each thread walks a row of its own: neighbouring lanes are {far.stride} "
             f"apart on line {far.line}{more}, so "
-            f"a warp's load touches {first.sectors} packets of 32 bytes, {first.ideal} would do",
+            f"a warp's load touches {far.packets}",
             confidence=far.confidence,
             evidence=far.proof,
             data=far.data,

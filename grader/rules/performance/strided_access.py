@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses that take four times the packets that they need, or more."""
     for far in far_reaching(source, context, _wanted):
-        first = far.first
         more = f" (and on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
             f"neighbouring threads are {far.stride} apart in "
-            f"`{first.access.region.name}` on line {far.line}{more}: a warp "
-            f"touches {first.sectors} packets of 32 bytes where {first.ideal} would do",
+            f"`{far.first.access.region.name}` on line {far.line}{more}: a warp "
+            f"touches {far.packets}",
             confidence=far.confidence,
             evidence=far.proof,
             data=far.data,

@@ -108,6 +108,13 @@ class Far:
         return f"{self.first.stride} elements" if self.case.sizes.complete else "many elements"
 
     @property
+    def packets(self) -> str:
+        """Return what a warp moves as words; no number where sizes were guessed."""
+        if not self.case.sizes.complete:
+            return "many more packets of 32 bytes than it needs"
+        return f"{self.first.sectors} packets of 32 bytes where {self.first.ideal} would do"
+
+    @property
     def more(self) -> str:
         """Return the further lines as words, or nothing."""
         return ", ".join(str(number) for number in self.others)
