@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.repair.variants.finish import told
-from grader.repair.variants.methods import forward_of
+from grader.repair.variants.methods import Change, forward_of
 
 if TYPE_CHECKING:
     from grader.rules.python_code import PythonCode
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 COST = 1.6
 """Of one step; a little more for each further one."""
-Change = tuple[str, Sequence[Edit], float]
 
 
 def skipped(
