@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event, Region
 from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Expr
+from grader.source.flow.tree import Expr, Loop, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -121,7 +122,7 @@ def _is_dim3(case: Case) -> bool:
 def _too_large(case: Case) -> Iterator[Finding]:
     """Report, as a note, what no thread ever touches."""
     dynamic = [r for r in case.walk.regions if r.dynamic and r.shadow is not None and not r.escaped]
-    if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared:
+    if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared or _goes_by_block(case):
         return
     used = _used(dynamic[0])
     cells = dynamic[0].cells or 0
@@ -136,6 +137,15 @@ def _too_large(case: Case) -> Iterator[Finding]:
             severity="note",
             data={"kernel": case.kernel},
         )
+
+
+def _goes_by_block(case: Case) -> bool:
+    """Whether a loop goes further in other blocks than in the first, which is the one that was walked."""
+    body = text(case.walk.kernel.node)
+    named = re.findall(r"(\w+)\s*=[^;=]*\bblockIdx\b[^;]*;", body)
+    words = re.compile(rf"\b(?:{'|'.join(['blockIdx', *named])})\b")
+    tests = (part.test for part in walk(case.walk.kernel.body) if isinstance(part, Loop))
+    return any(words.search(text(test.node)) for test in tests if test is not None)
 
 
 def _used(region: Region) -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import cases
+from grader.rules.walks import Case, cases
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import Assign, Declare, Loop, Name, walk
+from grader.source.flow.tree import Assign, Binary, Declare, Loop, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -81,21 +81,48 @@ def _accumulators(
 def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
     """Report, as a note, one thread that adds a whole long row into one float."""
     for case in cases(source, context, "full"):
-        longest = max((s for tensor in case.tensors for s in tensor.sizes or ()), default=0)
-        if longest < LONG or not case.flow.loops(case.kernel):
+        summing = [loop for loop in _loops(case) if _adds(loop) and _terms(case, loop) >= LONG]
+        if not summing:
             continue
         for access in case.walk.accesses:
-            step = _unit_step(case.walk.accesses, access)
-            if step and access.kind == "load":
+            at = access.node.start_byte
+            own = [n for n in summing if n.node.start_byte <= at < n.node.end_byte]
+            if own and access.kind == "load" and _unit_step(case.walk.accesses, access):
                 yield RULE.finding(
                     case.place(access.node),
-                    f"one thread adds up to {longest} terms into one running float: typically "
+                    f"one thread adds up to {_terms(case, own[-1])} terms into one running float: typically "
                     "1e-5 of relative error, "
                     "where a tree leaves 1e-7",
                     severity="note",
                     confidence="possible",
                 )
                 return
+
+
+def _loops(case: Case) -> Iterator[Loop]:
+    return (part for part in walk(case.walk.kernel.body) if isinstance(part, Loop))
+
+
+def _adds(loop: Loop) -> bool:
+    """Whether a loop adds to a variable in each of its turns."""
+    return any(
+        isinstance(part, Assign) and part.op == "+=" and isinstance(part.target, Name)
+        for part in walk(loop.body)
+    )
+
+
+def _terms(case: Case, loop: Loop) -> int:
+    """Return how far `i < n` lets a loop go, where `n` is a parameter of the kernel; 0 where it isn't."""
+    test = loop.test
+    if (
+        not isinstance(test, Binary)
+        or test.op not in {"<", "<="}
+        or not isinstance(test.right, Name)
+    ):
+        return 0
+    names = [parameter.name for parameter in case.walk.kernel.parameters]
+    given = dict(zip(names, case.launch.arguments, strict=False)).get(test.right.id)
+    return given.scalar or 0 if given is not None else 0
 
 
 def _unit_step(accesses: list, access) -> bool:  # type: ignore[type-arg,no-untyped-def]

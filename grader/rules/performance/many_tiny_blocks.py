@@ -1,4 +1,4 @@
-"""PRF005: very many small blocks, or one block for everything."""
+"""PRF005: very many small blocks, one block for everything, or blocks of one thread."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care
-from grader.source.flow.tree import Number
+from grader.source.flow.tree import Items, Number
 
 if TYPE_CHECKING:
     from grader.source import Source
 
 MANY = 100_000
 """Blocks beyond which their start-up counts."""
+ALONE = (
+    "each block has one thread, so 31 of its warp's 32 lanes do nothing: give a row to a warp or a block, and let its "
+    "threads share the loop"
+)
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -31,6 +35,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if message:
             seen.add(case.kernel)
             yield RULE.finding(case.place(grid_place(case)), message, data={"kernel": case.kernel})
+        elif _lonely(case):
+            seen.add(case.kernel)
+            place = case.place(resolve(case.launch.host, case.launch.call.config[1]).node)
+            yield RULE.finding(place, ALONE, data={"kernel": case.kernel})
 
 
 def _blocks(case: Case) -> int:
@@ -61,6 +69,12 @@ def _tiny(case: Case) -> str:
     )
 
 
+def _lonely(case: Case) -> bool:
+    """Whether the text gives each of many blocks one thread, which walks over what others could share."""
+    walks = any(access.loops for access in case.walk.accesses)
+    return case.walk.threads == 1 and walks and _is_one(case, 1) and not _is_one(case, 0)
+
+
 def _is_input(tensor: Tensor) -> bool:
     root = origin(tensor)
     return root is not None and root.origin == "input"
@@ -68,10 +82,14 @@ def _is_input(tensor: Tensor) -> bool:
 
 def _one_block(case: Case) -> bool:
     """Whether the text says one block, and the host code's loops don't make more of it."""
-    if case.launch.grid != (1, 1, 1):
-        return False
-    grid = resolve(case.launch.host, case.launch.call.config[0])
-    return isinstance(grid, Number) and grid.value == 1
+    return case.launch.grid == (1, 1, 1) and _is_one(case, 0)
+
+
+def _is_one(case: Case, which: int) -> bool:
+    """Whether the text says one block (0), or one thread (1)."""
+    size = resolve(case.launch.host, case.launch.call.config[which])
+    every = size.items if isinstance(size, Items) else (size,)
+    return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
 def _single(source: Source, context: Context, case: Case) -> str:
@@ -100,12 +118,26 @@ RULE = Rule(
     severity="warning",
     summary="Millions of small blocks with little work each: start-up and barriers cost more "
     "than the"
-    " arithmetic; or a single block for all of the data.",
+    " arithmetic; or a single block for all of the data, or a single thread in each block.",
     why="Starting a block costs about as much as a few hundred instructions, and a barrier makes "
     "all of it wait. Give each block more to do (several rows, one a warp), or drop the "
     "block-wide cooperation. The opposite, one block for a large input, uses one "
     "multiprocessor of more than a hundred.",
-    bad="""
+    bad=(
+        """
+__global__ void sums(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
+    y[blockIdx.x] = s;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty({x.size(0)}, x.options());
+    dim3 threads(1);
+    sums<<<x.size(0), threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+""",
+        """
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     float v = 0.0f;
@@ -124,6 +156,7 @@ torch::Tensor run(torch::Tensor x) {
     return y;
 }
 """,
+    ),
     good=(
         """
 __global__ void twice(const float* x, float* y, int n) {
