@@ -12,8 +12,6 @@ _TOLD_BY = {
 }
 """The kinds of evidence that show why a program got no further."""
 _SAID = {"build_failed": "The build fails", "crashed": "It builds, but raises"}
-_UNEXPLAINED = "BLD015"
-"""The rule that passes on a compiler's message as it is."""
 _UNSEEN = ("SYN", "RED", "MEM")
 """Families whose defects need not show in the numbers."""
 
@@ -50,8 +48,6 @@ def _proven(finding: Finding) -> bool:
 
 
 def _explains(finding: Finding, kinds: Set[str]) -> bool:
-    return (
-        _proven(finding)
-        and finding.rule != _UNEXPLAINED
-        and any(item.kind in kinds for item in finding.evidence)
-    )
+    """Whether a finding says why, in other words than the tool's own."""
+    told = [item.text.rstrip(".") for item in finding.evidence if item.kind in kinds]
+    return _proven(finding) and bool(told) and finding.message.rstrip(".") not in told

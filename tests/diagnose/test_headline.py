@@ -30,7 +30,7 @@ def test_the_finding_that_explains_it_says_it() -> None:
 
 
 def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
-    unexplained = SHARED.model_copy(update={"rule": "BLD015"})
+    unexplained = SHARED.model_copy(update={"rule": "BLD015", "message": PTXAS.text})
     for other in (
         unexplained,
         SHARED.model_copy(update={"confidence": "likely"}),
