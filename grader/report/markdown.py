@@ -136,14 +136,17 @@ def _few(names: Sequence[str]) -> str:
 
 
 def workloads(review: Review) -> list[dict[str, str]]:
-    """Return name, role, outcome and detail of each workload that was run."""
+    """Return name, role, outcome and detail of each workload that was run; what several raise is said once."""
     compared = {item.workload: item for item in review.evaluation.comparisons}
-    rows = []
+    rows: list[dict[str, str]] = []
+    raised = ""
     for run in review.evaluation.runs:
         item = compared.get(run.workload)
         outcome: str
         if item is None:
-            outcome, detail = run.status, run.reason
+            again = run.reason and run.reason == raised
+            outcome, detail = run.status, "as above" if again else run.reason
+            raised = run.reason
         elif item.equal:
             outcome, detail = "right", item.note
         else:

@@ -5,6 +5,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
+from grader.records import Run
 from grader.report import index, markdown
 from grader.report.entry import entry
 from grader.report.log import readable
@@ -99,6 +100,17 @@ def test_the_same_results_give_the_same_bytes(make_review: Make) -> None:
     review = make_review()
     elsewhere = review.model_copy(update={"machine": {"host": "another", "seconds": 99}})
     assert markdown.render(review) == markdown.render(elsewhere)
+
+
+def test_what_every_workload_raises_is_said_once(make_review: Make) -> None:
+    review = make_review()
+    runs = tuple(
+        Run(workload=name, device="sim", status="raised", reason=reason)
+        for name, reason in (("a", "TypeError: x"), ("b", "TypeError: x"), ("c", "IndexError: y"))
+    )
+    evaluation = review.evaluation.model_copy(update={"runs": runs, "comparisons": ()})
+    rows = markdown.workloads(review.model_copy(update={"evaluation": evaluation}))
+    assert [row["detail"] for row in rows] == ["TypeError: x", "as above", "IndexError: y"]
 
 
 def test_a_log_says_what_the_tools_said() -> None:
