@@ -85,8 +85,12 @@ def cuda_includes(home: Path | None) -> tuple[Path, ...]:
     return tuple({path.resolve(): path for path in reversed(found)}.values())[::-1]
 
 
+OTHERS = ("cudnn.h", "curand_kernel.h", "cufft.h", "nvrtc.h")
+"""A header of each library that pip may have put into a folder of its own."""
+
+
 def library_includes(home: Path | None) -> tuple[Path, ...]:
-    """Return pip's folders with cuBLAS, cuDNN and the like, where the toolkit has no such headers.
+    """Return pip's folders with cuBLAS, cuDNN, cuRAND and the like, where the toolkit has no such headers.
 
     Torch's own CUDA headers name the types of some of them: where nothing has these, stand-ins do.
     """
@@ -96,8 +100,9 @@ def library_includes(home: Path | None) -> tuple[Path, ...]:
         folders = _pip_includes("cusparse.h", "cublas_v2.h", "cusolverDn.h")
         found = any((folder / "cusparse.h").is_file() for folder in folders)
         folders += [] if found else [STAND_INS]
-    if toolkit is None or not (toolkit / "cudnn.h").is_file():
-        folders += _pip_includes("cudnn.h")
+    for header in OTHERS:
+        if toolkit is None or not (toolkit / header).is_file():
+            folders += _pip_includes(header)
     return tuple(dict.fromkeys(folders))
 
 

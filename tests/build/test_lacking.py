@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import discover
+from grader.build import discover, installed
 from grader.build.installed import STAND_INS
 from grader.build.lacking import lacking
 
@@ -153,3 +153,17 @@ def test_the_stand_ins_satisfy_torchs_own_headers(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_what_pip_has_installed_in_a_folder_of_its_own_is_lacking_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "nvidia" / "curand" / "include"
+    own.mkdir(parents=True)
+    (own / "curand_kernel.h").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert own in installed.library_includes(None)
+    toolkit = tmp_path / "toolkit"
+    (toolkit / "include").mkdir(parents=True)
+    (toolkit / "include" / "curand_kernel.h").touch()
+    assert own not in installed.library_includes(toolkit)
