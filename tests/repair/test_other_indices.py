@@ -114,3 +114,30 @@ def test_what_host_code_meant_is_among_the_changes(line: str) -> None:
     wrong = program()
     made = (edits.apply(code, f.edits) for v in candidates(parse(code), wrong) if (f := v.fix()))
     assert any(line in text for text in made)
+
+
+DIVIDED = """
+__global__ void picked(const float* x, float* y, int total, int rows, int width) {
+    int idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx >= total) return;
+    int w = idx % width;
+    idx /= width;
+    int r = idx % rows;
+    int b = idx / rows;
+    y[idx * rows * width + r * width + w] = x[(b * rows + r) * width + w];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    picked<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), x.size(1), x.size(2));
+    return y;
+}
+"""
+
+
+def test_a_number_that_was_divided_up_is_no_index_any_more() -> None:
+    code = as_submission(DIVIDED)
+    made = candidates(parse(code), program())[:40]
+    texts = [edits.apply(code, fix.edits) for variant in made if (fix := variant.fix())]
+    assert any("y[b * rows * width + r * width + w]" in text for text in texts)
+    assert any("y[(blockIdx.x * blockDim.x + threadIdx.x) * rows" in text for text in texts)
+    assert not any("(blockIdx.x * blockDim.x + threadIdx.x) % width" in text for text in texts)

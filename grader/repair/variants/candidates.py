@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grader.diagnose import Program
 from grader.repair.variants import sizes
 from grader.repair.variants.blas import row_major
+from grader.repair.variants.divided import divided
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.forwards import forwards
 from grader.repair.variants.guards import guarded
@@ -65,6 +66,7 @@ def candidates(
             *moved(scope),
             *turned(scope),
             *stores(scope),
+            *divided(scope),
             *row_major(scope),
         ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
