@@ -55,3 +55,15 @@ def test_the_state_is_named_where_forward_begins(code: str, words: str) -> None:
     assert words in found.message
     assert found.place is not None
     assert ANSWER.splitlines()[found.place.line - 1] == "    def forward(self, x):"
+
+
+def test_random_numbers_of_its_own_are_named_where_they_are_drawn() -> None:
+    code = ANSWER.replace("y[i] = x[i] + h[i];", "y[i] = curand_uniform(&state) < 0.2f ? 0 : x[i];")
+    evidence = (
+        Evidence(kind="mismatch", code="values", text="every element is wrong", workload="64"),
+        Evidence(kind="probe", code="probe-unsteady", text="called again", workload="64"),
+    )
+    (found,) = review_text(parse(code), Context(evidence=evidence), select=("NUM001",))
+    assert "`curand_uniform` draws random numbers of its own" in found.message
+    assert found.place is not None
+    assert "curand_uniform" in code.splitlines()[found.place.line - 1]

@@ -11,6 +11,7 @@ from grader.rules.memory.hosts import origin
 from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
+from grader.rules.numeric.own_draws import own_draw
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.one_shape import of_one_shape
@@ -83,15 +84,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     every_case = cases(source, context)
+    drawn = own_draw(source) if first.code == "probe-unsteady" else None
     yield RULE.finding(
-        _forward(source)
+        drawn.place
+        if drawn
+        else _forward(source)
         if first.code in STATE
         else _place(
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
         ),
-        f"{_say(first)} ({first.text})",
+        f"{_say(first)}{drawn.words if drawn else ''} ({first.text})",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
