@@ -186,6 +186,14 @@ def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def compiled() -> dict[str, Any]:
+    """Return what `torch._C` has where torch is built for CUDA, and its Python modules import, by name.
+
+    A wheel for the CPU lacks it: whatever imports torch's compiler then fails on a GPU that is simulated.
+    """
+    return {"_cuda_getCurrentRawStream": lambda device: _current[-1].cuda_stream}
+
+
 def refusals(missing: Callable[[str], None]) -> dict[str, Any]:
     """Return `torch.cuda`'s names that only a real GPU can serve; `missing` is told which."""
 

@@ -293,6 +293,8 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         setattr(torch.cuda, name, value)
     for name in ("CUDAGraph", "graph"):
         setattr(torch.cuda.graphs, name, names[name])
+    for name, value in cuda_api.compiled().items():
+        setattr(torch._C, name, value)
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
     torch.cuda._initialized = True
     for name in ("range_push", "range_pop", "mark"):

@@ -97,6 +97,13 @@ def test_accesses_past_the_end_are_found_at_their_line(way: Way) -> None:
     assert place.line == line_of("if (i <= n)")
 
 
+def test_torchs_compiler_finds_what_a_cuda_build_has(way: Way) -> None:
+    result, comparison = way(33)
+    assert result.run.status == "ran", result.run.reason
+    assert comparison is not None
+    assert comparison.equal
+
+
 def test_races_are_found(way: Way) -> None:
     place = evidence(way(3)[0], "race").place
     assert place is not None
