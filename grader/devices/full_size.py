@@ -19,7 +19,7 @@ from grader.devices import other_blocks
 from grader.devices.base import RunResult
 from grader.judge import Group, compare
 from grader.judge.conduct import probe
-from grader.judge.honesty import TO_THE_HOST, computing, names_of
+from grader.judge.honesty import TO_THE_HOST, computing, in_forward, names_of
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestResult, Limits, Part
@@ -56,7 +56,9 @@ def full_size(
         if reply.status == "grader_error" or not reply.results:
             return None
         run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))
-        return run, reply.results[0]
+        # What is taken of a part is computed from it, by the grader.
+        own = {"operators": in_forward(run.operators)}
+        return run.model_copy(update=own), reply.results[0]
 
     seen = look(job)
     if seen is None or (found := _wrong_values(task, part, *seen)) or not _of_one_launch(*seen):

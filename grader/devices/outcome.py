@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.judge.honesty import LIBRARY
+from grader.judge.honesty import LIBRARY, not_ours
 from grader.judge.honesty import VALUES_TO_THE_HOST as TO_THE_HOST
 from grader.records import JsonValue, Run, RunStatus, Workload
 from grader.sandbox import GuestReply, GuestResult
@@ -43,7 +43,7 @@ def run_of(
         evidence=evidence,
         launches=launches,
         counts=counts,
-        operators={**outcome.operators, **_beside_torch(result.report)},
+        operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),
     )

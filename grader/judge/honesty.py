@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from grader.judge.conduct import idle
@@ -92,6 +92,8 @@ TORCHS_NAMESPACES = frozenset(
     ]
 )
 """Beside `aten`; operators of any other namespace are the program's own, and what they call is logged by itself."""
+AFTER = "after forward, "
+"""Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
 """What the names of a vendor's functions begin with, among a run's operators."""
 VALUES_TO_THE_HOST = "values to the host"
@@ -139,8 +141,25 @@ def _of_its_own(name: str) -> bool:
 
 def names_of(runs: Sequence[Run]) -> frozenset[str]:
     """Return the operators of torch that ran inside forward, by their bare names."""
-    found = (name.removeprefix("aten::").split(".")[0] for run in runs for name in run.operators)
-    return frozenset(found)
+    return frozenset(map(_bare, (name for run in runs for name in run.operators)))
+
+
+def not_ours(operators: Mapping[str, int]) -> dict[str, int]:
+    """Return the operators without those by which the grader takes results: they move values."""
+    return {
+        name: count
+        for name, count in operators.items()
+        if not name.startswith(AFTER) or _bare(name) not in MOVING_OPERATORS
+    }
+
+
+def in_forward(operators: Mapping[str, int]) -> dict[str, int]:
+    """Return the operators that ran before the results were taken."""
+    return {name: count for name, count in operators.items() if not name.startswith(AFTER)}
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(AFTER).removeprefix("aten::").split(".")[0]
 
 
 def _delegated(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:

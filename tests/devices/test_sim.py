@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from grader.devices import Device, RunResult
+from grader.judge import computing
+from grader.judge.honesty import AFTER
 from grader.records import Build, Comparison, Evidence
 
 from .conftest import CODE
@@ -102,6 +104,13 @@ def test_torchs_compiler_finds_what_a_cuda_build_has(way: Way) -> None:
     assert result.run.status == "ran", result.run.reason
     assert comparison is not None
     assert comparison.equal
+
+
+def test_what_computes_while_results_are_taken_is_logged(way: Way) -> None:
+    result, _ = way(34)
+    assert result.run.status == "ran", result.run.reason
+    assert set(result.run.operators) == {"aten::empty_like", f"{AFTER}aten::clamp_"}
+    assert computing([result.run]) == ("clamp_",)
 
 
 def test_races_are_found(way: Way) -> None:
