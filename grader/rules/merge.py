@@ -53,10 +53,16 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Leave out what is said of a wrong result only for want of a better explanation."""
-    better = [finding for finding in findings if _explains(finding)]
     for finding in findings:
+        better = (other for other in findings if _explains(other) or _as_much(other, finding))
         if not (_last(finding) and any(_seen_where(other, finding) for other in better)):
             yield finding
+
+
+def _as_much(better: Finding, last: Finding) -> bool:
+    """Whether a proven remark explains another one: results that are wrong at other sizes only."""
+    both = better.severity == last.severity == "warning" and not _last(better)
+    return both and better.confidence == "proven" and better.rule.startswith(EXPLAINS)
 
 
 def _seen_where(better: Finding, last: Finding) -> bool:

@@ -1,0 +1,56 @@
+"""What is said of a wrong result for want of a better explanation gives way to one."""
+
+from __future__ import annotations
+
+from grader.records import Confidence, Evidence, Finding, Severity
+from grader.rules.merge import merge
+
+
+def proven_by_a_run(severity: Severity, confidence: Confidence = "proven") -> Finding:
+    seen = Evidence(
+        kind="simulator", code="unwritten-output", text="never written", workload="1x31"
+    )
+    return Finding(
+        rule="IDX008",
+        name="remainder-left-out",
+        severity=severity,
+        confidence=confidence,
+        message="the last three elements are never written",
+        evidence=(seen,),
+    )
+
+
+def last_resort(severity: Severity, workload: str = "1x31") -> Finding:
+    wrong = Evidence(kind="mismatch", code="columns", text="3 of 31", workload=workload)
+    return Finding(
+        rule="NUM001",
+        name="computes-something-else",
+        severity=severity,
+        confidence="likely",
+        message="the kernel computes something else",
+        evidence=(wrong,),
+        data={"last_resort": True},
+    )
+
+
+def rules(*findings: Finding) -> list[str]:
+    return [finding.rule for finding in merge(findings)]
+
+
+def test_an_error_explains_a_wrong_result() -> None:
+    assert rules(proven_by_a_run("error"), last_resort("error")) == ["IDX008"]
+    assert rules(proven_by_a_run("error"), last_resort("warning")) == ["IDX008"]
+
+
+def test_a_remark_explains_what_is_wrong_at_other_sizes_only() -> None:
+    assert rules(proven_by_a_run("warning"), last_resort("warning")) == ["IDX008"]
+    assert rules(proven_by_a_run("warning"), last_resort("error")) == ["NUM001", "IDX008"]
+    assert rules(proven_by_a_run("warning", "likely"), last_resort("warning")) == [
+        "NUM001",
+        "IDX008",
+    ]
+
+
+def test_nothing_explains_what_went_wrong_elsewhere() -> None:
+    elsewhere = last_resort("error", workload="2x33")
+    assert rules(proven_by_a_run("error"), elsewhere) == ["NUM001", "IDX008"]
