@@ -95,7 +95,7 @@ def text(folder: Path, arguments: argparse.Namespace) -> None:
 
 
 def kills(folder: Path, arguments: argparse.Namespace) -> None:
-    samples = write_samples(folder / "samples", 3 * arguments.kills)
+    samples = write_samples(folder / "samples", 8 * arguments.kills)
     run(command(samples, *TEXT_ONLY, "--out", folder / "whole", "-q"), folder / "cache_1")
     call = command(samples, *TEXT_ONLY, "--out", folder / "run", "-q")
     chance, count = random.Random(1), 0
