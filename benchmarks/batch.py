@@ -149,11 +149,15 @@ def again(folder: Path, arguments: argparse.Namespace) -> None:
     measured("warm", folder / "warm")
 
 
+def device_and_tasks(arguments: argparse.Namespace) -> list[str]:
+    tasks = ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    return ["--device", arguments.device, *tasks]
+
+
 def workers(folder: Path, arguments: argparse.Namespace) -> None:
     found: dict[int, Timed] = {}
     counts = [int(count) for count in (arguments.jobs or "1,2").split(",")]
-    tasks = ["--device", arguments.device]
-    tasks += ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    tasks = device_and_tasks(arguments)
     samples = asked_for(folder, arguments)
     one = ROOT / "samples" / "gelu_vectorized.txt"
     first = command(one, *tasks, "--no-repair", "-q", "--out", folder / "first")
@@ -187,8 +191,7 @@ def stages(run_folder: Path) -> str:
 
 def overhead(folder: Path, arguments: argparse.Namespace) -> None:
     """Tell the host program's CPU time from that of guests and compilers, on an otherwise idle machine."""
-    tasks = ["--device", arguments.device]
-    tasks += ["--tasks", str(arguments.tasks)] if arguments.tasks else []
+    tasks = device_and_tasks(arguments)
     call = command(arguments.folder, *tasks, "--no-repair", "-q")
     run([*call, "--out", str(folder / "first")], folder / "cache")  # prepares this machine
     shutil.rmtree(folder / "cache" / "builds", ignore_errors=True)

@@ -22,6 +22,7 @@ from grader.config import Options
 from grader.devices.cuda import open_cuda
 from grader.devices.gpu import GpuFacts, installed
 from grader.errors import GraderError, UsageError
+from grader.machine import python_path
 from grader.pipeline import NOT_KEYED, Workshop
 from grader.pipeline.lost import lost
 from grader.pipeline.review import build_ahead, review
@@ -31,7 +32,6 @@ from grader.store import Store, grader_version
 
 RETRIES = 4
 """How often a sample is begun again whose worker was lost."""
-ROOT = Path(__file__).resolve().parent.parent
 REACH = (
     "see whether `ray status --address ADDRESS` answers; a cluster that was started where a token "
     "lies in ~/.ray wants that token and RAY_AUTH_MODE=token from every node and from the grader"
@@ -99,14 +99,13 @@ def connect(options: Options, seed: int) -> Cluster:
         import ray
     except ImportError as error:
         raise UsageError("ray is not installed", "pip install 'kernel-grader[ray]'") from error
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     try:
         ray.init(
             address=options.ray,
             log_to_driver=False,
             logging_level="ERROR",
             include_dashboard=False if options.ray == "local" else None,
-            runtime_env={"env_vars": {"PYTHONPATH": path}},
+            runtime_env={"env_vars": {"PYTHONPATH": python_path()}},
         )
     except (ConnectionError, ValueError) as error:
         raise UsageError(f"no Ray cluster at {options.ray}: {_first(error)}", REACH) from error

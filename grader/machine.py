@@ -14,6 +14,12 @@ CGROUP = Path("/sys/fs/cgroup")
 MEMINFO = Path("/proc/meminfo")
 
 
+def python_path() -> str:
+    """Return the PYTHONPATH under which another interpreter finds this package, installed or not."""
+    root = str(Path(__file__).resolve().parent.parent)
+    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+
+
 def cores(cgroup: Path = CGROUP) -> int:
     """Return the cores that may be used: those of this process's affinity, within a container's quota."""
     allowed = len(os.sched_getaffinity(0))

@@ -96,6 +96,13 @@ def test_a_process_that_can_not_start_is_lost_not_waited_for(
         hand.ask(0, Order(sample=_sample("no code")), lambda _stage: None)
 
 
+def test_nothing_is_started_again_once_it_is_closed(tmp_path: Path) -> None:
+    hand = Hand(Settings(options=Options(cache=tmp_path), seed=1, processes=2), lines=1)
+    hand.close()
+    with pytest.raises(LostError, match="was ended"):
+        hand.ask(0, Order(sample=_sample("no code")), lambda _stage: None)
+
+
 def test_stages_and_the_review_come_back(tmp_path: Path) -> None:
     hand = Hand(
         Settings(options=Options(device="none", cache=tmp_path), seed=1, processes=2), lines=1

@@ -49,8 +49,9 @@ class Crew:
     def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
         """Grade one sample; a sample that three processes died of is `grader_error`."""
         said = self._said(Order(sample=sample, folder=str(folder.root)), stage)
-        failed = lost(sample, LOST, said.failure)
-        return said.written or folder.write(failed, self.key(sample))
+        if said.written is not None:
+            return said.written
+        return folder.write(lost(sample, LOST, said.failure), self.key(sample))
 
     def assess(self, sample: Sample, task: Task | None) -> Evaluation:
         """Judge one answer, without diagnosis, repair and reports."""

@@ -9,12 +9,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TextIO
 
 from grader.crew.orders import Order, Said, Settings
-
-ROOT = Path(__file__).resolve().parents[2]
+from grader.machine import python_path
 
 
 class LostError(Exception):
@@ -30,6 +28,7 @@ class Hand:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[TextIO] = []
+        self._closed = False
 
     def ask(self, line: int, order: Order, stage: Callable[[str], None]) -> Said:
         """Have an order carried out, by a new process where the last one has ended.
@@ -50,14 +49,17 @@ class Hand:
         raise LostError(f"a process of this program {self._buried(process)}")
 
     def close(self) -> None:
-        """End the process, and its guests with it."""
+        """End the process, and its guests with it; what is asked from now on is lost."""
         with self._lock:
+            self._closed = True
             process, self._process = self._process, None
         if process is not None:
             _end(process)
 
     def _line(self, number: int) -> tuple[subprocess.Popen[str], TextIO]:
         with self._lock:
+            if self._closed:
+                raise LostError("it was ended")
             if self._process is None:
                 self._process, self._lines = _started(self._settings, self._count)
             return self._process, self._lines[number]
@@ -75,14 +77,13 @@ class Hand:
 def _started(settings: Settings, count: int) -> tuple[subprocess.Popen[str], list[TextIO]]:
     pairs = [socket.socketpair() for _ in range(count)]
     theirs = [their for _, their in pairs]
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     numbers = ",".join(str(their.fileno()) for their in theirs)
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "grader.crew.member", numbers],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,  # ours may be a pipe that somebody parses
         pass_fds=[their.fileno() for their in theirs],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": python_path()},
         text=True,
     )
     for their in theirs:

@@ -247,7 +247,7 @@ def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep the grader's own copies out of the log of operators, and out of a submission's reach."""
+    """Have the grader's own copies logged apart from the submission's operators, and out of a submission's reach."""
     collecting = tensors.undisturbed()
     with tensors.torchs_own():
         _state["pause"](1)

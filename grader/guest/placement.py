@@ -149,7 +149,7 @@ class Simulator(Placement):
 
     @contextmanager
     def taking(self) -> Iterator[None]:
-        """Log nothing of it, and end the log."""
+        """Log it apart, and end the log."""
         with self._face.unlogged():
             yield
         self._face.end()
