@@ -159,3 +159,9 @@ def test_numbers_of_the_code_but_not_of_its_comments():
     )
     assert 96 in found
     assert 4096 not in found
+
+
+def test_a_limit_after_a_division_in_python_is_seen() -> None:
+    code = "def forward(x):\n    return x if x.numel() // 2 > 4096 else x + 1\n"
+    answer = Submission(sample="s", code=code, line_map=(), how="test")
+    assert limits(answer) == {4096}

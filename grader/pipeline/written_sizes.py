@@ -97,11 +97,10 @@ def written(submission: Submission) -> frozenset[int]:
 def limits(submission: Submission) -> frozenset[int]:
     """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
     source = parse(submission.code)
-    host = (f.text for unit in source.units for f in unit.functions if f.runs == "host")
-    python = (ast.unparse(node) for node in source.walk(ast.Compare))
-    found = (
-        match for text in (*host, *python) for match in _LIMIT.finditer(_COMMENT.sub("", text))
-    )
+    functions = (f for unit in source.units for f in unit.functions if f.runs == "host")
+    host = (_COMMENT.sub("", function.text) for function in functions)
+    python = (ast.unparse(node) for node in source.walk(ast.Compare))  # where `//` divides
+    found = (match for text in (*host, *python) for match in _LIMIT.finditer(text))
     return frozenset(int(match[1] or match[2]) for match in found)
 
 
