@@ -167,3 +167,45 @@ def test_a_macro_of_two_statements_is_guarded_as_a_whole() -> None:
     said = "RuntimeError: bad optional access"
     (lines,) = mends("API006", program(cuda), seen("python", said, "raised"))
     assert "if (b.has_value()) { CHECKED(b.value()); }" in lines
+
+
+TWICE = """
+__device__ float warp_sum(float v) {
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    return v;
+}
+__global__ void sums(const float* x, float* y) {
+    int lane = threadIdx.x % 32;
+    float mine = x[threadIdx.x], total = warp_sum(mine);
+    FIRST
+    if (lane == 0) {
+        mine = warp_sum(mine);
+    }
+    y[threadIdx.x] = mine;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}
+"""
+LANE_0_ALONE = "mine = warp_sum(lane == 0 ? mine : (float)0);"
+
+
+@pytest.mark.parametrize(
+    ("first", "likeliest"),
+    [
+        ("if (lane == 0) { mine = total; }", LANE_0_ALONE),
+        ("if (lane == 1) mine = total;", "mine = warp_sum(mine);"),
+        ("", "mine = warp_sum(mine);"),
+    ],
+)
+def test_lanes_that_an_exchange_missed_bring_their_value_or_a_neutral_one(
+    first: str, likeliest: str
+) -> None:
+    ways = mends("SYN004", program(TWICE.replace("FIRST", first)))
+    assert likeliest in ways[0]
+    assert all(
+        any(line in lines for lines in ways) for line in (LANE_0_ALONE, "mine = warp_sum(mine);")
+    )
+    assert not any("}" in lines and "if (lane == 0) {" in lines for lines in ways)

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
-from grader.rules.cuda_code import around, one_line, text
-from grader.rules.mending import delete_lines_of, fix
+from grader.records import Finding
+from grader.rules.cuda_code import around, one_line
 from grader.rules.observed import observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import (
-    LOOPS,
-    enclosing_loops,
-    indent_of,
-    insert_before,
-    simple_statement,
-    statement,
-)
+from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
 from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
@@ -77,13 +69,14 @@ def _finding(case: Case, event: Event) -> Finding:
             data={"kernel": case.kernel},
         )
     exited = bool(event.data.get("exited"))
+    branch = branch_of(where, event.other)
     return RULE.finding(
         case.place(where),
         _message(case, event, where),
         severity="warning" if exited or not event.sure else None,
         confidence="likely" if event.sure else "possible",
         data={"kernel": case.kernel},
-        fixes=_hoist(case, where, event.other),
+        fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
     )
 
 
@@ -112,48 +105,6 @@ def _message(case: Case, event: Event, where: Node) -> str:
         f"only {event.data['active']} of each warp get there: `{condition}` (line {cause}) keeps "
         "the others away, so the result is undefined and the kernel may hang"
     )
-
-
-def _hoist(case: Case, where: Node, cause: Node | None) -> Iterator[Fix]:
-    """Run the exchange in all lanes, before the branch."""
-    branch = cause.parent if cause is not None else None
-    while branch is not None and branch.type != "if_statement":
-        branch = branch.parent
-    if branch is None or not branch.start_byte < where.start_byte < branch.end_byte:
-        return
-    loops = [loop for loop in enclosing_loops(where) if branch.start_byte < loop.start_byte]
-    own = loops[-1] if loops else simple_statement(where)
-    if own == branch:  # the exchange is in a helper that the branch calls
-        own = _only_statement(branch) or own
-    if own.type in {"expression_statement", *LOOPS} and own.start_byte > branch.start_byte:
-        alone = own.parent is None or own.parent.type != "compound_statement"
-        left = case.unit.edit(own.start_byte, own.end_byte, ";")
-        yield from fix(
-            "let every lane take part in the exchange",
-            [
-                insert_before(case.unit, statement(branch), _outdented(case, own, branch)),
-                left if alone else delete_lines_of(case.unit, own),
-            ],
-        )
-
-
-def _outdented(case: Case, own: Node, branch: Node) -> str:
-    """Return a statement's text as it stands where the branch begins."""
-    more = len(indent_of(case.unit, own)) - len(indent_of(case.unit, statement(branch)))
-    base = " " * len(indent_of(case.unit, statement(branch)))
-    lines = text(own).split("\n")
-    rest = [line.removeprefix(" " * max(more, 0)).removeprefix(base) for line in lines[1:]]
-    return "\n".join((lines[0], *rest))
-
-
-def _only_statement(branch: Node) -> Node | None:
-    """Return the one statement that an `if` without `else` guards."""
-    inner = branch.child_by_field_name("consequence")
-    if inner is None or branch.child_by_field_name("alternative") is not None:
-        return None
-    if inner.type == "compound_statement":
-        return inner.named_children[0] if len(inner.named_children) == 1 else None
-    return inner
 
 
 RULE = Rule(
