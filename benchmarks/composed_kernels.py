@@ -73,7 +73,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--codes", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
-    chosen = parser.parse_args()
+    chosen = parser.parse_intermixed_args()
+    if chosen.codes:
+        chosen.codes.mkdir(parents=True, exist_ok=True)
     kept = chosen.keep.read_text().splitlines() if chosen.keep and chosen.keep.exists() else []
     found = [json.loads(line) for line in kept]
     print("| problem | families | verdict | seconds | said |\n|---|---|---|---|---|")
