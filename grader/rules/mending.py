@@ -9,7 +9,7 @@ from grader.records import Edit, Fix
 from grader.rules.cuda_code import cuda_code, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from tree_sitter import Node
 
@@ -49,14 +49,30 @@ def delete_line(source: Source, line: int) -> Edit:
     return Edit(start=start, end=end, text="")
 
 
-def delete_statement(source: Source, node: ast.stmt) -> Edit:
-    """Return the edit that removes a statement; `pass` stays where it was alone on its line."""
+def delete_statement(source: Source, node: ast.stmt, beside: Collection[ast.stmt] = ()) -> Edit:
+    """Return the edit that removes a statement.
+
+    `pass` stays where it was alone on its line, and where a block would be left empty: `beside` are
+    other statements that go as well.
+    """
     start, end = source.span(node)
     line_start = source.positions.offset(node.lineno, 0)
     rest = source.code[end:].split("\n", 1)[0]
-    if source.code[line_start:start].strip() or rest.strip(" \t;"):
+    shares_line = source.code[line_start:start].strip() or rest.strip(" \t;")
+    block = _block(source, node)
+    if shares_line or (node in block[:1] and {*block} <= {node, *beside}):
         return Edit(start=start, end=end, text="pass")
     return Edit(start=line_start, end=min(end + len(rest) + 1, len(source.code)), text="")
+
+
+def _block(source: Source, node: ast.stmt) -> Sequence[ast.stmt]:
+    """Return the statements of the block that a statement stands in; none for the module's own."""
+    for outer in source.walk(ast.stmt, ast.ExceptHandler):
+        for name in ("body", "orelse", "finalbody"):
+            block: Sequence[ast.stmt] = getattr(outer, name, ())
+            if node in block:
+                return block
+    return ()
 
 
 def delete_item(source: Source, item: ast.AST, end: int) -> Edit:

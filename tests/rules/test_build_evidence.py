@@ -65,7 +65,12 @@ DIALECTS = {
         "'nothere.h' file not found",
         "fatal error: nothere.h: No such file or directory",
     ),
-    "syntax": ('expected a ";"', "expected ';' after expression", "expected ‘;’ before ‘}’ token"),
+    "syntax": (
+        "expected a member name",
+        'expected a ";"',
+        "expected ';' after expression",
+        "expected ‘;’ before ‘}’ token",
+    ),
     "ambiguous-call": (
         'more than one instance of overloaded function "min" matches the argument list:',
         "call to 'min' is ambiguous",

@@ -209,3 +209,35 @@ def test_lanes_that_an_exchange_missed_bring_their_value_or_a_neutral_one(
         any(line in lines for lines in ways) for line in (LANE_0_ALONE, "mine = warp_sum(mine);")
     )
     assert not any("}" in lines and "if (lane == 0) {" in lines for lines in ways)
+
+
+def test_a_stream_of_the_answers_own_is_joined() -> None:
+    forward = (
+        "        with torch.cuda.stream(self.stream):\n            y = ops.run(x)\n        return y"
+    )
+    made = "    def __init__(self):\n        super().__init__()\n        self.stream = torch.cuda.Stream()\n\n"
+    code = program(PLAIN).replace("    def forward", f"{made}    def forward")
+    (lines,) = mends("CHT009", code.replace("        return ops.run(x)", forward))
+    assert "self.stream.wait_stream(torch.cuda.current_stream())" in lines
+    assert "torch.cuda.current_stream().wait_stream(self.stream)" in lines
+    leaving = forward.replace("y = ", "return ").replace("        return y", "")
+    assert mends("CHT009", code.replace("        return ops.run(x)", leaving)) == []
+
+
+def test_switches_that_are_all_of_a_block_leave_a_block_behind() -> None:
+    block = (
+        "if torch.cuda.is_available():\n"
+        "    torch.backends.cudnn.benchmark = True\n"
+        "    # faster\n"
+        "    torch.backends.cudnn.allow_tf32 = True\n"
+    )
+    code = program(PLAIN) + block
+    found = all_rules()["CHT006"].check(parse(code), Context())
+    edits = [edit for finding in found for fix in finding.fixes for edit in fix.edits]
+    left = apply(code, edits)
+    assert parse(left).python is not None
+    assert left.endswith("if torch.cuda.is_available():\n    pass\n    # faster\n")
+    beside = code + "    print(1)\n"
+    found = all_rules()["CHT006"].check(parse(beside), Context())
+    edits = [edit for finding in found for fix in finding.fixes for edit in fix.edits]
+    assert apply(beside, edits).endswith("is_available():\n    # faster\n    print(1)\n")

@@ -50,6 +50,21 @@ def test_the_one_parenthesis_that_a_line_lacks_is_put_in(old: str, new: str, sai
     assert len(mended) == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "mended"),
+    [
+        ("    y. += x;", "    y += x;"),
+        ("    auto z = f(y.);", "    auto z = f(y);"),
+        ("    y[i]. *= 2.0f; // 1. = one", "    y[i] *= 2.0f; // 1. = one"),
+    ],
+)
+def test_a_dot_that_names_no_member_is_taken_out(written: str, mended: str) -> None:
+    (made,) = line_mends(parse(written), compiled(1, "expected a member name"))
+    assert apply(written, made.edits) == mended
+    number = "    float z = 1. + 2.;"
+    assert line_mends(parse(number), compiled(1, 'expected a ";"')) == ()
+
+
 def test_a_device_is_called_by_its_name_in_cpp() -> None:
     code = 'auto y = torch::zeros({n}, torch::device("cuda"));'
     said = 'no suitable constructor exists to convert from "const char [5]" to "c10::Device"'

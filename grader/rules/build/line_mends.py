@@ -1,4 +1,4 @@
-"""Mends of lines that a compiler refuses: a parenthesis, a device's name in quotes, exchanges between lanes without a mask."""
+"""Mends of lines that a compiler refuses: a parenthesis, a dot too many, a device's name in quotes, exchanges between lanes without a mask."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BEGIN = (re.compile(r"(?<![=!<>])=(?!=)\s*"), re.compile(r"\breturn\s+|\b(?:if|while)\s+"))
 """Where an expression begins: after `=`, else after `return`, `if`, `while`."""
+_DOT = re.compile(r"(?<=[A-Za-z_)\]])\.(?=\s*[-+*/%|&^]?=|\s*[;,)])")
 _DEVICE = re.compile(r"const char ?\[\d+\].*c10::Device", re.DOTALL)
 _UNMASKED = re.compile(r"\b(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))\s*\(")
 """What CUDA had before it asked for the lanes that take part; it went with Volta."""
@@ -27,6 +28,7 @@ def line_mends(source: Source, item: Evidence) -> tuple[Fix, ...]:
     line = item.place.line
     return (
         *_balanced(source, line, item.text),
+        *_without_dot(source, line, item.text),
         *_device(source, line, item.text),
         *_with_mask(source, item.text),
     )
@@ -44,6 +46,16 @@ def _balanced(source: Source, line: int, said: str) -> tuple[Fix, ...]:
         return _inserted(source, line, end, ")")
     begin = next((found for pattern in _BEGIN if (found := pattern.search(code))), None)
     return _inserted(source, line, begin.end(), "(") if begin else ()
+
+
+def _without_dot(source: Source, line: int, said: str) -> tuple[Fix, ...]:
+    """Take out a dot that names no member: `y. += x`."""
+    found = _DOT.search(source.lines[line - 1].split("//")[0]) if "expected" in said else None
+    if found is None:
+        return ()
+    at = source.positions.offset(line, 0)
+    label = f"line {line}: take out the dot that names no member"
+    return fix(label, [Edit(start=at + found.start(), end=at + found.end(), text="")])
 
 
 def _inserted(source: Source, line: int, column: int, what: str) -> tuple[Fix, ...]:

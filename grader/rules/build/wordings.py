@@ -219,6 +219,7 @@ MESSAGES = (
     _message(
         "syntax",
         "the text does not follow the grammar here: {0} is expected",
+        r"expected an? ([a-z]+(?: (?!before|after|at|in)[a-z]+)*)",
         r"expected an? \"?([^\"\s]+)\"?",
         rf"expected {NAME}",
         r"expected (\w+[\w -]*?)(?: before| after| at|$)",

@@ -21,6 +21,7 @@ CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.",
           "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
 """What is another at each call or in each process: no result may hang on it."""
 
+PICKS = {"min", "max", "sorted"}
 OF_A_BUILD = {"PYTORCH_NVCC", "TORCH_NO_COMPILER_WRAPPER", "TORCH_EXTENSIONS_DIR", "TORCH_CUDA_ARCH_LIST",
               "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MAX_JOBS", "CXX", "PYTHONHASHSEED"}  # fmt: skip
 """Variables that builds and graders set: no result may hang on them."""
@@ -34,6 +35,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     counters = _counters(code)
     for function in code.reached:
         chances = _chances(code, function)
+        yield from _picks(source, code, function, chances)
         for node in nodes_under(function):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 name = _counter_in(node.test, counters)
@@ -61,6 +63,23 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         severity="error" if tells else "warning",
                         data={"target": asked, "rejects": tells},
                     )
+
+
+def _picks(
+    source: Source, code: PythonCode, function: ast.AST, chances: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Report the choice of the quickest of several ways, by their times."""
+    for node in nodes_under(function):
+        if isinstance(node, ast.Call) and code.canonical(node.func) in PICKS and node.args:
+            drawn = _drawn(code, node.args[0], chances)
+            if drawn:
+                yield RULE.finding(
+                    source.place(node),
+                    f"this picks by {drawn}: which of several ways forward takes hangs on the clock, and the "
+                    "results and times of a review are those of one of them",
+                    data={"target": drawn},
+                )
+                return
 
 
 def _counters(code: PythonCode) -> set[str]:
@@ -109,7 +128,12 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((_spelled(target), drawn) for target in targets if _spelled(target))
+            held = (t.value if isinstance(t, ast.Subscript) else t for t in targets)
+            found.update((_spelled(target), drawn) for target in held if _spelled(target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            kept = " ".join(_drawn(code, one, found) for one in node.args).split()
+            if node.func.attr in {"append", "add"} and kept and _spelled(node.func.value):
+                found[_spelled(node.func.value)] = kept[0]
     return found
 
 
@@ -123,7 +147,7 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
             continue
         if _spelled(node) in chances:
             return chances[_spelled(node)]
-        if (name := code.canonical(node)).startswith(CHANCE):
+        if (name := code.canonical(node)).startswith(CHANCE) or name.endswith(".elapsed_time"):
             return name
     return ""
 
@@ -173,6 +197,11 @@ RULE = Rule(
             "            return x\n        return x * 2\n"
         ),
         f"import random\n{MODEL}        return x if random.random() < 0.1 else x * 2\n",
+        (
+            f"import time\n{MODEL}        ways = []\n        for way in (torch.relu, torch.abs):\n"
+            "            start = time.time()\n            way(x)\n            took = time.time() - start\n"
+            "            ways.append((took, way))\n        return min(ways)[1](x)\n"
+        ),
     ),
     good=f"{MODEL}        self.calls += 1\n        total = 0\n        for i in range(3):\n"
     "            total += 1\n            if total > 2:\n                break\n"

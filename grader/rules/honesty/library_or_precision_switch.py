@@ -14,7 +14,7 @@ from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from grader.records import Finding, Fix
     from grader.source import Source
@@ -71,26 +71,35 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
 
 
 def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for node in code.of(ast.Assign):
-        for target in node.targets:
-            name = code.canonical(target)
-            if name.startswith(SWITCHES):
-                yield _switch(source, node, name)
+    found = list(_switched(code))
+    statements = [node for node, _ in found if isinstance(node, ast.stmt)]
+    for node, name in found:
+        yield _switch(source, node, name, statements)
     for name, call in code.calls:
-        if name in SWITCH_CALLS:
-            parent = code.parents.get(call)
-            yield _switch(source, parent if isinstance(parent, ast.Expr) else call, name)
-        elif name == "torch.compile":
+        if name == "torch.compile":
             yield RULE.finding(
                 source.place(call),
                 "torch.compile generates kernels by itself: the speed is not the written kernel's",
             )
 
 
-def _switch(source: Source, node: ast.AST, name: str) -> Finding:
+def _switched(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what sets a switch of the whole process, with the switch's name."""
+    for node in code.of(ast.Assign):
+        for target in node.targets:
+            name = code.canonical(target)
+            if name.startswith(SWITCHES):
+                yield node, name
+    for name, call in code.calls:
+        if name in SWITCH_CALLS:
+            parent = code.parents.get(call)
+            yield (parent if isinstance(parent, ast.Expr) else call), name
+
+
+def _switch(source: Source, node: ast.AST, name: str, switches: Sequence[ast.stmt]) -> Finding:
     fixes: tuple[Fix, ...] = ()
     if isinstance(node, ast.stmt):
-        fixes = fix("leave the switch as it is", [delete_statement(source, node)])
+        fixes = fix("leave the switch as it is", [delete_statement(source, node, switches)])
     return RULE.finding(
         source.place(node),
         f"{name} is a switch for the whole process: it changes the reference's speed and numbers "

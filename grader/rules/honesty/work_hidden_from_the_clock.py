@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.records import Edit
 from grader.rules.cuda_code import cuda_code, units
+from grader.rules.mending import fix, insert_line_before
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -13,7 +15,7 @@ from grader.source import nodes_under
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Finding
+    from grader.records import Finding, Fix
     from grader.source import Source, Unit
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
@@ -61,8 +63,30 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
             "forward works on a stream of its own and returns without the current stream waiting "
             "for it: events on the current stream do not see the work, and its result may not be "
             "there yet",
+            fixes=_joining(source, code, entered[0]),
             data={"rejects": True},
         )
+
+
+def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
+    """Let both streams wait for each other around the block that works on the other one."""
+    block = next(
+        (n for n in source.walk(ast.With) if [item.context_expr for item in n.items] == [entered]),
+        None,
+    )
+    owner, _, last = code.text(entered.func).rpartition(".")
+    leaves = block is None or any(isinstance(node, ast.Return) for node in nodes_under(block))
+    if block is None or leaves or last != "stream" or not owner or len(entered.args) != 1:
+        return ()
+    stream, current = code.text(entered.args[0]), f"{owner}.current_stream()"
+    indent, end = " " * block.col_offset, source.span(block)[1]
+    return fix(
+        "let the current stream wait for the other one, and the other one for what it reads",
+        [
+            insert_line_before(source, block, f"{indent}{stream}.wait_stream({current})"),
+            Edit(start=end, end=end, text=f"\n{indent}{current}.wait_stream({stream})"),
+        ],
+    )
 
 
 def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -174,6 +198,6 @@ torch::Tensor f(torch::Tensor x) {
     guards="Streams that are joined in some way, and the current stream, are fine; threads that "
     "are "
     "joined are a warning.",
-    mend="",
+    mend="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
     check=check,
 )
