@@ -63,6 +63,21 @@ def test_a_batchs_statistics_are_of_what_the_kernels_own_layer_makes() -> None:
     assert means("") == [plain + last]
 
 
+def test_a_module_that_takes_itself_out_of_training_mode_no_longer_does() -> None:
+    own = NORM.replace("self.bn.", "self.bn_").replace(
+        "self.bn = nn.BatchNorm2d(o)",
+        "self.register_buffer('bn_running_mean', torch.zeros(o))\n        self.eval()",
+    )
+    context = Context(
+        evidence=(Evidence(kind="mismatch", code="values", text="every element is wrong"),),
+        task=Task(name="t", title="t", source="file", reference=TRAINING, workloads=()),
+        device="sim",
+    )
+    (lines,) = mends("NUM005", own.replace("GIVEN", ""), context)
+    assert "self.train()" in lines
+    assert sum(" if self.training else self.bn_running" in line for line in lines) == 2
+
+
 def test_a_function_that_nothing_calls_is_left_out() -> None:
     helper = "__device__ int at(int i) { return i * features; }\n"
     code = program(helper + PLAIN)

@@ -26,7 +26,8 @@ def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
     """Return the fixes that hand over the batch's mean and variance while the module is in training mode.
 
     What is normalised is the first argument of the call that is handed the statistics, or what the layer whose
-    weight the call is handed makes of that, where the kernel holds that layer as well.
+    weight the call is handed makes of that, where the kernel holds that layer as well. A module that takes itself
+    out of training mode no longer does.
     """
     plain: list[Edit] = []
     fused: list[Edit] = []
@@ -35,18 +36,32 @@ def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
             continue
         first = source.text(call.args[0])
         for argument in call.args[1:]:
-            read = next((node for node in _inside(argument) if node.attr in TAKEN), None)
+            read = next((node for node in _inside(argument) if _taken(node)), None)
             if read is None:
                 continue
             layer = _layer(call, ast.unparse(read.value))
             for edits, x in ((plain, first), (fused, f"{layer}({first})" if layer else first)):
-                words = TAKEN[read.attr].format(x=x)
+                words = _taken(read).format(x=x)
                 start, end = source.span(argument)
                 text = f"({words} if self.training else {source.code[start:end]})"
                 edits.append(Edit(start=start, end=end, text=text))
+    mode = list(_kept_training(source, model)) if plain else []
     label = "normalise with the batch's statistics in training mode"
-    more = fix(f"{label}, of what the layer before makes", fused) if fused != plain else ()
-    return (*more, *fix(label, plain))
+    more = fix(f"{label}, of what the layer before makes", fused + mode) if fused != plain else ()
+    return (*more, *fix(label, plain + mode))
+
+
+def _taken(read: ast.Attribute) -> str:
+    """Return how a statistic is taken from a batch, by the end of its name; empty where it is none."""
+    return next((words for name, words in TAKEN.items() if read.attr.endswith(name)), "")
+
+
+def _kept_training(source: Source, model: ast.ClassDef) -> Iterator[Edit]:
+    """Yield what keeps a module in training mode that says `self.eval()` of itself."""
+    for node in nodes_under(model):
+        if isinstance(node, ast.Expr) and ast.unparse(node) == "self.eval()":
+            start, end = source.span(node)
+            yield Edit(start=start, end=end, text="self.train()")
 
 
 def _layer(call: ast.Call, norm: str) -> str:
