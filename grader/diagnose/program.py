@@ -32,7 +32,7 @@ class Program:
     @property
     def rank(self) -> tuple[int, float, int]:
         """How far the program got: greater is better. As much wrong for fewer reasons is a step as well."""
-        return STAGES.get(self.status, 0), -wrong_share(self.evaluation), -len(self._proven)
+        return _stage(self.evaluation), -wrong_share(self.evaluation), -len(self._proven)
 
     @property
     def _proven(self) -> set[str]:
@@ -56,6 +56,19 @@ STAGES = {
     "dishonest": 5,
     "correct": 6,
 }
+
+
+def _stage(evaluation: Evaluation) -> int:
+    """Return the number of the stage that was reached.
+
+    What ends badly on one workload (the task's own size, say) and is right on all others is as far as what is wrong there.
+    """
+    stage = STAGES.get(evaluation.verdict.status, 0)
+    without = [run for run in evaluation.runs if run.status != "ran"]
+    right = [item.equal for item in evaluation.comparisons if item.counts]
+    if stage == STAGES["crashed"] and len(without) == 1 and right and all(right):
+        return STAGES["incorrect"]
+    return stage
 
 
 OTHER_FORM = 1.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.diagnose import Program
@@ -10,6 +12,8 @@ from grader.records import (
     Evaluation,
     Finding,
     Mismatch,
+    Run,
+    RunStatus,
     Submission,
     Verdict,
 )
@@ -82,6 +86,24 @@ def test_fewer_reasons_and_a_result_of_the_right_form_are_steps() -> None:
     assert plain.rank > program("incorrect", error, other).rank
     assert plain.rank > program("incorrect", other, mismatch="shape").rank
     assert program("crashed").rank < program("incorrect", error, other, mismatch="shape").rank
+
+
+def test_to_fail_on_one_workload_alone_is_further_than_wrong_results() -> None:
+    def after(*ends: RunStatus) -> Program:
+        runs = tuple(Run(workload=f"w{k}", device="sim", status=end) for k, end in enumerate(ends))
+        right = tuple(
+            Comparison(workload=run.workload, role="nominal", equal=True, counts=True)
+            for run in runs
+            if run.status == "ran"
+        )
+        crashed = program("crashed")
+        seen = crashed.evaluation.model_copy(update={"runs": runs, "comparisons": right})
+        return replace(crashed, evaluation=seen)
+
+    wrong = program("incorrect")
+    assert after("ran", "ran", "raised").rank > wrong.rank
+    assert after("raised", "raised", "ran").rank < wrong.rank
+    assert after("raised").rank < wrong.rank
 
 
 HOST = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from grader.records import Evidence, Place
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
@@ -159,6 +161,34 @@ def test_an_index_that_a_run_saw_wrap_is_counted_in_64_bits() -> None:
     (lines,) = mends("IDX001", code, Context(evidence=(item,), device="sim"))
     head = "for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; "
     assert any(line.startswith(head) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("y[i * n + k] = 1.0f;", {"y[(long long)i * n + k] = 1.0f;"}),
+        ("*to = 1.0f;", {"float* to = y + k + (long long)n * i;"}),
+        ("*(y + n * i) = 1.0f;", {"*(y + (long long)n * i) = 1.0f;"}),
+    ],
+)
+def test_where_an_index_wraps_it_is_computed_in_64_bits(line: str, mended: set[str]) -> None:
+    code = as_submission(
+        "__global__ void fill(float* y, int n, int k) {\n"
+        "    int i = blockIdx.x;\n"
+        "    float* to = y + k + n * i;\n"
+        f"    {line}\n"
+        "}\n"
+    )
+    at = next(n for n, text in enumerate(code.splitlines(), 1) if text.strip() == line)
+    item = Evidence(
+        kind="simulator",
+        code="oob",
+        text="the index has wrapped around 32 bits",
+        place=Place(line=at, end_line=at),
+        data={"kernel": "fill", "wrapped": True},
+    )
+    found = mends("IDX001", code, Context(evidence=(item,), device="sim"))
+    assert [lines & mended for lines in found] == [mended]
 
 
 BLOCKS = """

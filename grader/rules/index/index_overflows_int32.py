@@ -16,6 +16,7 @@ from grader.source.flow import Event
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from grader.records import Edit
     from grader.source import Source, Unit
 
 
@@ -70,23 +71,65 @@ def _finding(case: Case, event: Event) -> Finding:
 
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
-    """Yield the fixes for what a run saw wrap: the variable that the access of that line is indexed by."""
+    """Yield the fixes for what a run saw wrap: the index of that line, or the variable that holds it or points there."""
     if finding.place is None:
         return
     for unit in source.cuda:
         for kernel in unit.kernels:
-            indices = {
-                text(name)
-                for read in descendants(kernel.node, "subscript_expression")
+            indices = [
+                index
+                for read in (
+                    *descendants(kernel.node, "subscript_expression"),
+                    *descendants(kernel.node, "pointer_expression"),
+                )
                 if unit.place(read).line == finding.place.line
-                for inner in descendants(read, "subscript_argument_list")
-                for name in descendants(inner, "identifier")
+                for index in _indices(read)
+            ]
+            for index in indices:
+                if index.type == "parenthesized_expression":
+                    yield from fix("compute the offset in 64 bits", _offsets(unit, index))
+                elif "*" in text(index) and index.type == "binary_expression":
+                    yield from _widen(unit, index)
+            names = {
+                text(name)
+                for index in indices
+                for name in (index, *descendants(index, "identifier"))
             }
             for declared in descendants(kernel.node, "init_declarator"):
                 value = declared.child_by_field_name("value")
-                named = text(declared.child_by_field_name("declarator")) in indices
-                if named and value is not None and value.type == "binary_expression":
+                name = text(declared.child_by_field_name("declarator"))
+                if value is None or value.type != "binary_expression":
+                    continue
+                if name in names:
                     yield from _widen(unit, value)
+                elif name.lstrip("*& ") in names:
+                    yield from fix("compute the offset in 64 bits", _offsets(unit, value))
+
+
+def _indices(read: Node) -> Iterator[Node]:
+    """Yield what an access is indexed by: the index of a subscript, or the pointer itself."""
+    if read.type == "pointer_expression":
+        pointer = read.child_by_field_name("argument")
+        if pointer is not None and text(read).startswith("*"):
+            yield pointer
+        return
+    for arguments in descendants(read, "subscript_argument_list"):
+        yield from arguments.named_children
+
+
+def _offsets(unit: Unit, value: Node) -> list[Edit | None]:
+    """Compute the products that are added to a pointer in 64 bits."""
+    edits: list[Edit | None] = []
+    while value.type == "parenthesized_expression":
+        value = value.named_children[0]
+    while value.type == "binary_expression":
+        left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
+        if left is None or right is None or text(value.child_by_field_name("operator")) != "+":
+            break
+        if right.type == "binary_expression":
+            edits.append(unit.edit(right.start_byte, right.start_byte, "(long long)"))
+        value = left
+    return edits
 
 
 def _widen(unit: Unit, node: Node) -> Iterator[Fix]:
