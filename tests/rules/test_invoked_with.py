@@ -53,6 +53,18 @@ def test_the_call_fits_the_function_after_the_mend(
     assert any(wanted in text for text in mended), mended
 
 
+@pytest.mark.parametrize(("name", "channels"), [("run", 0), ("run_transposed", 1)])
+def test_what_was_none_is_told_by_its_place(name: str, channels: int) -> None:
+    code = CODE.replace("run", name).replace("OTHER", "torch::Tensor w, torch::Tensor b")
+    code = code.replace("ARGS", "x, self.kept.weight, self.kept.bias")
+    said = f"TypeError: {name}(): incompatible function arguments. The following (...) Invoked with: tensor, tensor, None"
+    raised = Evidence(kind="python", code="raised", text=said)
+    (finding,) = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    assert "passes self.kept.bias, which is None" in finding.message
+    assert f".new_zeros(self.kept.weight.shape[{channels}])" in apply(code, finding.fixes[0].edits)
+    assert review_text(parse(code), Context(), select=("API004",)) == ()
+
+
 def test_another_function_s_refusal_changes_nothing() -> None:
     code = CODE.replace("OTHER", "int k").replace("ARGS", "x, self.size")
     raised = Evidence(

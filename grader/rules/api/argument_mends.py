@@ -74,8 +74,12 @@ def replace_argument(
     if weight is None or weight is argument:
         return with_bias
     given, shaped = source.code[start:end], source.text(weight)
-    words = f"{shaped}.new_zeros({shaped}.shape[0])"
-    if isinstance(argument, ast.Attribute):
+    called = dotted(call.func).lower()
+    transposed = (
+        "transpos" in called or "deconv" in called
+    )  # its weight begins with the input's channels
+    words = f"{shaped}.new_zeros({shaped}.shape[{int(transposed)}])"
+    if not isinstance(argument, ast.Constant):
         words = f"({given} if {given} is not None else {words})"
     zeros = fix("pass zeros where there is none", [Edit(start=start, end=end, text=words)])
     return (*zeros, *with_bias)

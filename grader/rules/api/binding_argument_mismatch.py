@@ -13,7 +13,7 @@ from grader.rules.api.argument_mends import (
     replace_argument,
     with_defaults,
 )
-from grader.rules.api.invoked_with import invoked_mends
+from grader.rules.api.invoked_with import given_values, invoked_mends
 from grader.rules.api.layer_attributes import absent, keeps_tuples
 from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.cuda_code import one_line
@@ -119,10 +119,12 @@ def _call(
         yield _miscounted(source, code, call, prototype, parameters, evidence)
         return
     told = False
-    for parameter, argument in zip(parameters, call.args, strict=True):
+    given = given_values(prototype.name, evidence) if _alone(code, call) else []
+    for at, (parameter, argument) in enumerate(zip(parameters, call.args, strict=True)):
         wrong = _mismatch(code, parameter, argument)
-        if not wrong and evidence and _takes_tensor(parameter) and absent(code, argument):
-            wrong = f"{dotted(argument)}, which is None"
+        none = given[at : at + 1] == ["None"] or absent(code, argument)
+        if not wrong and evidence and _takes_tensor(parameter) and none:
+            wrong = f"{source.text(argument)}, which is None"
         if wrong:
             told = True
             yield _finding(
@@ -135,6 +137,12 @@ def _call(
     if fixes:
         words = f"{prototype.name} is handed what its parameters can't take"
         yield _finding(source, call, words, evidence, fixes)
+
+
+def _alone(code: PythonCode, call: ast.Call) -> bool:
+    """Whether a function is called there alone, so that what a run saw was this call."""
+    name = dotted(call.func).rpartition(".")[2]
+    return sum(dotted(one.func).endswith(f".{name}") for one in code.of(ast.Call)) == 1
 
 
 def _miscounted(

@@ -29,7 +29,7 @@ def invoked_mends(
     `evidence` holds what Python raised; nothing is offered where it is about another function.
     """
     parameters = [one for one in prototype.parameters if one.type != "void"]
-    given = _given(prototype.name, evidence)
+    given = given_values(prototype.name, evidence)
     if call.keywords or len(given) != len(call.args):
         return
     if len(call.args) > len(parameters):
@@ -86,7 +86,7 @@ def _wider(source: Source, name: str, parameter: Parameter) -> list[Edit | None]
     return edits
 
 
-def _given(name: str, evidence: Iterable[Evidence]) -> list[str]:
+def given_values(name: str, evidence: Iterable[Evidence]) -> list[str]:
     """Return the values that a function was invoked with, as pybind shows them."""
     for item in evidence:
         found = _INVOKED.search(item.text)
