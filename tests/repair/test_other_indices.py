@@ -77,6 +77,24 @@ def test_what_was_meant_is_among_the_changes(line: str) -> None:
     assert any(line in text for text in made)
 
 
+def test_a_name_that_says_more_is_taken_for_the_one_in_it_before_others() -> None:
+    kernel = KERNEL.replace("return x[", "int full_width = 2 * width + full_size;\n    return x[")
+    kernel = kernel.replace("int channels, int width", "int channels, int full_size, int width")
+    wrong = program()
+    code = as_submission(kernel.replace("+ i]", "+ full_width * i]"))
+    found = candidates(parse(code), wrong)
+    labels = [fix.label for variant in found if (fix := variant.fix())]
+    (plain, other) = (
+        next(
+            at
+            for at, label in enumerate(labels)
+            if f": `{name}` in the place of `full_width`" in label
+        )
+        for name in ("width", "full_size")
+    )
+    assert plain < other
+
+
 def test_fewer_reasons_and_a_result_of_the_right_form_are_steps() -> None:
     (error, other) = (
         Finding(rule=rule, name="n", severity="error", confidence="proven", message="m")

@@ -28,7 +28,8 @@ def name(scope: Scope, node: Node) -> Iterator[Option]:
         for other in scope.names(INTEGERS, node.start_byte):
             if other != own:
                 given = other in scope.integer_parameters
-                yield other, (2.5 if alike(own, other) else 4.0) if given else 4.5
+                likely = 1.9 if _derived(own, other) else 2.5 if alike(own, other) else 4.0
+                yield other, likely if given else 4.5
     elif kind in REALS:
         for other in scope.names({kind}, node.start_byte)[-5:]:
             if other != own:
@@ -41,11 +42,16 @@ def alike(one: str, other: str) -> bool:
     """Whether two names are easily taken for one another: `H` and `W`, `in_len` and `out_len`, `H` and `OH`."""
     if max(len(one), len(other)) <= 2:
         return True
-    words = (
-        set(re.split(r"_|(?<=[a-z])(?=[A-Z])", one)),
-        set(re.split(r"_|(?<=[a-z])(?=[A-Z])", other)),
-    )
-    return bool(words[0] & words[1])
+    return bool(_words(one) & _words(other))
+
+
+def _derived(one: str, other: str) -> bool:
+    """Whether a name says what the other says and more: `effective_padding` and `padding`."""
+    return _words(one) > _words(other) or _words(one) < _words(other)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"_|(?<=[a-z])(?=[A-Z])", name))
 
 
 def _in_index(node: Node) -> bool:
