@@ -359,3 +359,22 @@ def test_the_handler_around_the_build_hides_its_failure() -> None:
     assert found[0].place is not None
     assert code.split("\n")[found[0].place.line - 1] == "except Exception:"
     assert "(line " in found[0].message
+
+
+def test_a_choice_by_times_is_named_and_does_not_reject() -> None:
+    forward = """import time
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        ways = []
+        for name in ("relu", "abs"):
+            start = time.time()
+            getattr(torch, name)(x)
+            ways.append((name, time.time() - start))
+        if ways:
+            return getattr(torch, min(ways, key=lambda way: way[1])[0])(x)
+        return x
+"""
+    found = [f for f in review_text(parse(forward), Context()) if f.rule == "CHT011"]
+    assert [(f.severity, f.place.line if f.place else 0) for f in found] == [("warning", 11)]
+    assert not any(f.data.get("rejects") for f in found)

@@ -69,9 +69,10 @@ def _picks(
     source: Source, code: PythonCode, function: ast.AST, chances: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Report the choice of the quickest of several ways, by their times."""
+    times = {**chances, **_lists(code, function, chances)}
     for node in nodes_under(function):
         if isinstance(node, ast.Call) and code.canonical(node.func) in PICKS and node.args:
-            drawn = _drawn(code, node.args[0], chances)
+            drawn = _drawn(code, node.args[0], times)
             if drawn:
                 yield RULE.finding(
                     source.place(node),
@@ -80,6 +81,22 @@ def _picks(
                     data={"target": drawn},
                 )
                 return
+
+
+def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> dict[str, str]:
+    """Return the lists and dictionaries that a function puts such values into, and what they are of."""
+    found: dict[str, str] = {}
+    for node in nodes_under(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
+                pass
+            case ast.Assign(targets=[ast.Subscript(value=held)], value=value):
+                pass
+            case _:
+                continue
+        if drawn := _drawn(code, value, chances):
+            found[_spelled(held)] = drawn
+    return found
 
 
 def _counters(code: PythonCode) -> set[str]:
@@ -128,12 +145,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            held = (t.value if isinstance(t, ast.Subscript) else t for t in targets)
-            found.update((_spelled(target), drawn) for target in held if _spelled(target))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            kept = " ".join(_drawn(code, one, found) for one in node.args).split()
-            if node.func.attr in {"append", "add"} and kept and _spelled(node.func.value):
-                found[_spelled(node.func.value)] = kept[0]
+            found.update((_spelled(target), drawn) for target in targets if _spelled(target))
     return found
 
 
