@@ -43,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen[0].text,
             confidence="proven",
             evidence=seen,
-            data={"form": _form(seen[0])},
+            data={"form": _form(seen[0]), "cause": "form"},
             fixes=(
                 *result_in_form(source, code, [one.text for one in seen]),
                 *unused_arguments(source, code),
