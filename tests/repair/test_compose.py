@@ -35,6 +35,10 @@ def written(*nodes: dict[str, Any]) -> str:
     return code
 
 
+def forward(*nodes: dict[str, Any]) -> str:
+    return written(*nodes).partition("def forward")[2]
+
+
 def test_an_argument_keeps_the_name_that_the_reference_gives_it() -> None:
     """torch.fx calls the node of an argument `A` `a`."""
     given = node("a", "placeholder", "A")
@@ -152,6 +156,15 @@ def test_a_comparison_lives_inside_a_kernel_only() -> None:
     assert "(v0 > 0.0f ? 1.0f : 0.0f)" in written(truth, picked)
     with pytest.raises(UncoveredError, match="truth values"):
         written(truth)
+
+
+def test_what_a_view_left_out_of_order_is_brought_into_it_under_another_name_too() -> None:
+    turned = node("a", "call_method", "transpose", ref("x"), 0, 1, shape=(8, 4))
+    named = node("b", "call_method", "unsqueeze", ref("a"), 0, shape=(1, 8, 4))
+    copied = node("c", "call_method", "contiguous", ref("b"), shape=(1, 8, 4))
+    last = node("d", "call_function", "relu", ref("c"), shape=(1, 8, 4))
+    assert "c = b.contiguous()" in forward(turned, named, copied, last)
+    assert "contiguous()" not in forward(node("c", "call_method", "contiguous", ref("x")), last)
 
 
 def test_the_same_chain_of_operations_is_one_kernel_however_often_it_stands() -> None:

@@ -32,6 +32,8 @@ VIEWS = {
     "narrow",
     "select",
 }
+RENAMINGS = {"squeeze", "unsqueeze", "unflatten", "flatten", "view"}
+"""Methods after which memory lies as before."""
 FUNCTIONS = {
     "cat": "torch.cat",
     "pad": "torch.nn.functional.pad",
@@ -190,8 +192,13 @@ class _Body:
         return ""
 
     def _lies_otherwise(self, node: Node) -> bool:
-        """Whether a node brings into order what a view has left out of it."""
-        return node.op == "contiguous" and self.to.node(node.args[0]).op in VIEWS
+        """Whether a node brings into order what a view has left out of it, whatever it was renamed to since."""
+        if node.op != "contiguous":
+            return False
+        made = self.to.node(node.args[0])
+        while made.op in RENAMINGS and isinstance(made.args[0], Ref):
+            made = self.to.node(made.args[0])
+        return made.op in VIEWS
 
     def _is_shape(self, value: Any) -> bool:
         made = self.to.node(value) if isinstance(value, Ref) else None

@@ -62,8 +62,7 @@ def _finding(case: Case, event: Event) -> Finding:
     if event.kind == "shuffle-tail":
         return RULE.finding(
             case.place(where),
-            f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp "
-            f"{event.count} lanes that the mask of line {case.line(where)} names don't exist",
+            _of_the_tail(case, event, where),
             severity="warning",
             confidence="possible",
             data={"kernel": case.kernel},
@@ -78,6 +77,17 @@ def _finding(case: Case, event: Event) -> Finding:
         data={"kernel": case.kernel},
         fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
     )
+
+
+def _of_the_tail(case: Case, event: Event, where: Node) -> str:
+    """Say that the last warp is not full; the numbers where the task's sizes tell them."""
+    names = f"that the mask of line {case.line(where)} names don't exist"
+    if case.sizes.real and not case.sizes.complete:
+        return (
+            f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} "
+            "where it is none"
+        )
+    return f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {event.count} lanes {names}"
 
 
 def _message(case: Case, event: Event, where: Node) -> str:

@@ -83,6 +83,10 @@ private:
         static constexpr const char* names[] = {"used", "stored", "used as an address", "decides a branch", "used in an atomic", "printed"};
         return names[e.detail < 6 ? e.detail : 0];
     }
+    static std::string becomes(const Event& e) {
+        const std::string verb = use(e);
+        return verb == "decides a branch" ? verb : "is " + verb;
+    }
     static std::string at_line(const Place& p) { return p.line ? " at line " + number(u64(p.line)) : ""; }
 
     std::string region_name(const Event& e) const {
@@ -119,10 +123,10 @@ private:
             case Found::use_after_free: return who + in + " " + verb + " " + region_name(e) + " after it was freed";
             case Found::misaligned: return who + in + " accesses " + bytes + "at an address that is not a multiple of " + number(u64(e.width));
             case Found::local_oob: return who + in + " accesses local memory outside of its own stack (" + outside(e.address, e.extent, e.width) + ")";
-            case Found::uninit_shared: return who + in + " reads shared memory that no thread has written; the value is " + use(e) + at_line(there);
-            case Found::uninit_global: return who + in + " reads global memory that nobody has written; the value is " + use(e) + at_line(there);
-            case Found::uninit_local: return who + in + " reads a local variable before it is set; the value is " + use(e) + at_line(there);
-            case Found::shuffle_absent: return who + in + " shuffles from a lane that does not take part; the value is " + use(e) + at_line(there);
+            case Found::uninit_shared: return who + in + " reads shared memory that no thread has written; the value " + becomes(e) + at_line(there);
+            case Found::uninit_global: return who + in + " reads global memory that nobody has written; the value " + becomes(e) + at_line(there);
+            case Found::uninit_local: return who + in + " reads a local variable before it is set; the value " + becomes(e) + at_line(there);
+            case Found::shuffle_absent: return who + in + " shuffles from a lane that does not take part; the value " + becomes(e) + at_line(there);
             case Found::race: case Found::race_volatile: case Found::global_race: return race(e, who, in, there);
             case Found::input_written: return who + in + " writes to the input " + region_name(e);
             case Found::constant_written: return who + in + " writes to constant memory " + region_name(e);
