@@ -11,6 +11,7 @@ from grader.repair.variants.blas import row_major
 from grader.repair.variants.divided import divided
 from grader.repair.variants.exchange import exchanged
 from grader.repair.variants.forwards import forwards
+from grader.repair.variants.gathers import gathered
 from grader.repair.variants.guards import guarded
 from grader.repair.variants.idle import WORD, idle_names
 from grader.repair.variants.launches import launches
@@ -52,8 +53,10 @@ def candidates(
     before = origins(source.cuda, lines)
     wrong_shape = _wrong_shape(program)
     found: list[tuple[float, int, Variant]] = []
+    every = list(scopes(source.cuda))
+    host = [scope for scope in every if scope.function.runs == "host"]
     of_the_host = _nothing_ran(program.evaluation, workload) or _only_shapes(program, workload)
-    for scope in scopes(source.cuda):
+    for scope in every:
         if of_the_host and scope.function.runs != "host":
             continue
         single = list(_replaced(scope))
@@ -68,6 +71,7 @@ def candidates(
             *stores(scope),
             *divided(scope),
             *row_major(scope),
+            *gathered(scope, host, reference),
         ):
             cost = variant.cost * (HOST if scope.function.runs == "host" else 1.0)
             cost *= SUSPECT if variant.line in lines else 1.0

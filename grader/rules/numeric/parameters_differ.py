@@ -18,6 +18,7 @@ from grader.rules.numeric.own_parameters import (
     layers,
     own_recipe,
     parameters,
+    turned_weight,
 )
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.numeric.take_weights import reference_layers_weights
@@ -73,6 +74,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
             return
     yield from _without_layers(source, model, reference, wrong, fixes)
+    yield from _turned(source, model, reference, wrong, fixes)
 
 
 def _too_few(reference: Reference, model: ast.ClassDef) -> str:
@@ -106,6 +108,27 @@ def _without_layers(
         evidence=wrong[:1],
         fixes=fixes(),
     )
+
+
+def _turned(
+    source: Source,
+    model: ast.ClassDef,
+    reference: Reference,
+    wrong: tuple[Evidence, ...],
+    fixes: Callable[[], tuple[Fix, ...]],
+) -> Iterator[Finding]:
+    """Report a transposed convolution's weight that is drawn as a layer does, but with the output's channels first."""
+    theirs = next((n for n in reference.names() if n.startswith("ConvTranspose")), None)
+    found = turned_weight(model) if theirs is not None else None
+    if found is not None:
+        yield RULE.finding(
+            source.place(found[1]),
+            f"`{found[0]}` has the output's channels first, where `{theirs}` has the input's: the values are drawn from "
+            "a range that goes by the second size, so the same seed gives other numbers",
+            severity="error" if wrong else "warning",
+            evidence=wrong[:1],
+            fixes=fixes(),
+        )
 
 
 def _proven(
@@ -204,6 +227,19 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ext.scaled(self.inner(x), self.scale)
 """
+_TURNED = _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
+    "    def forward",
+    "        nn.init.kaiming_uniform_(self.weight, a=5**0.5)\n    def forward",
+)
+_TRANSPOSED = Context(
+    task=Task(
+        name="t",
+        title="t",
+        source="file",
+        reference=_REFERENCE.replace("Conv2d", "ConvTranspose2d"),
+        workloads=(),
+    )
+)
 _PROOF = Context(
     evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
 )
@@ -224,6 +260,7 @@ RULE = Rule(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),
         Example(_SCALE, _CONTEXT),
+        Example(_TURNED, _TRANSPOSED),
         Example(
             _GOOD.replace(
                 "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
@@ -233,6 +270,7 @@ RULE = Rule(
     ),
     good=(
         Example(_GOOD, _CONTEXT),
+        Example(_TURNED.replace("(o, i, 3", "(i, o, 3"), _TRANSPOSED),
         Example(_SCALE, _WITH_SCALE),
         Example(
             _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
