@@ -165,3 +165,37 @@ def test_a_limit_after_a_division_in_python_is_seen() -> None:
     code = "def forward(x):\n    return x if x.numel() // 2 > 4096 else x + 1\n"
     answer = Submission(sample="s", code=code, line_map=(), how="test")
     assert limits(answer) == {4096}
+
+
+SQUARE = (
+    WIDE.replace("#define WIDTH 96", "")
+    .replace(
+        WIDE[WIDE.index("__global__") : WIDE.index("torch::Tensor twice_rows")],
+        """__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float best = 0.0f;
+    for (int j = 0; j < n; ++j) best = fmaxf(best, fabsf(x[j]));
+    if (i < n) y[i] = 2.0f * (x[i] / best) * best;
+}
+""",
+    )
+    .replace(
+        "    twice<<<x.size(0), WIDTH>>>(x.data_ptr<float>(), y.data_ptr<float>());",
+        """    int n = x.numel();
+    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);""",
+    )
+)
+"""Each thread looks at the whole input."""
+
+
+def test_a_program_that_takes_too_long_is_judged_at_smaller_sizes(tmp_path):
+    options = Options(device="sim", cache=tmp_path, run_seconds=8)
+    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    prompt = ROWS.replace("dim = 96", "dim = 4096")
+    quick = SQUARE.replace("j < n", "j < 0").replace("best = 0.0f", "best = 1.0f")
+    verdicts = []
+    for code in (quick, SQUARE, SQUARE.replace("2.0f *", "3.0f *")):
+        sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
+        found = stages.assess(workshop, sample)
+        verdicts.append((found.verdict.status, found.runs[0].workload))
+    assert verdicts == [("correct", "16x4096"), ("correct", "2x1024"), ("incorrect", "2x1024")]

@@ -16,6 +16,7 @@ from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Sanitized
 from grader.devices.built_when_called import call_once
 from grader.devices.guest_job import job_on
+from grader.devices.next_guest import still_open
 from grader.devices.timing import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
@@ -252,7 +253,7 @@ class GuestDevice(ABC):
             if reply.status == "grader_error":
                 raise GraderError(f"a run on {self.name} failed: {reply.reason}")
             found.update(self._results(rest, reply, source))
-            rest = self._rest(rest, reply)
+            rest = still_open(rest, reply, found, self.lost)
             if not rest:
                 break
         return found
@@ -274,17 +275,6 @@ class GuestDevice(ABC):
                 lost = workload.name
             found[workload.name] = RunResult(run, result)
         return found
-
-    def _rest(self, workloads: Sequence[Workload], reply: GuestReply) -> Sequence[Workload]:
-        """Return what a new guest could still answer: the workloads after one that ended this."""
-        if reply.stage != "forward" or reply.status == "timeout":
-            return ()
-        results = {result.name: result for result in reply.results}
-        for position, workload in enumerate(workloads):
-            result = results.get(workload.name)
-            if result is None or result.status == "crashed" or self.lost(result):
-                return workloads[position + 1 :]
-        return ()
 
     def job(
         self,

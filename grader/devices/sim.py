@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -131,6 +131,10 @@ class Simulator(GuestDevice):
     def without_kernels(self) -> Simulator:
         """Return a simulator that checks launches and executes no kernel."""
         return replace(self, idle=True)
+
+    def gives_up(self, results: Iterable[RunResult]) -> bool:
+        """Whether one of them took too long: with other weights it takes as long."""
+        return any(item.run.status == "timeout" for item in results)
 
     def lost(self, result: GuestResult) -> bool:
         """Whether a sticky error took the context."""

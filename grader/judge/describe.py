@@ -13,7 +13,7 @@ from grader.judge.sizes import HUGE, MOST, REGULAR, Size, choose
 from grader.judge.workloads import Maker
 from grader.records import Task, Workload
 from grader.sandbox import Form, GuestJob, Limits, converse
-from grader.tasks.scale import Chain, chains
+from grader.tasks.scale import Chain, chains, floor_at
 
 COSTLY = "its layers fix a large size: one workload stands for it, and races are not looked for"
 SECONDS = 15.0
@@ -24,17 +24,24 @@ _Answer = tuple[tuple[Workload, ...], int, str, tuple[str, ...]]
 """Workloads, reduction length, a note, and weaknesses."""
 
 
-def describe(task: Task, form: Form, limits: Limits, kept: frozenset[int] = frozenset()) -> Task:
+def describe(
+    task: Task,
+    form: Form,
+    limits: Limits,
+    kept: frozenset[int] = frozenset(),
+    share: float = 1.0,
+) -> Task:
     """Return the draft with workloads: reduced nominal sizes, odd ones, other values, full size.
 
-    `kept` are sizes of the task's text that are not reduced.
+    `kept` are sizes of the task's text that are not reduced, `share` is how much of the usual work its
+    reference may be.
 
     The task comes back without workloads, and with a note that says why, where its own text fails
     or where no size can be found that a CPU can run. Raises GraderError for our own failure.
     """
     if task.workloads:
         return task
-    workloads, length, note, weak = _asked(task.reference, form, limits, kept)
+    workloads, length, note, weak = _asked(task.reference, form, limits, kept, share)
     notes = (*task.notes, note) if note else task.notes
     return task.model_copy(
         update={
@@ -47,10 +54,12 @@ def describe(task: Task, form: Form, limits: Limits, kept: frozenset[int] = froz
 
 
 @lru_cache(maxsize=512)
-def _asked(reference: str, form: Form, limits: Limits, kept: frozenset[int]) -> _Answer:
+def _asked(
+    reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
+) -> _Answer:
     """Return all that depends on the text alone; the same text is asked about only once."""
-    workloads, length, note = _described(reference, form, limits, kept)
-    if kept:  # which wrong programs the task lets pass is known from its other sizes
+    workloads, length, note = _described(reference, form, limits, kept, share)
+    if kept or share < 1:  # which wrong programs the task lets pass is known from its other sizes
         return workloads, length, note, ()
     if not any(workload.role == "general" for workload in workloads):
         # There are none, or they are huge: to ask what wrong programs would get takes minutes.
@@ -67,10 +76,10 @@ def _asked(reference: str, form: Form, limits: Limits, kept: frozenset[int]) -> 
 
 
 def _described(
-    reference: str, form: Form, limits: Limits, kept: frozenset[int]
+    reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
 ) -> tuple[tuple[Workload, ...], int, str]:
     """Return workloads, reduction length and, where there are none, why."""
-    found = chains(reference, kept) if len(reference) <= MAX_TEXT else ()
+    found = chains(reference, kept, floor_at(share)) if len(reference) <= MAX_TEXT else ()
     if not found:
         return (), 1, "the problem's text can't be parsed"
     options = {
@@ -95,13 +104,14 @@ def _described(
     if reply.status != "done":
         return (), 1, f"the problem's own text fails: {reply.reason or reply.status}"
     try:
-        return workloads_of(found, reply.description, PLACES.search(reference) is not None)
+        places = PLACES.search(reference) is not None
+        return workloads_of(found, reply.description, places, share)
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return (), 1, "the problem's own text describes its inputs in a way that makes no sense"
 
 
 def workloads_of(
-    found: Sequence[Chain], description: Facts, places: bool = False
+    found: Sequence[Chain], description: Facts, places: bool = False, share: float = 1.0
 ) -> tuple[tuple[Workload, ...], int, str]:
     """Return workloads, reduction length and a note (why there are none, for instance).
 
@@ -110,7 +120,7 @@ def workloads_of(
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where that makes no sense.
     """
     sizes = [
-        Size(chain.kind, variant.batch, checked(fact))
+        Size(chain.kind, variant.batch, checked(fact), share)
         for chain, facts in zip(found, description["chains"], strict=True)
         for variant, fact in zip(chain.variants, facts, strict=False)
         if fact["ok"]

@@ -17,6 +17,8 @@ SMALL: Mapping[str, int] = {
 }
 """What a CPU simulator runs in seconds: elements of the inputs, elements that all operators of the
 reference make together, floating-point operations of its products, elements of its weights."""
+WORK = ("size", "elements", "flops")
+"""What a run takes time for."""
 MOST: Mapping[str, int] = {
     "size": 500_000,
     "elements": 100_000_000,
@@ -51,6 +53,8 @@ class Size:
     kind: str
     batch: int
     fact: Facts
+    share: float = 1.0
+    """Of what a simulator runs in seconds: less for a program that does far more than the reference."""
 
     @property
     def elements(self) -> int:
@@ -60,7 +64,13 @@ class Size:
     @property
     def cost(self) -> float:
         """Return how many times what a simulator runs in seconds it is."""
-        return max(int(self.fact[name]) / limit for name, limit in SMALL.items())
+        work = max(int(self.fact[name]) / SMALL[name] for name in WORK)
+        return max(work / self.share, int(self.fact["weights"]) / SMALL["weights"])
+
+    @property
+    def small(self) -> bool:
+        """Whether a simulator runs it in seconds."""
+        return self.cost <= 1
 
     @property
     def thin(self) -> bool:
@@ -95,7 +105,7 @@ def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
 
 
 def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
-    small = [size for size in sizes if size.within(SMALL)]
+    small = [size for size in sizes if size.small]
     regular = _regular(sizes, small)
     if not regular:
         return None

@@ -15,11 +15,11 @@ from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.evaluation import evaluate, init_of, weighed
 from grader.pipeline.examination import examine, inspected, probed
 from grader.pipeline.repairs import find_mend, find_reference_fixed
+from grader.pipeline.smaller_sizes import at_sizes_that_fit
 from grader.pipeline.workshop import (
     Workshop,
     review_key,
 )
-from grader.pipeline.written_sizes import at_written_sizes
 from grader.records import (
     Evaluation,
     Extraction,
@@ -254,7 +254,7 @@ def _settled(
     evaluation = judged(task)
     if task is None:
         return None, evaluation
-    return at_written_sizes(workshop, task, submission, evaluation, judged)
+    return at_sizes_that_fit(workshop, task, submission, evaluation, judged)
 
 
 def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) -> T:

@@ -18,9 +18,9 @@ from grader import judge
 from grader.pipeline.workshop import Workshop, known
 from grader.records import DECIDING, Evaluation, Submission, Task
 from grader.source import parse
-from grader.tasks.scale import sizes_of
+from grader.tasks.scale import floor_at, sizes_of
 
-SETTLED = frozenset({"incorrect", "crashed", "timeout"})
+UNSETTLED = frozenset({"incorrect", "crashed", "timeout"})
 """Verdicts that other sizes might change."""
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -30,15 +30,23 @@ Judge = Callable[[Task], Evaluation]
 
 
 def at_written_sizes(
-    workshop: Workshop, task: Task, submission: Submission, evaluation: Evaluation, judged: Judge
+    workshop: Workshop,
+    task: Task,
+    submission: Submission,
+    evaluation: Evaluation,
+    judged: Judge,
+    share: float = 1.0,
 ) -> tuple[Task, Evaluation]:
-    """Return the task with the sizes that the answer writes, where it is right there; else what was given."""
-    if evaluation.verdict.status not in SETTLED or task.source == "builtin":
+    """Return the task with the sizes that the answer writes, where it is right there; else what was given.
+
+    The reference does at most `share` of the usual work there.
+    """
+    if evaluation.verdict.status not in UNSETTLED or task.source == "builtin":
         return task, evaluation
-    sizes = sizes_of(task.reference)
+    sizes = sizes_of(task.reference, floor_at(share))
     writes = "the answer writes sizes of the task into its code"
     for kept in _choices(sizes & written(submission)):
-        asked = _asked(workshop, task, kept, writes)
+        asked = _asked(workshop, task, kept, writes, share)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status == "correct":
@@ -51,7 +59,7 @@ def at_written_sizes(
         return task, evaluation
     turns = "the answer takes another way beyond a size that it compares with"
     for size in sorted(beyond, reverse=True):
-        asked = _asked(workshop, task, frozenset({size}), turns)
+        asked = _asked(workshop, task, frozenset({size}), turns, share)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status == "correct" and set(_ways(asked, again)) == {way}:
@@ -59,10 +67,12 @@ def at_written_sizes(
     return task, evaluation
 
 
-def _asked(workshop: Workshop, task: Task, kept: frozenset[int], why: str) -> Task | None:
+def _asked(
+    workshop: Workshop, task: Task, kept: frozenset[int], why: str, share: float
+) -> Task | None:
     """Return the task with these sizes as they are, and a note of it; None where that is too much."""
     draft = task.model_copy(update={"workloads": ()})
-    found = judge.describe(draft, workshop.form, workshop.limits, kept)
+    found = judge.describe(draft, workshop.form, workshop.limits, kept, share)
     listed = ", ".join(map(str, sorted(kept)))
     notes = (*found.notes, f"{why}; kept as they are: {listed}")
     return found.model_copy(update={"notes": notes}) if found.workloads else None

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
+LOW_FLOOR = 8
+"""The same where less than the usual work is wanted."""
 SPATIAL_FLOOR = 4
 """Heights, widths and lengths may become as small as this."""
 BATCHES = (64, 16, 4, 2, 1)
@@ -88,27 +90,32 @@ class _Sharing:
         return number.value // self.count * fewer
 
 
-def sizes_of(text: str) -> frozenset[int]:
+def floor_at(share: float) -> int:
+    """Return up to where numbers stay as they are, at a share of the usual work."""
+    return FLOOR if share >= 1 else LOW_FLOOR
+
+
+def sizes_of(text: str, floor: int = FLOOR) -> frozenset[int]:
     """Return the numbers of a text that its variants change; none for one that is no Python."""
-    return frozenset(n.value for n in _changeable(text) or () if n.value > FLOOR)
+    return frozenset(n.value for n in _changeable(text) or () if n.value > floor)
 
 
-def chains(text: str, kept: frozenset[int] = frozenset()) -> tuple[Chain, ...]:
+def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) -> tuple[Chain, ...]:
     """Return smaller and odd-sized variants of a text; none for one that is no Python.
 
-    `kept` are numbers that stay as they are, but in the odd-sized ones.
+    `kept` are numbers that stay as they are, but in the odd-sized ones; numbers up to `floor` stay too.
     """
     found = _changeable(text)
     if found is None:
         return ()
     if kept:
-        return _around(text, found, kept)
+        return _around(text, found, kept, floor)
     numbers = found
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
     sharing = _sharing(numbers)
     made = [
-        Chain(kind, tuple(_chain(text, numbers, kind, batch, sharing)))
+        Chain(kind, tuple(_chain(text, numbers, kind, batch, sharing, floor)))
         for kind in ("spatial", "all")
         for batch in batches
     ]
@@ -126,12 +133,14 @@ def _changeable(text: str) -> tuple[_Number, ...] | None:
     return tuple(number for number in _numbers(tree) if number.name not in own)
 
 
-def _around(text: str, numbers: tuple[_Number, ...], kept: frozenset[int]) -> tuple[Chain, ...]:
+def _around(
+    text: str, numbers: tuple[_Number, ...], kept: frozenset[int], floor: int
+) -> tuple[Chain, ...]:
     """Return the variants in which some numbers stay, whoever shares them; and the odd ones."""
     free = tuple(number for number in numbers if number.value not in kept)
     alone = _Sharing()
     made = [
-        Chain(kind, tuple(_chain(text, free, kind, batch, alone)))
+        Chain(kind, tuple(_chain(text, free, kind, batch, alone, floor)))
         for kind in ("spatial", "all")
         for batch in BATCHES
     ]
@@ -179,13 +188,18 @@ def _with_one_kept(
 
 
 def _chain(
-    text: str, numbers: tuple[_Number, ...], kind: str, batch: int, sharing: _Sharing
+    text: str,
+    numbers: tuple[_Number, ...],
+    kind: str,
+    batch: int,
+    sharing: _Sharing,
+    floor: int = FLOOR,
 ) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
 
         def change(number: _Number, factor: int = factor) -> int:
-            return _changed(number, kind, batch, factor, sharing)
+            return _changed(number, kind, batch, factor, sharing, floor)
 
         made = _edited(text, numbers, change)
         if made not in seen:
@@ -193,7 +207,9 @@ def _chain(
         seen.add(made)
 
 
-def _changed(number: _Number, kind: str, batch: int, factor: int, sharing: _Sharing) -> int:
+def _changed(
+    number: _Number, kind: str, batch: int, factor: int, sharing: _Sharing, floor: int = FLOOR
+) -> int:
     if BATCH.search(number.name):
         return min(number.value, batch)
     spatial = SPATIAL.search(number.name) is not None
@@ -201,7 +217,7 @@ def _changed(number: _Number, kind: str, batch: int, factor: int, sharing: _Shar
         return number.value
     if not spatial and sharing.covers(number):
         return sharing.changed(number, kind, factor)
-    smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else FLOOR)
+    smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else floor)
     return smaller | 1 if kind == "odd" and number.value > FLOOR else smaller
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.judge.sizes import FEW, SMALL, WORTH, Size, choose
@@ -51,3 +53,10 @@ def test_hardly_any_elements_are_not_enough_where_a_few_more_cost_little():
     few, more = size((2, 4, 192), 0.6), size((2, 16, 192), 2.4)
     assert first(few, more) == (2, 16, 192)
     assert first(few, more, size((64, 64), 0.9)) == (64, 64)
+
+
+def test_less_than_the_usual_work_is_a_smaller_size():
+    sizes = [size((n, 64), cost) for n, cost in ((2, 0.01), (8, 0.1), (32, 0.9))]
+    few = [replace(item, share=1 / 64) for item in sizes]
+    assert first(*sizes) == (32, 64)
+    assert first(*few) == (2, 64)
