@@ -99,6 +99,8 @@ def without_kernels(
         )
         return (probe("host-computes", text, name),)
     text = "With its kernels left out the program gives the same results: they do none of the work."
+    if not parse(submission.code).cuda:
+        text = "It has no kernel of its own: torch computes the results."
     return (probe(IDLE, text, name),)
 
 

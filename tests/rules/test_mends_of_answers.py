@@ -241,3 +241,35 @@ def test_switches_that_are_all_of_a_block_leave_a_block_behind() -> None:
     found = all_rules()["CHT006"].check(parse(beside), Context())
     edits = [edit for finding in found for fix in finding.fixes for edit in fix.edits]
     assert apply(beside, edits).endswith("is_available():\n    # faster\n    print(1)\n")
+
+
+def place_of(rule: str, code: str, words: str, context: Context) -> bool:
+    """Whether the first finding of a rule stands at the first line with these words."""
+    (finding, *_) = all_rules()[rule].check(parse(code), context)
+    line = next(n for n, text in enumerate(code.splitlines(), 1) if words in text)
+    return finding.place is not None and finding.place.line == line
+
+
+def test_a_wrong_shape_is_reported_where_the_result_is_made() -> None:
+    between = "auto y = torch::empty_like(x);\n    auto half = torch::zeros_like(x);"
+    code = program(PLAIN.replace("auto y = torch::empty_like(x);", between))
+    assert place_of("EXT005", code, "auto y", seen("mismatch", "shape (1,) returned", "shape"))
+    unnamed = code.replace("    return y;", "    return y.view(-1);")
+    assert place_of(
+        "EXT005", unnamed, "auto half", seen("mismatch", "shape (1,) returned", "shape")
+    )
+
+
+def test_what_a_comment_leaves_out_weighs_more_where_results_are_wrong() -> None:
+    code = program(PLAIN.replace("if (i < n)", "// simplified: no bounds\n    if (i < n)"))
+    (right,) = all_rules()["EXT006"].check(parse(code), Context())
+    (wrong,) = all_rules()["EXT006"].check(parse(code), seen("mismatch", "all wrong", "values"))
+    assert (right.severity, wrong.severity) == ("note", "warning")
+
+
+def test_a_name_of_the_problems_file_is_said_to_be_found_by_kernelbench() -> None:
+    code = program(PLAIN).replace("return ops.run(x)", "return ops.run(x) * scale")
+    for reference, told in (("scale = 2.0\n", True), ("other = 2.0\n", False)):
+        task = Task(name="t", title="t", source="file", reference=reference, workloads=())
+        (found,) = all_rules()["EXT003"].check(parse(code), Context(task=task))
+        assert ("KernelBench" in found.message) == told

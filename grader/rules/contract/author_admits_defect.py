@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Extraction, Finding, Place, Prose
 from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         by_line.setdefault(line, []).append(sentence)
     for line, sentences in list(by_line.items())[:MANY]:
         yield _prose(line, sentences)
-    yield from _comments(source)
+    yield from _comments(source, wrong=bool(wrong_results(context)))
 
 
 def admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
@@ -80,7 +81,8 @@ def _prose(line: int, sentences: list[str]) -> Finding:
     )
 
 
-def _comments(source: Source) -> Iterator[Finding]:
+def _comments(source: Source, *, wrong: bool) -> Iterator[Finding]:
+    """Quote comments; where results are wrong, what they leave out may be why."""
     found = 0
     for unit in units(source):
         for node in cuda_code(unit).of("comment"):
@@ -90,6 +92,7 @@ def _comments(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(
                     unit.place(node),
                     f'a comment says that something is left out: "{comment[:200]}"',
+                    severity="warning" if wrong else "note",
                     confidence="possible",
                 )
 
@@ -100,8 +103,8 @@ RULE = Rule(
     severity="note",
     summary="The text around the code says that the code is wrong or unfinished; a hint, not "
     "proof.",
-    why="Models often find their own mistake after they have written it down. It is quoted, and "
-    "never more than a note: the prose also doubts what is right.",
+    why="Models often find their own mistake after they have written it down. It is quoted, "
+    "and no proof: the prose also doubts what is right.",
     bad=(
         (
             "// simplified: assumes that dim fits into one block\n"
@@ -141,7 +144,8 @@ RULE = Rule(
     ),
     detects=("text",),
     guards="Only prose after the code, and only sentences that speak of code; what restates the "
-    "task stands before it. Never more than a note.",
+    "task stands before it. A note; a comment of the code "
+    "is a warning where results are wrong.",
     mend="",
     check=check,
 )

@@ -18,6 +18,8 @@ from grader.source import nodes_under
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tree_sitter import Node
+
     from grader.source import Source, Unit
 
 FORMS = ("shape", "dtype", "device", "count", "type")
@@ -170,13 +172,28 @@ def _where_returned(source: Source, code: PythonCode | None, form: str) -> Place
     """
     for unit in source.cuda if form != "count" else ():
         made = [call.node for call in cuda_code(unit).calls if _allocates(call)]
+        kept = [node for node in made if _variable(node) in _returned(unit)]
         if made:
-            return unit.place(made[-1])
+            return unit.place((kept or made)[-1])
     forward = code.method("forward") if code is not None else None
     if forward is None:
         return None
     returns = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
     return source.place(returns[-1] if returns else forward)
+
+
+def _variable(made: Node) -> str:
+    """Return the name of the variable that a value is given to; empty where to none."""
+    declared = made.parent
+    if declared is None or declared.type != "init_declarator":
+        return ""
+    return text(declared.child_by_field_name("declarator"))
+
+
+def _returned(unit: Unit) -> set[str]:
+    """Return the names of the variables that functions of a text return."""
+    returns = cuda_code(unit).of("return_statement")
+    return {text(node.named_children[0]) for node in returns if node.named_children}
 
 
 def _allocates(call: Call) -> bool:

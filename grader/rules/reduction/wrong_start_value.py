@@ -73,7 +73,7 @@ def _accumulator(
         return
     value = _plain(start.init)
     for fold, node in found.get(start.name, ()):
-        wrong = _wrong(fold, value, node)
+        wrong = _wrong(fold, value, _declared_as(function, node))
         if wrong is not None and not (wrong == "0" and _rectifies(function, fold)):
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
             yield RULE.finding(
@@ -87,6 +87,17 @@ def _accumulator(
                 data={"variable": start.name},
             )
             return
+
+
+def _declared_as(function: Function, operand: Expr) -> Expr:
+    """Return what a variable is declared as, where that is all that it ever is."""
+    if not isinstance(operand, Name):
+        return operand
+    parts = list(walk(function.body))
+    made = [p.init for p in parts if isinstance(p, Declare) and p.name == operand.id]
+    changed = (p.target for p in parts if isinstance(p, Assign | Update))
+    once = not any(isinstance(target, Name) and target.id == operand.id for target in changed)
+    return made[0] if once and len(made) == 1 and made[0] is not None else operand
 
 
 def _rectifies(function: Function, fold: str) -> bool:
@@ -228,6 +239,16 @@ __global__ void peak(const float* x, float* y, int n) {
 }
 """,
         """
+__global__ void peak(const float* x, float* y, int n) {
+    float best = 0.0f;
+    for (int i = 0; i < n; ++i) {
+        float v = x[i];
+        best = fmaxf(best, v);
+    }
+    y[0] = best;
+}
+""",
+        """
 __global__ void total(const float* x, float* y, int n) {
     float sum;
     for (int i = 0; i < n; ++i) sum += x[i];
@@ -241,6 +262,16 @@ __global__ void peak(const float* x, float* y, int n) {
     float m = -INFINITY;
     for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
     y[0] = m;
+}
+""",
+        """
+__global__ void likeliest(const float* x, float* y, int n, float total) {
+    float best = 0.0f;
+    for (int i = 0; i < n; ++i) {
+        float p = expf(x[i]) / total;
+        best = fmaxf(best, p);
+    }
+    y[0] = best;
 }
 """,
         """
