@@ -273,3 +273,15 @@ def test_a_name_of_the_problems_file_is_said_to_be_found_by_kernelbench() -> Non
         task = Task(name="t", title="t", source="file", reference=reference, workloads=())
         (found,) = all_rules()["EXT003"].check(parse(code), Context(task=task))
         assert ("KernelBench" in found.message) == told
+
+
+def test_an_access_of_several_elements_is_said_to_pass_the_end_with_its_last() -> None:
+    fours = (
+        "if (4 * i < n) { float4 v = *reinterpret_cast<const float4*>(&x[4 * i]); y[4 * i] = v.x; }"
+    )
+    code = program(PLAIN.replace("if (i < n) y[i] = x[i] * 0.5f;", fours))
+    load = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(97,)),))
+    task = Task(name="t", title="t", source="file", reference="", workloads=(load,))
+    (found,) = all_rules()["MEM001"].check(parse(code), Context(task=task))
+    assert "reads 4 elements of `x` at once, and nothing compares the last of them" in found.message
+    assert "and 1 block of 256 threads" in found.message

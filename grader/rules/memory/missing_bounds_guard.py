@@ -80,12 +80,17 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
     tensor = access.region.tensor
     numel = tensor.numel if tensor is not None else 0
     what = "reads" if access.kind == "load" else "writes"
-    grid = last.launch.grid
+    blocks = last.launch.grid[0]
+    name, many = access.region.name, access.scale
+    how = (
+        f"{many} elements of `{name}` at once, and nothing compares the last of them with its size"
+        if many > 1
+        else f"`{name}` at an index that nothing compares with its size"
+    )
     return RULE.finding(
         case.place(access.node),
-        f"line {case.line(access.node)} {what} `{access.region.name}` at an index that nothing "
-        "compares with its size: "
-        f"with {numel} elements and {grid[0]} blocks of {last.threads} threads the last block "
+        f"line {case.line(access.node)} {what} {how}: "
+        f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
         f"{what} element {index}",
         fixes=_guard(case, access.node),
         data={
