@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
+from typing import Literal
 
 from grader.records import Finding, Place, Repair, Submission
+from grader.source import parse
 
 VAGUE = ("NUM001", "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
+_LINE = re.compile(r"line (\d+): `")
+"""How a small change's label begins: with its line in the program as it was mended so far."""
+
+
 def located(
     findings: tuple[Finding, ...], submission: Submission, repairs: Sequence[Repair]
 ) -> tuple[Finding, ...]:
-    """Return the findings, those without a cause of their own placed at the one change that mends them."""
-    mends = [repair for repair in repairs if repair.kind == "mend"]
-    change = _only_change(submission.code, mends[0].code) if mends else None
+    """Return the findings, those without a cause of their own placed at the one line that mends them."""
+    mend = next((repair for repair in repairs if repair.kind == "mend"), None)
+    settled = [(rule, label) for rule, label in mend.settles if rule in VAGUE] if mend else []
+    if mend is None or len(settled) != 1:
+        return findings
+    ((rule, label),) = settled
+    change = _change(submission.code, mend.code, label)
     if change is None:
         return findings
-    settled = {rule for rule, _ in mends[0].settles} & set(VAGUE)
     return tuple(
-        _placed(item, submission, *change) if item.rule in settled else item for item in findings
+        _placed(item, submission, *change) if item.rule == rule else item for item in findings
     )
 
 
-def _only_change(old: str, new: str) -> tuple[int, str, str] | None:
-    """Return line, old and new text where one line was changed for another; None for anything larger."""
+def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
+    """Return line, old and new text of what a label says, where it changes one line for another; else None.
+
+    Where that is all that the mend changes, the label need not say which. Among several it names the
+    line in a text between both, in which only some of the changes were made.
+    """
     before, after = old.splitlines(), new.splitlines()
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    said = _LINE.match(label)
+    if len(changes) > 1:
+        number = int(said[1]) if said else 0
+        changes = [
+            code for code in changes if min(code[1], code[3]) < number <= max(code[2], code[4])
+        ]
     if len(changes) != 1 or changes[0][0] != "replace":
         return None
     _, i1, i2, j1, j2 = changes[0]
@@ -46,8 +66,18 @@ def _placed(finding: Finding, submission: Submission, line: int, old: str, new: 
         column=column,
         end_column=len(old),
         sample_line=submission.sample_line(line),
-        language="cuda",
+        language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
     said = f"{finding.message} The verified mend changes line {line}: `{new.strip()[:120]}`."
     return finding.model_copy(update={"place": place, "message": said})
+
+
+def _language(code: str, line: int) -> Literal["python", "cuda"]:
+    """Return what a line of a submission is written in."""
+    source = parse(code)
+    inside = (
+        unit.place_line(1).line <= line <= unit.place_line(len(unit.lines)).line
+        for unit in source.cuda
+    )
+    return "cuda" if any(inside) or source.python is None else "python"

@@ -11,10 +11,15 @@ CODE = "a\nfor (int k = 0; k <= n; ++k)\nb\n"
 SUBMISSION = Submission(sample="s", code=CODE, line_map=(5, 6, 7), how="")
 
 
-def mended(code: str, rule: str) -> Repair:
+def mended(code: str, rule: str, label: str = "it") -> Repair:
     verdict = Verdict(status="correct", sentence="")
     evaluation = Evaluation(submission="x", device="sim", sandbox="none", verdict=verdict)
-    return Repair(kind="mend", code=code, settles=((rule, "it"),), evaluation=evaluation)
+    return Repair(
+        kind="mend",
+        code=code,
+        settles=(("BLD001", "include it"), (rule, label)),
+        evaluation=evaluation,
+    )
 
 
 def finding(rule: str, line: int | None) -> Finding:
@@ -44,3 +49,25 @@ def test_the_changed_line_is_the_place(line: int | None) -> None:
 def test_nothing_moves_where_the_mend_does_not_say_where(code: str, rule: str) -> None:
     before = (finding(rule, 3),)
     assert located(before, SUBMISSION, [mended(code, rule)]) == before
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [("line 3: `<` in the place of `<=`", 2), ("line 5: `c` in the place of `b`", 4), ("it", 1)],
+)
+def test_among_several_changes_the_label_says_which(label: str, line: int) -> None:
+    code = CODE.replace("b", "\nb")
+    spaced = Submission(sample="s", code=code, line_map=(5, 6, 7, 8), how="")
+    changed = "new\n" + code.replace("<=", "<").replace("b", "c")
+    (found,) = located((finding("NUM001", 1),), spaced, [mended(changed, "NUM001", label)])
+    assert found.place is not None
+    assert found.place.line == line
+
+
+def test_a_line_of_forward_is_python() -> None:
+    code = "class ModelNew:\n    def forward(self, x):\n        return x.permute(1, 2, 0)\n"
+    submission = Submission(sample="s", code=code, line_map=(1, 2, 3), how="")
+    repair = mended(code.replace("1, 2, 0", "1, 0, 2"), "NUM001")
+    (found,) = located((finding("NUM001", 1),), submission, [repair])
+    assert found.place is not None
+    assert (found.place.line, found.place.language) == (3, "python")
