@@ -566,3 +566,21 @@ def test_a_block_has_a_number_of_threads_where_the_task_tells_it(given: str, sai
     task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
     found = review_text(parse(code), Context(task=task), select=("SYN004",))
     assert {finding.message.startswith(said) for finding in found} == {True}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"), [("extension.run(b, b)", True), ("extension.run(a, b)", False)]
+)
+def test_an_input_that_forward_never_reads_is_named(body: str, told: bool) -> None:
+    probe = Evidence(
+        kind="probe",
+        code="probe-ignored",
+        text="raising input 1 changes nothing",
+        data={"input": 0},
+    )
+    context = Context(evidence=(*WRONG.evidence, probe))
+    found = review(MATMUL, f"        return {body}\n", context)
+    (finding,) = [item for item in found if item.rule == "NUM001"]
+    assert ("`forward` never reads `a`" in finding.message) is told
+    assert finding.place is not None
+    assert (finding.place.excerpt == "a") is told

@@ -13,6 +13,7 @@ from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
 from grader.rules.numeric.own_draws import own_draw
 from grader.rules.numeric.references import reference_of
+from grader.rules.numeric.unused_input import unused_input
 from grader.rules.observed import wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
@@ -84,10 +85,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     every_case = cases(source, context)
-    drawn = own_draw(source) if first.code == "probe-unsteady" else None
+    unsteady = first.code == "probe-unsteady"
+    cause = own_draw(source) if unsteady else unused_input(source, first)
     yield RULE.finding(
-        drawn.place
-        if drawn
+        cause.place
+        if cause
         else _forward(source)
         if first.code in STATE
         else _place(
@@ -95,7 +97,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             first.code,
             any(one.code == "sign-flip" for one in wrong),
         ),
-        f"{_say(first)}{drawn.words if drawn else ''} ({first.text})",
+        f"{_say(first)}{cause.words if cause else ''} ({first.text})",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),

@@ -16,22 +16,18 @@ _DRAWS = re.compile(r"curand(?:_(?:uniform|normal|log_normal|poisson|discrete)\w
 
 
 @dataclass(frozen=True)
-class Draw:
-    """The first call that draws a number: where, and what is called."""
+class Cause:
+    """What explains a wrong result: where it stands, and what there is to say."""
 
     place: Place
-    name: str
-
-    @property
-    def words(self) -> str:
-        """Return what it does to the result."""
-        return f": `{self.name}` draws random numbers of its own, and the reference's are torch's"
+    words: str
 
 
-def own_draw(source: Source) -> Draw | None:
+def own_draw(source: Source) -> Cause | None:
     """Return where a kernel draws random numbers, if one does."""
     for unit in units(source):
         for call in cuda_code(unit).calls:
             if _DRAWS.fullmatch(call.last):
-                return Draw(unit.place(call.node), call.last)
+                said = f": `{call.last}` draws random numbers of its own, and the reference's are torch's"
+                return Cause(unit.place(call.node), said)
     return None
