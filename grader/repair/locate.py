@@ -36,7 +36,7 @@ def located(
 
 
 def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
-    """Return line, old and new text of what a label says, where it changes one line for another; else None.
+    """Return line, old and new text of what a label says, where it changes lines for others; else None.
 
     Where that is all that the mend changes, the label need not say which. Among several it names the
     line in a text between both, in which only some of the changes were made.
@@ -45,15 +45,20 @@ def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     said = _LINE.match(label)
+    number = int(said[1]) if said else 0
     if len(changes) > 1:
-        number = int(said[1]) if said else 0
         changes = [
             code for code in changes if min(code[1], code[3]) < number <= max(code[2], code[4])
         ]
     if len(changes) != 1 or changes[0][0] != "replace":
         return None
     _, i1, i2, j1, j2 = changes[0]
-    return (i1 + 1, before[i1], after[j1]) if i2 - i1 == j2 - j1 == 1 else None
+    if i2 - i1 == j2 - j1 == 1:
+        return i1 + 1, before[i1], after[j1]
+    one_stretch = (
+        i1 == j1 and i2 == j2 and i1 < number <= i2
+    )  # what is done at its first line goes on
+    return (number, before[number - 1], after[number - 1]) if one_stretch else None
 
 
 def _placed(finding: Finding, submission: Submission, line: int, old: str, new: str) -> Finding:

@@ -64,6 +64,14 @@ def test_among_several_changes_the_label_says_which(label: str, line: int) -> No
     assert found.place.line == line
 
 
+def test_a_change_of_several_lines_is_placed_at_the_one_that_its_label_says() -> None:
+    code = CODE.replace("<=", "<").replace("b", "c")
+    repair = mended(code, "NUM001", "line 2: `<` in the place of `<=`, and what goes with it")
+    (found,) = located((finding("NUM001", 1),), SUBMISSION, [repair])
+    assert found.place is not None
+    assert found.place.line == 2
+
+
 def test_a_line_of_forward_is_python() -> None:
     code = "class ModelNew:\n    def forward(self, x):\n        return x.permute(1, 2, 0)\n"
     submission = Submission(sample="s", code=code, line_map=(1, 2, 3), how="")

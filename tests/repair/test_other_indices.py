@@ -18,6 +18,8 @@ from grader.records import (
     Verdict,
 )
 from grader.repair.variants.candidates import candidates
+from grader.repair.variants.sites import scopes
+from grader.repair.variants.tiles import tiles
 from grader.rules.examples import as_submission
 from grader.source import edits, parse
 
@@ -181,3 +183,34 @@ def test_a_number_that_was_divided_up_is_no_index_any_more() -> None:
     assert any("y[b * rows * width + r * width + w]" in text for text in texts)
     assert any("y[(blockIdx.x * blockDim.x + threadIdx.x) * rows" in text for text in texts)
     assert not any("(blockIdx.x * blockDim.x + threadIdx.x) % width" in text for text in texts)
+
+
+TILE = """
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
+    __shared__ float as[16][16], bs[16][16];
+    int ty = threadIdx.y, tx = threadIdx.x;
+    int row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+    float sum = 0.0f;
+    for (int t = 0; t < k; t += 16) {
+        as[ty][tx] = row < m && t + tx < k ? a[row * k + t + tx] : 0.0f;
+        if (col < n && t + tx < k) bs[ty][tx] = b[col * k + t + tx];
+        __syncthreads();
+        for (int q = 0; q < 16; ++q) sum += as[ty][q] * bs[tx][q];
+        __syncthreads();
+    }
+    if (row < m && col < n) c[row * n + col] = sum;
+}
+"""
+
+
+def test_a_tile_whose_rows_come_from_one_place_is_loaded_by_the_other_coordinate() -> None:
+    def variants(kernel: str) -> list[str]:
+        code = as_submission(kernel)
+        found = [v.fix() for scope in scopes(parse(code).cuda) for v in tiles(scope)]
+        return [edits.apply(code, fix.edits) for fix in found if fix is not None]
+
+    by_row = "(blockIdx.x * 16 + ty)"
+    meant = f"if ({by_row} < n && t + tx < k) bs[ty][tx] = b[{by_row} * k + t + tx];"
+    (made,) = variants(TILE)
+    assert meant in made
+    assert variants(TILE.replace("b[col * k + t + tx]", "b[(t + ty) * n + col]")) == []

@@ -20,6 +20,7 @@ from grader.repair.variants.operators import OPERATORS
 from grader.repair.variants.origins import origins
 from grader.repair.variants.sites import Scope, expressions, is_target, scopes
 from grader.repair.variants.stores import stores
+from grader.repair.variants.tiles import tiles
 from grader.repair.variants.together import together
 from grader.repair.variants.variant import Piece, Variant
 from grader.rules.cuda_code import text
@@ -69,6 +70,7 @@ def candidates(
             *moved(scope),
             *turned(scope),
             *stores(scope),
+            *tiles(scope),
             *divided(scope),
             *row_major(scope),
             *gathered(scope, host, reference),
