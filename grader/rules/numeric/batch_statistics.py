@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 OVER = "[d for d in range({x}.dim()) if d != 1]"
 """All dimensions but the channels'."""
 TAKEN = {
-    "running_mean": f"{{x}}.mean({OVER})",
-    "running_var": f"{{x}}.var({OVER}, unbiased=False)",
+    "mean": f"{{x}}.mean({OVER})",
+    "var": f"{{x}}.var({OVER}, unbiased=False)",
 }
+STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
+"""What running statistics are called, a layer's or an answer's own."""
 MOVED = frozenset({"contiguous", "detach", "clone", "data", "float"})
 
 
@@ -53,7 +56,8 @@ def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
 
 def _taken(read: ast.Attribute) -> str:
     """Return how a statistic is taken from a batch, by the end of its name; empty where it is none."""
-    return next((words for name, words in TAKEN.items() if read.attr.endswith(name)), "")
+    found = STATISTIC.search(read.attr)
+    return TAKEN[found[1]] if found else ""
 
 
 def _kept_training(source: Source, model: ast.ClassDef) -> Iterator[Edit]:

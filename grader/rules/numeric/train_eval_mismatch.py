@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Task
-from grader.rules.numeric.batch_statistics import batch_statistics
+from grader.rules.numeric.batch_statistics import STATISTIC, batch_statistics
 from grader.rules.numeric.references import reference_of
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
@@ -67,7 +67,7 @@ def _passed_on(model: ast.ClassDef) -> ast.expr | None:
 def _running(value: ast.expr) -> bool:
     """Whether a value is a layer's running statistics, as they are or in another form."""
     match value:
-        case ast.Attribute(attr=name) if name.endswith(("running_mean", "running_var")):
+        case ast.Attribute(attr=name) if STATISTIC.search(name):
             return True
         case ast.Attribute(attr="data", value=base):
             return _running(base)
@@ -117,6 +117,14 @@ RULE = Rule(
             _BAD.replace("self.bn.running", "self.bn_running").replace(
                 "self.bn = nn.BatchNorm2d(n)",
                 "self.bn_running_mean = nn.Parameter(torch.zeros(n), requires_grad=False)",
+            ),
+            _CONTEXT,
+        ),
+        Example(
+            _BAD.replace("self.bn.running_", "self.bn_").replace(
+                "self.bn = nn.BatchNorm2d(n)",
+                "self.register_buffer('bn_mean', torch.zeros(n))\n"
+                "        self.register_buffer('bn_var', torch.ones(n))",
             ),
             _CONTEXT,
         ),
