@@ -202,9 +202,10 @@ void run_wmma_memory(Ctx& c, const Insn& i) {
     }
 }
 
+// Reads `m16n8k16`; what is no whole shape leaves the numbers as they are.
 bool shape_of(std::string_view word, u32* mnk) {
-    if (word.size() < 6 || word[0] != 'm') return false;
     const char letters[] = {'m', 'n', 'k'};
+    u32 found[3];
     size_t at = 0;
     for (int k = 0; k < 3; ++k) {
         if (at >= word.size() || word[at] != letters[k]) return false;
@@ -212,8 +213,9 @@ bool shape_of(std::string_view word, u32* mnk) {
         u32 v = 0;
         while (at < word.size() && word[at] >= '0' && word[at] <= '9' && v < 1000) v = v * 10 + u32(word[at++] - '0');
         if (v == 0 || v > 32) return false;
-        mnk[k] = v;
+        found[k] = v;
     }
+    if (at == word.size()) std::copy(found, found + 3, mnk);
     return at == word.size();
 }
 

@@ -27,6 +27,10 @@ void report_mask(Ctx& c, const Insn& i) {
     }
 }
 
+// What a shuffle from a lane that takes no part gives, by PTX undefined: an H200 gives 0 of a lane that has
+// returned or that the block never had, so a sum is right there. Of one that is elsewhere nobody knows.
+u32 undefined(const Warp& w, int lane) { return w.live >> lane & 1 ? ~0u : 0u; }
+
 // Gives each lane f(lane).
 template <class F> void put_each(const Ctx& c, u32 d, bool wide, F&& f) {
     const auto put = [&](auto* to) {
@@ -79,7 +83,7 @@ void run_shuffle(Ctx& c, const Insn& i) {
         c.set_poison(i.d, bad | absent, bad ? origin_of_source : origin(Poison::shuffle, i.id));
     }
     u32* d = c.dst<u32>(i.d);
-    for (u32 l = 0; l < warp_lanes; ++l) d[l] = c.m[l] ? (absent >> l & 1 ? ~0u : out[l]) : d[l];
+    for (u32 l = 0; l < warp_lanes; ++l) d[l] = c.m[l] ? (absent >> l & 1 ? undefined(*c.warp, from[l]) : out[l]) : d[l];
     c.put(i.d2, inside);
 }
 

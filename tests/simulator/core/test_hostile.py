@@ -187,3 +187,14 @@ def test_nothing_is_said_of_what_follows_an_unknown_instruction(simulator: Simul
     assert outcome.status == "unsupported"
     assert "unheard.of.u32" in outcome.reason
     assert outcome.findings == []
+
+
+@pytest.mark.parametrize("shape", ["m16", "m16n16", "m16n16k", "m16n0k16", "m16n16k99"])
+def test_half_a_matrix_shape_is_none(shape: str, simulator: Simulator) -> None:
+    text = (
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 d) { .reg .b64 %rd<2>; .reg .b32 %r<9>; ld.param.u64 %rd1, [d]; "
+        f"wmma.load.c.sync.aligned.row.{shape}.global.f16 {{%r1,%r2,%r3,%r4}}, [%rd1]; ret; }}"
+    )
+    outcome = simulator.load_ptx(text).launch("k", 1, 32, np.zeros(512, np.uint32))
+    assert outcome.status == "unsupported", outcome.reason
