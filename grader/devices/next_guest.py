@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 
 from grader.devices.base import RunResult
-from grader.records import TensorSpec, Workload
+from grader.judge.tolerance import element_count
+from grader.records import Workload
 from grader.sandbox import GuestReply, GuestResult
 
 
@@ -26,12 +26,8 @@ def still_open(
     for position, workload in enumerate(workloads):
         here, later = found[workload.name], workloads[position + 1 :]
         if here.run.status == "timeout":
-            return [other for other in later if elements(other) < elements(workload)]
+            size = element_count(workload)
+            return [other for other in later if element_count(other) < size]
         if workload.name not in answered or here.result.status == "crashed" or lost(here.result):
             return later
     return ()
-
-
-def elements(workload: Workload) -> int:
-    """Return how many elements its input tensors have."""
-    return sum(prod(item.shape) for item in workload.inputs if isinstance(item, TensorSpec))

@@ -7,9 +7,8 @@ wrong there is wrong, unless it is a size that the answer writes into its code t
 
 from __future__ import annotations
 
-from grader import judge
 from grader.pipeline.workshop import Workshop
-from grader.pipeline.written_sizes import Judge, at_written_sizes, written
+from grader.pipeline.written_sizes import Judge, asked_anew, at_written_sizes, written
 from grader.records import Evaluation, Submission, Task
 from grader.tasks.scale import floor_at, sizes_of
 
@@ -34,12 +33,10 @@ def _at_smaller_sizes(
     workshop: Workshop, task: Task, submission: Submission, judged: Judge
 ) -> tuple[Task, Evaluation] | None:
     """Return the task at smaller sizes and the verdict there; None where it says nothing."""
-    draft = task.model_copy(update={"workloads": ()})
-    asked = judge.describe(draft, workshop.form, workshop.limits, share=SHARE)
-    if not asked.workloads or asked.workloads[0] == task.workloads[0]:
-        return None
     note = "the answer took too long at the usual sizes: it is judged at smaller ones"
-    asked = asked.model_copy(update={"notes": (*asked.notes, note)})
+    asked = asked_anew(workshop, task, note, SHARE)
+    if asked is None or asked.workloads[0] == task.workloads[0]:
+        return None
     evaluation = judged(asked)
     if evaluation.verdict.status not in TOLD:
         return None

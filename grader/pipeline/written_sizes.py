@@ -46,7 +46,7 @@ def at_written_sizes(
     sizes = sizes_of(task.reference, floor_at(share))
     writes = "the answer writes sizes of the task into its code"
     for kept in _choices(sizes & written(submission)):
-        asked = _asked(workshop, task, kept, writes, share)
+        asked = asked_anew(workshop, task, f"{writes}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status == "correct":
@@ -59,7 +59,8 @@ def at_written_sizes(
         return task, evaluation
     turns = "the answer takes another way beyond a size that it compares with"
     for size in sorted(beyond, reverse=True):
-        asked = _asked(workshop, task, frozenset({size}), turns, share)
+        kept = frozenset({size})
+        asked = asked_anew(workshop, task, f"{turns}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status == "correct" and set(_ways(asked, again)) == {way}:
@@ -67,15 +68,21 @@ def at_written_sizes(
     return task, evaluation
 
 
-def _asked(
-    workshop: Workshop, task: Task, kept: frozenset[int], why: str, share: float
+def asked_anew(
+    workshop: Workshop, task: Task, why: str, share: float, kept: frozenset[int] = frozenset()
 ) -> Task | None:
-    """Return the task with these sizes as they are, and a note of it; None where that is too much."""
+    """Return the task at other sizes, with a note of it; None where there are none that can be run.
+
+    The reference does at most `share` of the usual work there; `kept` are sizes that stay as they are.
+    """
     draft = task.model_copy(update={"workloads": ()})
     found = judge.describe(draft, workshop.form, workshop.limits, kept, share)
-    listed = ", ".join(map(str, sorted(kept)))
-    notes = (*found.notes, f"{why}; kept as they are: {listed}")
+    notes = (*found.notes, why)
     return found.model_copy(update={"notes": notes}) if found.workloads else None
+
+
+def _kept(sizes: frozenset[int]) -> str:
+    return f"kept as they are: {', '.join(map(str, sorted(sizes)))}"
 
 
 def _way_at_full_size(

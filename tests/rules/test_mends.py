@@ -148,17 +148,21 @@ def test_a_barrier_after_a_helper_stands_before_the_branch() -> None:
     assert f"__syncthreads();\n    {branch}" in apply(code, fix.edits)
 
 
-def test_an_index_that_a_run_saw_wrap_is_counted_in_64_bits() -> None:
-    code = as_submission(STRIDED)
-    at = next(n for n, line in enumerate(code.splitlines(), 1) if "y[i] = x[i]" in line)
+def wrapped(kernel: str, line: int) -> Context:
     item = Evidence(
         kind="simulator",
         code="oob",
         text="thread 0 reads before the start: the index has wrapped",
-        place=Place(line=at, end_line=at),
-        data={"kernel": "scaled", "wrapped": True},
+        place=Place(line=line, end_line=line),
+        data={"kernel": kernel, "wrapped": True},
     )
-    (lines,) = mends("IDX001", code, Context(evidence=(item,), device="sim"))
+    return Context(evidence=(item,), device="sim")
+
+
+def test_an_index_that_a_run_saw_wrap_is_counted_in_64_bits() -> None:
+    code = as_submission(STRIDED)
+    at = next(n for n, line in enumerate(code.splitlines(), 1) if "y[i] = x[i]" in line)
+    (lines,) = mends("IDX001", code, wrapped("scaled", at))
     head = "for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; "
     assert any(line.startswith(head) for line in lines)
 
@@ -180,14 +184,7 @@ def test_where_an_index_wraps_it_is_computed_in_64_bits(line: str, mended: set[s
         "}\n"
     )
     at = next(n for n, text in enumerate(code.splitlines(), 1) if text.strip() == line)
-    item = Evidence(
-        kind="simulator",
-        code="oob",
-        text="the index has wrapped around 32 bits",
-        place=Place(line=at, end_line=at),
-        data={"kernel": "fill", "wrapped": True},
-    )
-    found = mends("IDX001", code, Context(evidence=(item,), device="sim"))
+    found = mends("IDX001", code, wrapped("fill", at))
     assert [lines & mended for lines in found] == [mended]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Task
+from grader.records import Confidence, Evidence, Finding, Fix, JsonValue, Task
 from grader.rules.mending import delete_statement, fix
 from grader.rules.numeric.drawn_weights import taken_over
 from grader.rules.numeric.own_parameters import (
@@ -30,51 +31,91 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """An answer's model beside the reference."""
+
+    source: Source
+    model: ast.ClassDef
+    reference: Reference
+    wrong: tuple[Evidence, ...]
+    """What showed that results were wrong."""
+
+    def fixes(self) -> tuple[Fix, ...]:
+        """Return the ways to have the reference's weights."""
+        return _fixes(self.source, self.model, self.reference)
+
+    def finding(
+        self,
+        node: ast.AST,
+        message: str,
+        confidence: Confidence = "likely",
+        data: Mapping[str, JsonValue] | None = None,
+    ) -> Finding:
+        """Return a finding with these fixes: an error where results were wrong."""
+        return RULE.finding(
+            self.source.place(node),
+            message,
+            severity="error" if self.wrong else "warning",
+            confidence=confidence,
+            evidence=self.wrong[:1],
+            data=data,
+            fixes=self.fixes(),
+        )
+
+
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for parameters of its own making where the reference has a layer."""
     reference = reference_of(source, context)
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
-
-    def fixes() -> tuple[Fix, ...]:
-        if model is None or reference is None:
-            return ()
-        return (
-            *reference_layers_weights(source, model, reference.tree),
-            *taken_over(source, model, reference.tree, proven=bool(proof)),
-        )
-
     if model is not None and proof:
-        yield _proven(source, model, proof, fixes())
+        yield _proven(source, model, proof, _fixes(source, model, reference, proven=True))
         return
     if reference is None or model is None:
         return
+    pair = _Pair(source, model, reference, wrong_results(context))
+    yield from _drawn_anew(source, model, reference, pair.wrong)
     wanted = layers(reference.tree)
-    yield from _drawn_anew(source, model, reference, wrong_results(context))
     if not wanted:
-        yield from _without_layers(source, model, reference, wrong_results(context), fixes)
+        yield from _without_layers(pair)
     if not wanted or set(wanted) <= set(layers(model)):
         return
+    other = next(_drawn_otherwise(pair, wanted), None)
+    if other is not None:
+        yield other
+        return
+    yield from _without_layers(pair)
+    yield from _turned(pair)
+
+
+def _fixes(
+    source: Source, model: ast.ClassDef, reference: Reference | None, *, proven: bool = False
+) -> tuple[Fix, ...]:
+    if reference is None:
+        return ()
+    return (
+        *reference_layers_weights(source, model, reference.tree),
+        *taken_over(source, model, reference.tree, proven=proven),
+    )
+
+
+def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
+    """Report parameters that no layer draws, where the reference has layers that the answer lacks."""
+    model, reference = pair.model, pair.reference
     own = {name for name, _ in parameters(model)}
     alike = {name: draw(node) for name, node in parameters(reference.tree)}
     missing = [name for name in wanted if name not in layers(model)]
-    wrong = wrong_results(context)
     for name, node in parameters(model):
         if draw(node) and alike.get(name) != draw(node) and missing:
-            yield RULE.finding(
-                source.place(node),
+            yield pair.finding(
+                node,
                 f"`{name}` is drawn here in another way than the reference's "
                 f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
                 "weights: the same seed gives other numbers, and no state of the reference fits"
                 f"{_too_few(reference, model)}",
-                severity="error" if wrong else "warning",
-                evidence=wrong[:1],
                 data={"own": sorted(own), "missing": missing},
-                fixes=fixes(),
             )
-            return
-    yield from _without_layers(source, model, reference, wrong, fixes)
-    yield from _turned(source, model, reference, wrong, fixes)
 
 
 def _too_few(reference: Reference, model: ast.ClassDef) -> str:
@@ -86,48 +127,30 @@ def _too_few(reference: Reference, model: ast.ClassDef) -> str:
     return f"; and the reference adds {', '.join(theirs)}, ModelNew has {has}"
 
 
-def _without_layers(
-    source: Source,
-    model: ast.ClassDef,
-    reference: Reference,
-    wrong: tuple[Evidence, ...],
-    fixes: Callable[[], tuple[Fix, ...]],
-) -> Iterator[Finding]:
+def _without_layers(pair: _Pair) -> Iterator[Finding]:
     """Report weights of a model that makes no layer at all, where the reference does."""
-    made = [last_name(node.func) for node in nodes_under(model) if isinstance(node, ast.Call)]
-    theirs = sorted(name for name in reference.names() if name.startswith(LAYERS))
-    unnamed = next(drawn_ones(model), None)
+    made = [last_name(n.func) for n in nodes_under(pair.model) if isinstance(n, ast.Call)]
+    theirs = sorted(name for name in pair.reference.names() if name.startswith(LAYERS))
+    unnamed = next(drawn_ones(pair.model), None)
     if unnamed is None or not theirs or any(name.startswith(LAYERS) for name in made):
         return
-    yield RULE.finding(
-        source.place(unnamed),
+    yield pair.finding(
+        unnamed,
         f"`{ast.unparse(unnamed)[:80]}` is made where the reference has `{theirs[0]}`, which draws its "
         "weights otherwise: the same seed gives other numbers, and no state of the reference fits",
-        severity="error" if wrong else "warning",
-        confidence="likely" if wrong else "possible",
-        evidence=wrong[:1],
-        fixes=fixes(),
+        "likely" if pair.wrong else "possible",
     )
 
 
-def _turned(
-    source: Source,
-    model: ast.ClassDef,
-    reference: Reference,
-    wrong: tuple[Evidence, ...],
-    fixes: Callable[[], tuple[Fix, ...]],
-) -> Iterator[Finding]:
+def _turned(pair: _Pair) -> Iterator[Finding]:
     """Report a transposed convolution's weight that is drawn as a layer does, but with the output's channels first."""
-    theirs = next((n for n in reference.names() if n.startswith("ConvTranspose")), None)
-    found = turned_weight(model) if theirs is not None else None
+    theirs = next((n for n in pair.reference.names() if n.startswith("ConvTranspose")), None)
+    found = turned_weight(pair.model) if theirs is not None else None
     if found is not None:
-        yield RULE.finding(
-            source.place(found[1]),
+        yield pair.finding(
+            found[1],
             f"`{found[0]}` has the output's channels first, where `{theirs}` has the input's: the values are drawn from "
             "a range that goes by the second size, so the same seed gives other numbers",
-            severity="error" if wrong else "warning",
-            evidence=wrong[:1],
-            fixes=fixes(),
         )
 
 
