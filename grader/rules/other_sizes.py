@@ -21,6 +21,8 @@ SURE = frozenset(
         "shuffle-absent-lane",
         "sync-lane-not-in-mask",
         "sync-exited-lanes",
+        "launch-error",
+        "launch-error-unseen",
     }
 )
 """What the sizes alone decide: where it is not seen, it did not happen."""
@@ -31,7 +33,7 @@ def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Findin
     """Yield the findings, as warnings where only workloads of other sizes show them.
 
     Where a result is wrong at the task's own sizes, what is seen elsewhere may explain it; an address that only
-    other sizes misalign, or a barrier that only there some threads miss, may not: where results were wrong it was in place.
+    other sizes misalign, a barrier that only there some threads miss, or a launch that only there fails, may not: where results were wrong it was in place.
     """
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}

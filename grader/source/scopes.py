@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Block = ast.Module | ast.ClassDef | FunctionNode
+LIST_METHODS = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "clear", "reverse", "sort"}
+)
+"""Methods that change a list in place."""
 
 
 class Binding(NamedTuple):
@@ -53,7 +57,7 @@ def read_scope(node: Block, parent: Scope | None) -> Scope:
     for statement, conditional in _statements(node.body):
         if isinstance(statement, FunctionNode):
             scope.functions[statement.name] = statement
-        for target, value, augmented in _assignments(statement):
+        for target, value, augmented in _assignments(statement, conditional=conditional):
             at = (statement.lineno, statement.col_offset)
             scope.bindings.setdefault(target, []).append(Binding(value, at, augmented, conditional))
     return scope
@@ -127,9 +131,11 @@ def _statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
         stack += [(child, conditional or not plain) for child in reversed(inner)]
 
 
-def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr, bool]]:
+def _assignments(statement: ast.stmt, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
     """Yield (name, value, augmented); attributes of `self` are named `self.x`."""
-    if isinstance(statement, ast.AugAssign):
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        yield from _grown(statement.value, conditional=conditional)
+    elif isinstance(statement, ast.AugAssign):
         if isinstance(statement.op, ast.Add) and (name := dotted(statement.target)):
             yield name, statement.value, True
     elif isinstance(statement, ast.AnnAssign):
@@ -138,6 +144,21 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr, bool]]:
     elif isinstance(statement, ast.Assign):
         for target in statement.targets:
             yield from _unpack(target, statement.value)
+
+
+def _grown(call: ast.Call, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
+    """Yield what a call makes of a list: `x.append(y)` is `x += [y]`, and in a loop or a branch no longer known."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or not (name := dotted(function.value)):
+        return
+    if function.attr not in LIST_METHODS:
+        return
+    if conditional or len(call.args) != 1 or function.attr not in {"append", "extend"}:
+        yield name, call, False
+    elif function.attr == "append":
+        yield name, ast.copy_location(ast.List(elts=call.args, ctx=ast.Load()), call), True
+    else:
+        yield name, call.args[0], True
 
 
 def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:

@@ -285,3 +285,37 @@ def test_an_access_of_several_elements_is_said_to_pass_the_end_with_its_last() -
     (found,) = all_rules()["MEM001"].check(parse(code), Context(task=task))
     assert "reads 4 elements of `x` at once, and nothing compares the last of them" in found.message
     assert "and 1 block of 256 threads" in found.message
+
+
+LEFT_EARLY = """
+__global__ void total(const float* x, float* sum, int rows, int cols) {
+    __shared__ float part[128];
+    int tid = threadIdx.x, row = blockIdx.x * 128 + tid;
+    if (row >= rows) return;
+    float largest = -1e30f;
+    for (int c = 0; c < cols; ++c) largest = fmaxf(largest, x[row * cols + c]);
+    float term = 1.0f + largest;
+    part[tid] = term;
+    __syncthreads();
+    for (int s = 64; s > 0; s >>= 1) {
+        if (tid < s) part[tid] += part[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) atomicAdd(sum, part[0]);
+}
+torch::Tensor run(torch::Tensor x) {
+    if (!x.device().is_cuda()) throw std::runtime_error("on the GPU, please");
+    auto sum = torch::zeros({1}, x.options());
+    int rows = x.size(0), cols = x.size(1);
+    total<<<(rows + 127) / 128, 128>>>(x.data_ptr<float>(), sum.data_ptr<float>(), rows, cols);
+    return sum;
+}
+"""
+
+
+def test_who_stays_for_the_barrier_without_a_place_in_the_data_brings_nothing() -> None:
+    """What the lane computes of nothing need not be nothing: 1 + the largest of no values."""
+    found = mends("SYN003", program(LEFT_EARLY))
+    kept = [lines for lines in found if "const bool in_range = !(row >= rows);" in lines]
+    assert any("part[tid] = in_range ? term : 0;" in lines for lines in kept)
+    assert any("part[tid] = term;" in lines for lines in kept), "it may be nothing already"

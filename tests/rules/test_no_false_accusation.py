@@ -584,3 +584,52 @@ def test_an_input_that_forward_never_reads_is_named(body: str, told: bool) -> No
     assert ("`forward` never reads `a`" in finding.message) is told
     assert finding.place is not None
     assert (finding.place.excerpt == "a") is told
+
+
+@pytest.mark.parametrize(("where", "severity"), [("odd", "warning"), ("asked", "error")])
+def test_a_launch_that_fails_at_other_sizes_alone_explains_no_wrong_result(
+    where: str, severity: str
+) -> None:
+    """No block for an empty input, say: what is wrong at the task's own sizes has another cause."""
+    roles = (("asked", "nominal"), ("odd", "general"))
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(4, 4)), TensorSpec(shape=(4, 4))))
+        for name, role in roles
+    )
+    task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
+    evidence = (_evidence("launch-error", where), _evidence("scattered", "asked"))
+    found = review(MATMUL, context=Context(task=task, evidence=evidence, device="sim"))
+    assert [f.severity for f in found if f.rule == "IDX006"] == [severity]
+
+
+KEPT_LINES = """
+import torch
+from torch.utils.cpp_extension import load_inline
+SRC = '''
+# <mark> begin
+__global__ void scaled(const float* a, float* b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) b[i] = 0.5f * a[i];
+}
+torch::Tensor run(torch::Tensor a) {
+    auto b = torch::empty_like(a);
+    scaled<<<(a.numel() + 255) / 256, 256>>>(a.data_ptr<float>(), b.data_ptr<float>(), a.numel());
+    return b;
+}
+'''
+def bare(text):
+    kept = []
+    for line in text.splitlines():
+        if not line.startswith("# <"):
+            kept.append(line)
+    return "\\n".join(kept)
+ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor a);", cuda_sources=bare(SRC), functions=["run"])
+class ModelNew(torch.nn.Module):
+    def forward(self, a):
+        return ext.run(a)
+"""
+
+
+def test_a_text_that_the_program_filters_first_still_holds_its_kernel() -> None:
+    found = review_text(parse(KEPT_LINES), Context())
+    assert not [f for f in found if f.severity == "error"], found

@@ -30,6 +30,10 @@ PROGRAMS = {
     "replace str": 'B = 4 * 64\nsrc = "NN".replace("NN", str(B))\nload_inline("e", "", src)',
     "format": 'src = "{{ {n} {} {m} }}".format(7, n=1, m="q")\nload_inline("e", "", src)',
     "join": 'parts = ["a", "b"]\nload_inline("e", "", "\\n".join(parts + ["c"]))',
+    "grown": (
+        'parts = ["a"]\nparts.append("b")\nparts.extend(["c", "d"])\nload_inline("e", "", "\\n".join(parts))\n'
+        'parts.append("later")'
+    ),
     "strip": 'load_inline("e", "", "  \\n a b \\n ".strip())',
     "lstrip": 'load_inline("e", "", """\n\n  x\n""".lstrip())',
     "dedent": (
@@ -105,6 +109,10 @@ UNKNOWN = {
     "a function of the text": (
         "def clean(s):\n    if s:\n        return s\n    return s.x()\n"
         'load_inline("e", "", clean("A\\n"))'
+    ),
+    "lines kept in a loop": (
+        "def bare(s):\n    kept = []\n    for line in s.splitlines():\n        if line:\n"
+        '            kept.append(line)\n    return "\\n".join(kept)\nload_inline("e", "", bare("A\\nB"))'
     ),
     "condition": 'src = "A" if n() else "B"\nload_inline("e", "", src)',
     "rebound in a branch": 'src = "A"\nif n():\n    src = "B"\nload_inline("e", "", src)',

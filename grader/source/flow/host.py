@@ -25,6 +25,7 @@ from grader.source.flow.tree import (
     LaunchCall,
     Name,
     Number,
+    Opaque,
     Parameter,
     Subscript,
     Unary,
@@ -104,6 +105,14 @@ class HostMachine(TorchCalls):
             number = self.sizes.numbers.get(parameter.name, usual)
             return Value(number, letter, False)
         return Value(None, letter, varies=False)
+
+    def _opaque(self, stmt: Opaque) -> None:
+        """Take a `throw` for what it is: a check of the function's own, which holds where it can't be told."""
+        if stmt.node.type != "throw_statement":
+            super()._opaque(stmt)
+        elif not self.doubt:
+            self.refused = True
+            raise StopWalkError("the function throws")
 
     def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch."""

@@ -48,6 +48,25 @@ void run(torch::Tensor x, int m) {
     assert Flow(lower_text(text)).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
 
 
+def test_a_check_that_throws_is_passed_where_it_cannot_be_told_and_refuses_where_it_can() -> None:
+    text = """
+__global__ void k(float* y) {}
+void run(torch::Tensor x, int m) {
+    auto device = x.device();
+    if (device.type() != torch::kCUDA) { throw std::runtime_error("not on the GPU"); }
+    if (m > 3) throw std::invalid_argument("m");
+    k<<<m, 32>>>(x.data_ptr<float>());
+}
+"""
+    few, many = (Sizes("test", ((4, 4),), {"m": m}) for m in (2, 4))
+    (launch,) = Flow(lower_text(text)).launches(few)
+    assert launch.grid == (2, 1, 1)
+    assert launch.sure
+    (run,) = Flow(lower_text(text)).host(many)
+    assert run.refused
+    assert not run.launches
+
+
 def test_a_dispatch_and_a_template_reach_the_kernel() -> None:
     text = """
 template <typename T, int N> __global__ void k(const T* x) { __shared__ T s[N]; s[threadIdx.x] = x[0]; }
