@@ -201,7 +201,7 @@ KINDS = (
     ),
     Kind(
         "speed",
-        _words(r"speed-?up|\bfaster\b|\d(\.\d+)?x\b|better performance|outperform"),
+        _words(r"speed-?up|\bfaster\b|(?<![\w.])\d+(\.\d+)?x\b|better performance|outperform"),
         _speed,
     ),
     Kind(

@@ -51,8 +51,10 @@ LIST_FIELDS = (
     "candidates",
     "samples",
 )
-PAIR = ("chosen", "rejected")
-"""Two answers to one question, as preference data has them."""
+PAIRS = (("chosen", "rejected"), ("code", "improved_code"))
+"""Two answers to one question, as preference data and reflections have them."""
+FAILED = ("error_type", "error_name", "traceback", "exception")
+"""Fields of a record of what went wrong: its `message` is the error's, and no model said it."""
 ATTEMPT_FIELDS = ("turns", "attempts", "iterations", "rounds", "trajectory", "history")
 """An agent's attempts, in order: the last that names the class counts."""
 WRAPPERS = ("body", "result", "response", "message", "data", "completion", "output")
@@ -115,14 +117,20 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, dict) or depth > MAX_DEPTH:
         return ()
+    if any(name in value for name in FAILED):
+        value = {name: held for name, held in value.items() if name != "message"}
     if answer := _last_answer(value):
         return (answer,)
     if attempt := _last_attempt(value, depth):
         return (attempt,)
-    pair = tuple(text for name in PAIR for text in _completions(_said(value.get(name)), depth + 1))
+    pairs = (
+        tuple(text for name in names for text in _completions(_said(value.get(name)), depth + 1))
+        for names in PAIRS
+        if value.get(names[1]) or names[0] not in TEXT_FIELDS
+    )
     lists = (value[name] for name in LIST_FIELDS if isinstance(value.get(name), list))
     ways = (
-        pair,
+        *pairs,
         *(tuple(text for item in one for text in _completions(item, depth + 1)) for one in lists),
         *((text,) for name in TEXT_FIELDS if (text := _joined(value.get(name)))),
         *(_completions(value.get(name), depth + 1) for name in WRAPPERS),

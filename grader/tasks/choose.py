@@ -17,6 +17,9 @@ from grader.tasks.sizes import fitted
 
 FOLDERS = 4
 """Folders around a sample's file that may have a problem's name, as in `39_L2Norm_/code/1.py`."""
+NAMES = 20
+"""Names in a text that are looked up among the problems."""
+_CALLED = re.compile(r"(?<![\w.])\d{1,3}_[A-Za-z]\w+")
 _MODEL = re.compile(r"^[ \t>]*class[ \t]+Model\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-](?P<name>\w+)")
 
@@ -48,8 +51,9 @@ def choose(
         or _by_prompt(sample, extraction)
         or _by_similar_hint(sample)
         or _by_reference(sample, extraction)
+        or _by_problem_said(sample, extraction, tasks_dir)
         or _by_kernelbench_number(sample.kernelbench)
-        or _by_inference(sample, extraction)
+        or _by_inference(sample, extraction, tasks_dir)
     )
 
 
@@ -179,11 +183,36 @@ def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:
     return TaskChoice(task=entry.task, how="kernelbench", reason=reason)
 
 
-def _by_inference(sample: Sample, extraction: Extraction) -> TaskChoice:
+def _by_problem_said(
+    sample: Sample, extraction: Extraction, tasks_dir: Path | None
+) -> TaskChoice | None:
+    """Return the one problem of `tasks_dir` that the text calls by its numbered name: `8_Softmax`, `level1/8_Softmax.py`."""
+    if tasks_dir is None:
+        return None
+    said = (sample.prompt or "", *(prose.text for prose in extraction.prose))
+    names = dict.fromkeys(name for text in said for name in _CALLED.findall(text))
+    called = (problem.find_called(tasks_dir, name) for name in (*names,)[:NAMES])
+    found = {path for path in called if path is not None}
+    return _of_file(found.pop(), "the text calls it by its name") if len(found) == 1 else None
+
+
+def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None) -> TaskChoice:
     clues = gather(sample, extraction)
     found = infer_from(clues)
     if found.best is None or found.confidence < ENOUGH:
         why = f"too uncertain: {found.reason}" if found.best else found.reason
         return TaskChoice(task=None, how="none", reason=why, confidence=found.confidence)
-    task = fitted(found.best.entry.task, clues.sizes)
+    entry = found.best.entry
+    task = _own_problem(entry, tasks_dir) or fitted(entry.task, clues.sizes)
     return TaskChoice(task=task, how="inferred", reason=found.reason, confidence=found.confidence)
+
+
+def _own_problem(entry: Entry, tasks_dir: Path | None) -> Task | None:
+    """Return the user's own file of the one problem that a built-in task stands for, where there is one."""
+    if tasks_dir is None or len(entry.problems) != 1:
+        return None
+    found = _of_file(problem.find(tasks_dir, 1, entry.problems[0]), "")
+    words = set(words_of(f"{entry.task.title} {entry.task.name}").split())
+    if found is None or found.task is None or not words & set(words_of(found.task.name).split()):
+        return None
+    return found.task

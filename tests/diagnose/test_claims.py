@@ -77,6 +77,7 @@ def test_what_did_not_run_shows_nothing(ran: bool, outcome: str) -> None:
         ("Warp shuffle instructions are used.", "false"),
         ("It handles any size of input.", "not checked"),
         ("This gives a 4x speedup.", "not checked"),
+        ("It took 2.4x less on the GPU.", "not checked"),
     ],
 )
 def test_what_the_text_can_tell(words: str, outcome: str) -> None:
@@ -104,6 +105,7 @@ def test_the_prompt_claims_nothing_and_each_kind_counts_once() -> None:
         "The shared memory is not correctly managed.",
         "No shared memory is needed.",
         "It works without warp shuffles.",
+        "I ran it on the target mi300x today.",
     ],
 )
 def test_doubts_and_denials_are_no_claims(words: str) -> None:

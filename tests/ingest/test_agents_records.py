@@ -31,6 +31,19 @@ def test_both_answers_of_a_pair_are_samples() -> None:
     assert texts({"chosen": FENCED, "rejected": said}) == (FENCED, OTHERS)
 
 
+def test_a_program_and_what_its_author_made_of_it_are_two_samples() -> None:
+    reflection = {"code": FENCED, "feedback": "it is slow", "diagnosis": "?"}
+    assert texts({**reflection, "improved_code": OTHERS}) == (FENCED, OTHERS)
+    assert texts(reflection) == (FENCED,)
+
+
+def test_the_message_of_an_error_is_no_answer() -> None:
+    said = "cuda.cu(45): error: identifier is undefined"
+    assert not texts({"runnable": False, "error_type": "CompilationError", "message": said})
+    assert texts({"error_type": "CompilationError", "message": said, "code": FENCED}) == (FENCED,)
+    assert texts({"message": FENCED}) == (FENCED,)
+
+
 def test_an_agents_last_attempt_that_names_the_class_counts() -> None:
     turns: list[JsonValue] = [
         {"turn": 0, "raw_response": OTHERS, "eval": {"compiled": False}},

@@ -206,3 +206,25 @@ def test_sizes_are_read_from_the_text_but_not_from_launches(text, shape):
     found = chosen(code=f"{CODE}\n{text}\n")
     assert found.task.workloads[0].inputs[0].shape == shape
     assert found.task.workloads[0].name == "x".join(map(str, shape))
+
+
+def test_a_problem_that_the_text_calls_by_its_name(folder):
+    """An agent's log names the file that it was given; a cut-off prompt holds no reference."""
+    (folder / "level1" / "40_LayerNorm.py").write_text(PROBLEM)
+    log = "wafer evaluate --reference /root/KernelBench/level1/39_L2Norm_.py"
+    found = chosen(tasks_dir=folder, prompt=log, code="x")
+    assert (found.how, found.task.name) == ("kernelbench", "39_L2Norm_")
+    assert "calls it by its name" in found.reason
+    assert chosen(tasks_dir=folder, prompt=f"{log}, then 40_LayerNorm", code="x").how == "none"
+    assert chosen(tasks_dir=folder, prompt=log, code="x", reference=PROBLEM).how == "embedded"
+    assert chosen(prompt=log, code="x").how == "none"
+
+
+def test_the_users_own_file_of_an_inferred_problem_is_taken(folder):
+    """Who gives a folder of problems is graded by them, not by a built-in task of the same kind."""
+    found = chosen(tasks_dir=folder)
+    assert (found.how, found.task.name) == ("inferred", "39_L2Norm_")
+    assert found.task.reference == PROBLEM
+    (folder / "level1" / "39_L2Norm_.py").rename(folder / "level1" / "39_Else.py")
+    assert chosen(tasks_dir=folder).task.name == "l2-norm"
+    assert chosen(tasks_dir=folder, drafts=False).task.name == "l2-norm"
