@@ -14,6 +14,7 @@ from grader.pipeline.assembly import assemble, bare
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.evaluation import evaluate, init_of, weighed
 from grader.pipeline.examination import examine, inspected, probed
+from grader.pipeline.lent_names import with_lent_names
 from grader.pipeline.repairs import find_mend, find_reference_fixed
 from grader.pipeline.smaller_sizes import at_sizes_that_fit
 from grader.pipeline.workshop import (
@@ -68,6 +69,9 @@ def _review(workshop: Workshop, sample: Sample, stage: Stage) -> _Made:
             extraction = extract(sample)
         with clock.stage("task"):
             choice = choose_task(workshop, sample, extraction)
+            if extraction.submission is not None:
+                whole = with_lent_names(extraction.submission, choice.task)
+                extraction = extraction.model_copy(update={"submission": whole})
         return _reviewed(workshop, sample, extraction, choice, clock)
     except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
         evaluation = bare(workshop, extraction, _our_failure(error))
@@ -83,11 +87,12 @@ def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Eval
     extraction = Extraction(submission=None)
     try:
         extraction = extract(sample)
-        submission = extraction.submission
-        if submission is None:
+        if extraction.submission is None:
             return bare(workshop, extraction, _no_code(sample, extraction))
         choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
         chosen = choose_task(workshop, sample, extraction, choice).task
+        submission = with_lent_names(extraction.submission, chosen)
+        extraction = extraction.model_copy(update={"submission": submission})
         return _settled(workshop, sample, extraction, chosen, submission)[1]
     except Exception as error:  # noqa: BLE001 - as in _review
         return bare(workshop, extraction, _our_failure(error))
@@ -105,6 +110,7 @@ def build_ahead(workshop: Workshop, sample: Sample) -> str:
         if device is None or submission is None:
             return ""
         task = choose_task(workshop, sample, extraction).task
+        submission = with_lent_names(submission, task)
         device.build(submission, init_of(task))
         return device.build_key(submission)
     except Exception:  # noqa: BLE001 - a build ahead is no more than a start

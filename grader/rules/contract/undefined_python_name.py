@@ -37,24 +37,58 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if code is None or binds_unseen(code):
         return
     bound = set(dir(builtins)) | MODULE_NAMES
+    yield from _lent(source, code, context)
     undefined = unbound(source, bound)
     if not undefined:
         yield from _too_early(source, code)
         return
     constants = _reference_constants(context)
-    missing: dict[str, list[ast.Name]] = {}
-    for node in code.of(ast.Name):
-        if node.id not in undefined or not isinstance(node.ctx, ast.Load):
-            continue
-        if bound_around(code, node) or error_expected(code, node) or code.in_main_guard(node):
-            continue
-        if never_evaluated(code, node) or node.id in {one.id for group in missing.values()
-                                                  for one in group}:  # fmt: skip
-            continue
-        missing.setdefault(_owner(code, node), []).append(node)
-    for nodes in missing.values():
+    for nodes in _missing(code, undefined).values():
         yield _finding(source, code, nodes, constants, context)
     yield from _too_early(source, code)
+
+
+def _lent(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
+    """Report what was taken from the problem's file, as KernelBench's own harness does."""
+    submission = context.extraction.submission if context.extraction is not None else None
+    if submission is None or not submission.lent:
+        return
+    first: dict[str, ast.Name] = {}
+    for node in sorted(code.of(ast.Name), key=lambda one: one.lineno):
+        if isinstance(node.ctx, ast.Load) and submission.sample_line(node.lineno):
+            first.setdefault(node.id, node)
+    for name in (name for name in submission.lent if name in first):
+        yield RULE.finding(
+            source.place(first[name]),
+            f"{name} is not defined in the answer: it was taken from the problem's file, among "
+            "whose names KernelBench runs answers; alone it is a NameError",
+            severity="warning",
+            data={"name": name},
+        )
+
+
+def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
+    """Return the names without which the class can't be used, each once, in the order of their use."""
+    findings = [one for one in check(source, context) if one.severity == "error"]
+    return tuple(dict.fromkeys(name for one in findings for name in one.data.get("names", ())))
+
+
+def _missing(code: PythonCode, undefined: set[str]) -> Mapping[str, list[ast.Name]]:
+    """Return a use of each undefined name by the function around it: the first that isn't for inputs."""
+    uses = [
+        node
+        for node in code.of(ast.Name)
+        if node.id in undefined and isinstance(node.ctx, ast.Load)
+        and not bound_around(code, node) and not error_expected(code, node)
+        and not code.in_main_guard(node) and not never_evaluated(code, node)
+    ]  # fmt: skip
+    missing: dict[str, list[ast.Name]] = {}
+    seen: set[str] = set()
+    for node in sorted(uses, key=lambda one: _owner(code, one) in INPUT_FUNCTIONS):
+        if node.id not in seen:
+            seen.add(node.id)
+            missing.setdefault(_owner(code, node), []).append(node)
+    return missing
 
 
 def _owner(code: PythonCode, node: ast.Name) -> str:
@@ -80,10 +114,6 @@ def _finding(
     message = f"{listed} {verb} not defined anywhere in the file: NameError {what}"
     if for_inputs and context.task is not None:
         message += "; the task makes its own inputs, so it does not decide here"
-    elif context.task is not None and constants.keys() >= set(names):
-        message += (
-            " (KernelBench runs answers among the names of the problem's file, and finds it there)"
-        )
     fixes = _copy(source, code, nodes, constants)
     if not fixes and not for_inputs:
         fixes = tuple(undefined(source, code, nodes, reference_parameters(context, where)))
@@ -225,7 +255,8 @@ RULE = Rule(
     ),
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
-    "error. In get_inputs it is a warning where the task makes the inputs.",
+    "error. In get_inputs it is a warning where the task makes the inputs, and so is a constant or an "
+    "import of the problem's file, which is put before the code as KernelBench's harness does.",
     mend="Copies the constant from the reference, takes the parameter that the reference's method takes, "
     "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
     "the unused function.",
