@@ -225,8 +225,64 @@ def test_the_language_standard_is_left_to_torch() -> None:
 def test_the_declarations_that_a_build_needs_are_passed() -> None:
     said = "TypeError: load_inline() missing 1 required positional argument: 'cpp_sources'"
     item = Evidence(kind="python", code="error", text=said)
-    (made,) = mends(parse(BUILD), item)
-    assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(BUILD, made.edits)
+    raised = Evidence(kind="python", code="raised", text=f"in the constructor: {said}")
+    for context in (Context(), Context(evidence=(item,)), Context(evidence=(raised,))):
+        found = review_text(parse(BUILD), context, select=("BLD",))
+        (finding,) = [item for item in found if item.severity == "error"]
+        assert (finding.rule, finding.confidence) == (
+            "BLD017",
+            "proven" if context.evidence else "likely",
+        )
+        (made,) = finding.fixes
+        assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(BUILD, made.edits)
+
+
+FILES = '''
+import torch
+from torch.utils.cpp_extension import load
+text = """
+#include <torch/extension.h>
+__global__ void twice_kernel(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
+torch::Tensor twice(torch::Tensor x) { twice_kernel<<<1, 32>>>(x.data_ptr<float>(), 32); return x; }
+"""
+ext = load(name="ext", sources=[text], rebuild=True)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return ext.twice(x)
+'''
+
+
+def test_load_that_is_given_a_text_becomes_load_inline() -> None:
+    unknown, wrong = sorted(
+        review_text(parse(FILES), Context(), select=("BLD017",)),
+        key=lambda item: "names" in item.message,
+    )
+    assert "names of files" in wrong.message
+    assert "load has no argument rebuild" in unknown.message
+    code = apply(FILES, [edit for finding in (wrong, unknown) for edit in finding.fixes[0].edits])
+    assert "import load_inline\n" in code
+    declared = 'cpp_sources="torch::Tensor twice(torch::Tensor x);"'
+    assert (
+        f"load_inline(name=\"ext\", {declared}, cuda_sources=[text], functions=['twice'])" in code
+    )
+    assert not review_text(parse(code), Context(), select=("BLD",), ignore=("BLD020",))
+    given = FILES.replace("sources=[text]", 'sources=["twice.cu"]').replace(", rebuild=True", "")
+    assert not review_text(parse(given), Context(), select=("BLD017",))
+
+
+@pytest.mark.parametrize("given", ["code=text", 'sources=[("ext.cu", text)]', "cuda_code=[text]"])
+def test_a_text_under_a_name_of_the_authors_own_is_handed_over(given: str) -> None:
+    """All that load_inline needs is put in, one step after the other."""
+    code = FILES.replace("import load", "import load_inline")
+    code = code.replace("load(name", "load_inline(name").replace(
+        "sources=[text], rebuild=True", given
+    )
+    for _ in range(3):
+        found = review_text(parse(code), Context(), select=("BLD003", "BLD017"))
+        code = apply(code, found[0].fixes[0].edits) if found else code
+    assert "cuda_sources=[text]" in code
+    assert "functions=['twice']" in code
+    assert not review_text(parse(code), Context(), select=("BLD002", "BLD003", "BLD017"))
 
 
 def test_the_last_declaration_gets_its_semicolon_inside_of_the_string() -> None:

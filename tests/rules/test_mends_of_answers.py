@@ -319,3 +319,38 @@ def test_who_stays_for_the_barrier_without_a_place_in_the_data_brings_nothing() 
     kept = [lines for lines in found if "const bool in_range = !(row >= rows);" in lines]
     assert any("part[tid] = in_range ? term : 0;" in lines for lines in kept)
     assert any("part[tid] = term;" in lines for lines in kept), "it may be nothing already"
+
+
+POINTERS = """
+__global__ void twice_kernel(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+void run(const float* x, float* y, int n) { twice_kernel<<<(n + 255) / 256, 256>>>(x, y, n); }
+"""
+
+
+def test_a_function_of_raw_pointers_takes_tensors_and_what_returns_nothing_is_called_alone() -> (
+    None
+):
+    code = program(POINTERS, "void run(const float* x, float* y, int n);").replace(
+        "return ops.run(x)",
+        "y = torch.empty_like(x)\n        y = ops.run(x, y, x.numel())\n        return y",
+    )
+    alone, taken = mends("API004", code)
+    assert "ops.run(x, y, x.numel())" in alone
+    assert {"auto x = x_tensor.data_ptr<float>();", "auto y = y_tensor.data_ptr<float>();"} <= {
+        line.split(" twice_kernel")[0] for line in taken
+    }
+    declared = "void run(torch::Tensor x_tensor, torch::Tensor y_tensor, int n)"
+    assert sum(declared in line for line in taken) == 2, "declared and defined"
+
+
+@pytest.mark.parametrize("more", ['m.def("run", &twice_kernel)', "none"])
+def test_a_kernel_that_python_is_handed_is_launched_by_nothing(more: str) -> None:
+    kernel = POINTERS.partition("void run")[0]
+    bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {more}; }}" if more != "none" else ""
+    (finding,) = all_rules()["CHT003"].check(parse(program(kernel + bound)), Context())
+    handed = "Python is handed twice_kernel itself" in finding.message
+    assert finding.message.startswith("nothing launches twice_kernel")
+    assert handed == bool(bound)

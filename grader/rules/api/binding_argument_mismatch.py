@@ -16,6 +16,12 @@ from grader.rules.api.argument_mends import (
 from grader.rules.api.invoked_with import given_values, invoked_mends
 from grader.rules.api.layer_attributes import absent, keeps_tuples
 from grader.rules.api.missing_arguments import pass_the_rest
+from grader.rules.api.raw_pointers import (
+    keep_the_output,
+    raw_pointers,
+    take_tensors,
+    used_result,
+)
 from grader.rules.cuda_code import one_line
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
@@ -109,6 +115,12 @@ def _call(
     ):
         return
     parameters = [one for one in prototype.parameters if one.type != "void"]
+    if prototype.return_type.strip() == "void" and used_result(code, call):
+        yield RULE.finding(
+            source.place(call),
+            f"{prototype.name} returns nothing (void), and its result is used: it is None",
+            fixes=keep_the_output(source, code, call),
+        )
     if call.keywords:
         yield _finding(
             source, call, f"{prototype.name} is bound without names, so it takes no keyword "
@@ -117,6 +129,14 @@ def _call(
         return
     if len(call.args) != len(parameters):
         yield _miscounted(source, code, call, prototype, parameters, evidence)
+        return
+    pointers = raw_pointers(prototype)
+    if pointers and not any(isinstance(one, ast.Constant) for one in call.args[: len(pointers)]):
+        names = ", ".join(one_line(one.node, 60) for one in pointers)
+        yield _finding(
+            source, call, f"{prototype.name} takes raw pointers ({names}), and Python has no tensor for one",
+            evidence, take_tensors(source, prototype.name),
+        )  # fmt: skip
         return
     told = False
     given = given_values(prototype.name, evidence) if _alone(code, call) else []
@@ -239,8 +259,8 @@ RULE = Rule(
     code="API004",
     name="binding-argument-mismatch",
     severity="error",
-    summary="Python passes something the C++ function does not accept (None, a tuple, too few "
-    "arguments), so the call fails.",
+    summary="Python passes something the C++ function does not accept (None, a tuple, a tensor for a pointer, too few "
+    "arguments), so the call fails; or it uses what the function does not return.",
     why="pybind11 converts numbers and tensors, and nothing else. Bindings made by functions= know "
     "neither argument names nor C++ default arguments.",
     bad=(
@@ -248,6 +268,8 @@ RULE = Rule(
         _example("int stride", "x, self.conv.stride"),
         _example("double eps = 1e-5", "x"),
         _example("double eps", "x, eps=1e-5"),
+        _example("const float* b", "x, x"),
+        _example("int n", "x, 1").replace("torch::Tensor f(", "void f("),
         Example(_NO_BIAS, _RAISED),
     ),
     good=(
@@ -261,6 +283,6 @@ RULE = Rule(
     guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
     "overloads and bindings of one's own are left alone.",
     mend="Passes arguments by position, what the missing ones are named after, the default value, or the first "
-    "entry of the tuple; leaves out what is too much; lets a number have a fraction.",
+    "entry of the tuple; leaves out what is too much; lets a number have a fraction; takes tensors for raw pointers.",
     check=check,
 )

@@ -1,4 +1,4 @@
-"""BLD017: load_inline gets an argument that it does not take."""
+"""BLD017: load_inline, or load, gets an argument that it does not take, or lacks one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding
 from grader.rules.build.messages import confirming
+from grader.rules.build.source_arguments import (
+    as_cuda_sources,
+    cuda_texts,
+    inline,
+    with_cpp_sources,
+)
 from grader.rules.mending import delete_item, fix, replace
 from grader.rules.rule import Context, Rule
 
@@ -21,6 +27,11 @@ LOAD_INLINE = {
     "name", "cpp_sources", "cuda_sources", "functions", "extra_cflags", "extra_cuda_cflags",
     "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda",
     "is_python_module", "with_pytorch_error_handling", "keep_intermediates", "use_pch",
+}  # fmt: skip
+LOAD = {
+    "name", "sources", "extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths",
+    "build_directory", "verbose", "with_cuda", "is_python_module", "is_standalone",
+    "keep_intermediates",
 }  # fmt: skip
 LATER = {"no_implicit_headers": (2, 7), "sycl_sources": (2, 7), "extra_sycl_cflags": (2, 7),
          "with_sycl": (2, 7), "gil_not_used": (2, 10)}  # fmt: skip
@@ -38,8 +49,11 @@ SYCL_FROM = (2, 7)
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Check the arguments of each load_inline call against its signature."""
     for extension in source.extensions:
+        yield from _unknown(source, extension, context)
+        if extension.call == "load":
+            yield from _texts_for_files(source, extension)
         if extension.call == "load_inline":
-            yield from _unknown(source, extension, context)
+            yield from _without_cpp(source, extension, context)
             yield from _flags(source, extension)
             yield from _flags_of_nvcc(source, extension, context)
             yield from _functions(source, extension, context)
@@ -48,12 +62,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _unknown(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    known = LOAD_INLINE | {name for name, since in LATER.items() if context.torch_version >= since}
+    inline = extension.call == "load_inline"
+    own = LOAD_INLINE if inline else LOAD
+    known = own | {name for name, since in LATER.items() if context.torch_version >= since}
     for word in extension.node.keywords:
         if word.arg is None or word.arg in known:
             continue
-        evidence = confirming(context, ("python-argument",), (word.arg,))
-        close = get_close_matches(word.arg, sorted(LOAD_INLINE - set(extension.keywords)), 1, 0.85)
+        evidence = confirming(context, ("python-argument",), (word.arg,), run=True)
+        close = get_close_matches(word.arg, sorted(own - set(extension.keywords)), 1, 0.85)
         start = source.span(word)[0]
         edit = (
             Edit(start=start, end=start + len(word.arg), text=close[0])
@@ -63,13 +79,41 @@ def _unknown(source: Source, extension: Extension, context: Context) -> Iterator
         since = LATER.get(word.arg)
         yield RULE.finding(
             source.place(word),
-            f"load_inline has no argument {word.arg}"
+            f"{extension.call} has no argument {word.arg}"
             + (f" before torch {since[0]}.{since[1]}" if since else "")
             + (f"; {close[0]} is meant" if close else ""),
             confidence="proven" if evidence else "likely",
             evidence=evidence,
-            fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
+            fixes=(() if close or not inline else as_cuda_sources(source, extension, word))
+            or fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
         )
+
+
+def _texts_for_files(source: Source, extension: Extension) -> Iterator[Finding]:
+    given = extension.keywords.get("sources")
+    if given is not None and cuda_texts(source, given):
+        yield RULE.finding(
+            source.place(given),
+            "load takes the names of files, and this is the text of one: nothing is built; load_inline "
+            "takes texts",
+            fixes=inline(source, extension),
+        )
+
+
+def _without_cpp(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+    call = extension.node
+    spread = any(isinstance(one, ast.Starred) for one in call.args)
+    if "cpp_sources" in extension.keywords or spread or any(w.arg is None for w in call.keywords):
+        return
+    evidence = confirming(context, ("python-argument",), ("cpp_sources",), run=True)
+    yield RULE.finding(
+        source.place(call),
+        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes "
+        "of what is exported belong there",
+        confidence="proven" if evidence else "likely",
+        evidence=evidence,
+        fixes=with_cpp_sources(source, extension),
+    )
 
 
 def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
@@ -173,6 +217,11 @@ RULE = Rule(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
         '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
         HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
+        HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
+        (
+            "import torch\nfrom torch.utils.cpp_extension import load\nsrc = '__global__ void k() {}'\n"
+            "ext = load(name='e', sources=[src])\n"
+        ),
     ),
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
@@ -184,6 +233,7 @@ RULE = Rule(
     guards="Arguments that later releases of torch know depend on the release; arguments in "
     "**options "
     "are not looked into.",
-    mend="Corrects the name, drops the argument or flag, or makes a list of the string or tuple.",
+    mend="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
+    "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
 )

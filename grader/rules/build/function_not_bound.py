@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
+from grader.rules.build.source_arguments import to_export
 from grader.rules.cuda_code import cuda_code
 from grader.rules.mending import add_declarations, fix, prototype, replace
 from grader.rules.python_code import PythonCode, python_code
@@ -38,6 +39,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
     if extension.call != "load_inline" or not extension.complete:
         return
+    if "cpp_sources" not in extension.keywords:
+        return  # the call itself fails first (BLD017)
     bound = "functions" in extension.keywords or any(unit.bindings for unit in extension.units)
     other = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
     if bound or _switched_off(extension) or len(extension.node.args) > 4:
@@ -55,19 +58,18 @@ def _nothing_bound(source: Source, extension: Extension, context: Context) -> It
     ]
     at = source.span(extension.node)[1] - 1
     glue = "" if source.code[:at].rstrip().endswith((",", "(")) else ", "
+    own = [] if declared else to_export(source, extension, extension.cuda)
+    names = declared or [function.name for function in own]
+    edits: list[Edit | None] = [Edit(start=at, end=at, text=f"{glue}functions={names!r}")]
+    if own:
+        edits.append(add_declarations(source, extension, [prototype(one) for one in own]))
     yield RULE.finding(
         source.place(extension.node),
         "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports "
         "nothing, and importing it fails",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=fix(
-            "list the functions to export",
-            [Edit(start=at, end=at, text=f"{glue}functions={declared!r}")],
-            certain=True,
-        )
-        if declared
-        else (),
+        fixes=fix("list the functions to export", edits, certain=True) if names else (),
     )
 
 
@@ -272,7 +274,7 @@ class ModelNew(torch.nn.Module):
     guards="Attributes of the model that hold the extension are followed. Silent where the "
     "exported names can't be read, where the program asks with hasattr, and inside try.",
     mend="Adds the name to functions= (and its prototype to cpp_sources) where the function "
-    "exists; "
+    "exists; lists what Python calls where nothing is exported; "
     "otherwise calls the only exported function.",
     check=check,
 )

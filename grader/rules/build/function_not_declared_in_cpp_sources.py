@@ -25,6 +25,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for extension in source.extensions:
         if extension.call != "load_inline" or not extension.complete or not extension.functions:
             continue
+        if "cpp_sources" not in extension.keywords:
+            continue  # that is BLD017's
         if not all(unit.resolved for unit in extension.cpp) or _includes_own(extension):
             continue
         known = _declared(extension)

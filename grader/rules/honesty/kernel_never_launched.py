@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Finding
-    from grader.source import Kernel, Source
+    from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
         instead = f"; {called[1].last} computes in their place" if called else ""
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
-            f"nothing launches {names}: no kernel of this submission ever runs{instead}",
+            f"nothing launches {names}: no kernel of this submission ever runs{instead or _bound(source, idle)}",
             severity="warning" if called else "error",
             fixes=launch(unit, kernel) if len(idle) == 1 else (),
             data={"kernels": [kernel.name for _, kernel in idle]},
@@ -97,6 +97,15 @@ def _kernels(source: Source) -> Iterator[Finding]:
             fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
             data={"kernels": [kernel.name]},
         )
+
+
+def _bound(source: Source, idle: list[tuple[Unit, Kernel]]) -> str:
+    """Return a remark where a kernel is handed to Python itself."""
+    names = {kernel.name for _, kernel in idle}
+    targets = {binding.target for unit in source.units for binding in unit.bindings}
+    targets.update(name for one in source.extensions for name in one.functions or ())
+    handed = sorted(names & targets)
+    return f"; Python is handed {handed[0]} itself, and can launch none" if handed else ""
 
 
 def _head_end(kernel: Kernel) -> int:

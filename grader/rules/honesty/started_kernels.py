@@ -29,8 +29,8 @@ def _mentioned(unit: Unit, kernel: str) -> bool:
             continue
         call = next((one for one in outer if one.type == "call_expression"), None)
         callee = text(call.child_by_field_name("function")) if call is not None else ""
-        if callee.startswith(ONLY_SETTINGS):
-            continue
+        if callee.startswith(ONLY_SETTINGS) or callee.endswith(".def"):
+            continue  # Python, to which `m.def` hands it, launches nothing
         return True
     pattern = re.compile(rf"\b{re.escape(kernel)}\b")
     return any(pattern.search(text(node)) for node in code.of("preproc_arg"))

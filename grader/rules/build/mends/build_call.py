@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.mending import delete_item, fix, prototype, quoted
+from grader.rules.mending import delete_item, fix
 
 if TYPE_CHECKING:
     from grader.records import Evidence, Fix
-    from grader.source import Extension, Source
+    from grader.source import Source
 
 _TOO_OLD = re.compile(
     r"or later compatible compiler is required|requires C\+\+\d\d|not supported by this compiler.*std"
@@ -43,30 +43,13 @@ def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 
 def with_argument(source: Source, item: Evidence) -> tuple[Fix, ...]:
-    """Pass the name or the declarations that `load_inline` is called without."""
+    """Pass the name that `load_inline` is called without."""
     found = _MISSING.search(item.text) if "load_inline" in item.text else None
     if not found or len(source.extensions) != 1:
         return ()
     extension = source.extensions[0]
-    words = []
-    if "'name'" in found[1]:
-        words.append(f'name="{(extension.functions or ("custom",))[0]}_extension"')
-    if "'cpp_sources'" in found[1]:
-        declared = "\n".join(_prototypes(extension))
-        words.append(f"cpp_sources={quoted(declared)}")
-    if not words or not extension.node.keywords:
+    if "'name'" not in found[1] or not extension.node.keywords:
         return ()
     at = source.span(extension.node.keywords[0])[0]
-    return fix(
-        f"pass {words[0].split('=')[0]}", [Edit(start=at, end=at, text=", ".join(words) + ", ")]
-    )
-
-
-def _prototypes(extension: Extension) -> list[str]:
-    wanted = extension.functions or ()
-    return [
-        prototype(function)
-        for unit in extension.cuda
-        for function in unit.functions
-        if function.name in wanted and function.body is not None
-    ]
+    name = f'name="{(extension.functions or ("custom",))[0]}_extension"'
+    return fix("pass name", [Edit(start=at, end=at, text=f"{name}, ")])
