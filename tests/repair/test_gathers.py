@@ -71,5 +71,18 @@ def test_each_output_is_reached_from_where_a_scatter_would_reach_it(place: str) 
 
 def test_only_where_a_transposed_convolution_is_asked_for() -> None:
     assert texts("at * stride - pad + k", "nn.Conv1d(i, o, 3)") == []
-    assert texts("(at + pad - k) / stride") == []
+    assert texts("(at + pad - k) / stride", "nn.Conv1d(i, o, 3)") == []
     assert texts("at + c") == []
+    assert texts("(at + pad) / stride") == [], "no tap"
+
+
+def test_an_input_between_two_steps_of_the_stride_reaches_nothing() -> None:
+    (mended,) = texts("(at + pad - k) / stride")
+    written = next(line for line in mended.splitlines() if "int from" in line)
+    expression = written.split("=", 1)[1].strip().rstrip(";")
+    for stride, pad in ((1, 0), (2, 1), (3, 2)):
+        scattered = {(at * stride - pad + k, k): at for at in range(5) for k in range(3)}
+        for out in range(5 * stride):
+            for k in range(3):
+                got = reached(expression.replace("/", "//"), out, k, stride=stride, pad=pad)
+                assert (got if 0 <= got < 5 else None) == scattered.get((out, k))

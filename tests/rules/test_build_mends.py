@@ -309,6 +309,21 @@ def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
     assert apply(code, made.edits) == code.replace('f"""', '"""')
 
 
+def test_torch_has_no_functions_of_floats() -> None:
+    code = as_submission(PROGRAM.replace("torch::empty_like(x)", "torch::expf(x)"))
+    (made,) = mends(parse(code), compiled(9, 'namespace "torch" has no member "expf"'))
+    assert "torch::exp(x)" in apply(code, made.edits)
+
+
+def test_a_raw_string_of_cpp_is_written_as_python_s() -> None:
+    code = 'import torch\nsrc = R"(\nint f();\n)";\nmore = R"cpp(\nint g();\n)cpp"\nclass ModelNew: pass\n'
+    found = review_text(parse(code), Context(), select=("EXT001",))
+    (made,) = [fix for finding in found for fix in finding.fixes]
+    assert apply(code, made.edits) == (
+        'import torch\nsrc = r"""\nint f();\n""";\nmore = r"""\nint g();\n"""\nclass ModelNew: pass\n'
+    )
+
+
 def test_what_is_set_to_two_values_keeps_the_first() -> None:
     code = as_submission(
         PROGRAM.replace("int n = x.numel();", "int n = 4 * x.size(0) = x.numel();")

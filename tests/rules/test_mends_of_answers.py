@@ -354,3 +354,23 @@ def test_a_kernel_that_python_is_handed_is_launched_by_nothing(more: str) -> Non
     handed = "Python is handed twice_kernel itself" in finding.message
     assert finding.message.startswith("nothing launches twice_kernel")
     assert handed == bool(bound)
+
+
+def test_code_that_is_left_to_be_written_is_named() -> None:
+    code = program("""
+__global__ void later(const float* x, float* y) {
+    // the sum goes here
+}
+__global__ void done(float* y) { y[0] = 1.0f; }
+torch::Tensor run(torch::Tensor x) {
+    later<<<...>>>(x.data_ptr<float>(), x.data_ptr<float>());
+    return x;
+}
+""")
+    found = [
+        f for f in all_rules()["EXT006"].check(parse(code), Context()) if f.severity == "error"
+    ]
+    assert [f.message.partition(":")[0] for f in found] == [
+        "there is no code in later",
+        "three dots stand for the sizes of this launch",
+    ]

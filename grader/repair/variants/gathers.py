@@ -1,4 +1,4 @@
-"""A transposed convolution that gathers at the places of a plain one: which inputs reach an output is the other way round."""
+"""A transposed convolution that gathers at the places of a plain one, or also where the stride does not divide them."""
 
 from __future__ import annotations
 
@@ -41,24 +41,43 @@ class _Place:
 
 
 def gathered(scope: Scope, host: Sequence[Scope], reference: str) -> Iterator[Variant]:
-    """Yield the places of the inputs turned round, all of them together, where a transposed convolution is asked for.
+    """Yield the inputs' places turned round, or left out where a division has a rest, where a transposed convolution is asked for.
 
     `host` are the functions that launch: the weight, which has the input's channels first, may want turning as well.
     """
     body = scope.function.body
     if scope.function.runs == "host" or body is None or not ASKED.search(reference):
         return
-    pieces = tuple(
-        Piece(scope.unit, value, "replace", place.other_way)
+    values = [
+        value
         for node in descendants(body, "init_declarator")
         if (value := node.child_by_field_name("value")) is not None
-        and (place := _place(value, scope.integer_parameters)) is not None
+    ]
+    whole = [(value, _whole(value, scope.integer_parameters)) for value in values]
+    if any(words for _, words in whole):
+        yield Variant(
+            tuple(Piece(scope.unit, value, "replace", words) for value, words in whole if words),
+            COST,
+        )
+    pieces = tuple(
+        Piece(scope.unit, value, "replace", place.other_way)
+        for value in values
+        if (place := _place(value, scope.integer_parameters)) is not None
     )
     if not pieces:
         return
     yield Variant(pieces, COST)
     for one in host:
         yield from (Variant((*pieces, *more.pieces), COST) for more in turned(one))
+
+
+def _whole(value: Node, given: Sequence[str]) -> str:
+    """Return `(o + pad - k) / stride` where the stride divides it, and -1 elsewhere; empty for any other value."""
+    left, sign, stride = parts(value) if value.type == "binary_expression" else ("", "", "")
+    if sign != "/" or stride not in given or not _names(value) & _counters(value):
+        return ""
+    reached = left if left.startswith("(") and left.endswith(")") else f"({left})"
+    return f"({reached} % {stride} == 0 ? {reached} / {stride} : -1)"
 
 
 def _place(value: Node, given: Sequence[str]) -> _Place | None:

@@ -36,6 +36,7 @@ CODE_NOUN = re.compile(
     r"barrier|sync\w*|launch\w*|stride|tensor|output|allocation|warp)\b",
     re.IGNORECASE,
 )
+DOTS = re.compile(rb"<<<\s*(?:\.\.\.|\xe2\x80\xa6)\s*>>>")
 SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]+)*[.!?]?")
 MANY = 3
 
@@ -48,6 +49,35 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for line, sentences in list(by_line.items())[:MANY]:
         yield _prose(line, sentences)
     yield from _comments(source, wrong=bool(wrong_results(context)))
+    yield from _left_empty(source)
+
+
+def _left_empty(source: Source) -> Iterator[Finding]:
+    """Report kernels without a statement, and launches whose sizes are three dots: the code is yet to be written."""
+    for unit in source.cuda:
+        empty = [
+            kernel
+            for kernel in unit.kernels
+            if kernel.parameters
+            and kernel.body is not None
+            and all(child.type == "comment" for child in kernel.body.named_children)
+        ]
+        if empty:
+            names = ", ".join(kernel.name for kernel in empty[:MANY])
+            yield RULE.finding(
+                unit.place(empty[0].node),
+                f"there is no code in {names}: what it is to compute is left to be written",
+                severity="error",
+                confidence="likely",
+            )
+        for dots in DOTS.finditer(unit.data):
+            yield RULE.finding(
+                unit.place_span(*dots.span()),
+                "three dots stand for the sizes of this launch: they are left to be written",
+                severity="error",
+                confidence="likely",
+            )
+            break
 
 
 def admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
@@ -106,6 +136,7 @@ RULE = Rule(
     why="Models often find their own mistake after they have written it down. It is quoted, "
     "and no proof: the prose also doubts what is right.",
     bad=(
+        "__global__ void k(float* y) {\n    // implement the sum here\n}",
         (
             "// simplified: assumes that dim fits into one block\n"
             "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }"

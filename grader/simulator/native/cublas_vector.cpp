@@ -58,6 +58,22 @@ int gemv(const char* name, void* h, int op, int m, int n, const T* alpha, const 
     return kSuccess;
 }
 
+// A += alpha x y'
+template <class T>
+int ger(const char* name, void* h, int m, int n, const T* alpha, const T* x, int incx, const T* y,
+        int incy, T* a, int lda) {
+    const kgsim::DeviceMemoryOpen open;
+    if (const int status = enter(name, h)) return status;
+    if (m < 0 || n < 0 || lda < std::max(1, m) || !incx || !incy) return kInvalidValue;
+    const Vector<const T> left{x, m, incx}, right{y, n, incy};
+    if (!reachable(name, {a, m, n, lda, kType<T>}) || !there(name, left) || !there(name, right))
+        return kExecutionFailed;
+    if (idle()) return kSuccess;
+    for (int64_t j = 0; j < n; ++j)
+        for (int64_t i = 0; i < m; ++i) a[j * lda + i] += *alpha * left[i] * right[j];
+    return kSuccess;
+}
+
 template <class T>
 int geam(const char* name, void* h, int ta, int tb, int m, int n, const T* alpha, const T* a,
          int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {
@@ -156,6 +172,10 @@ int of_triangle(const char* name, void* h, int side, int fill, int op, bool mirr
     KG_API int cublas##L##gemv_v2(void* h, int op, int m, int n, const T* alpha, const T* a, int lda, \
                                   const T* x, int incx, const T* beta, T* y, int incy) {            \
         return gemv("cublas" #L "gemv", h, op, m, n, alpha, a, lda, x, incx, beta, y, incy);        \
+    }                                                                                               \
+    KG_API int cublas##L##ger_v2(void* h, int m, int n, const T* alpha, const T* x, int incx,       \
+                                 const T* y, int incy, T* a, int lda) {                             \
+        return ger("cublas" #L "ger", h, m, n, alpha, x, incx, y, incy, a, lda);                    \
     }                                                                                               \
     KG_API int cublas##L##geam(void* h, int ta, int tb, int m, int n, const T* alpha, const T* a,   \
                                int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {        \

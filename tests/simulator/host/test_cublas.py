@@ -131,6 +131,14 @@ def test_a_matrix_and_a_vector(blas: Blas) -> None:
     np.testing.assert_allclose(blas.down(there, y), a @ x, rtol=1e-5)
 
 
+def test_an_outer_product_is_added(blas: Blas) -> None:
+    a, x, y = some(5, 7), some(5, seed=1), some(7, seed=2)
+    there = blas.up(a)
+    status = blas.call("cublasSger_v2", 5, 7, number(2.0), blas.up(x), 1, blas.up(y), 1, there, 5)
+    assert status == 0
+    np.testing.assert_allclose(blas.down(there, a), a + 2 * np.outer(x, y), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("upper", [0, 1])
 def test_symmetric_matrices_are_read_from_one_triangle(blas: Blas, upper: int) -> None:
     a, b, c = some(6, 6), some(6, 4, seed=1), np.zeros((6, 4), np.float32)

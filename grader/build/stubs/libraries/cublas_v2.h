@@ -58,6 +58,8 @@ typedef cudaDataType cublasDataType_t;
 #define cublasDgemm cublasDgemm_v2
 #define cublasSgemv cublasSgemv_v2
 #define cublasDgemv cublasDgemv_v2
+#define cublasSger cublasSger_v2
+#define cublasDger cublasDger_v2
 #define cublasSsymm cublasSsymm_v2
 #define cublasDsymm cublasDsymm_v2
 #define cublasStrmm cublasStrmm_v2
@@ -77,6 +79,7 @@ typedef cudaDataType cublasDataType_t;
 
 #define KG_REAL(L, T) \
     cublasStatus_t cublas##L##gemv_v2(cublasHandle_t, cublasOperation_t, int, int, const T*, const T*, int, const T*, int, const T*, T*, int); \
+    cublasStatus_t cublas##L##ger_v2(cublasHandle_t, int, int, const T*, const T*, int, const T*, int, T*, int); \
     cublasStatus_t cublas##L##geam(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, const T*, const T*, int, const T*, const T*, int, T*, int); \
     cublasStatus_t cublas##L##dgmm(cublasHandle_t, cublasSideMode_t, int, int, const T*, int, const T*, int, T*, int); \
     cublasStatus_t cublas##L##symm_v2(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, int, int, const T*, const T*, int, const T*, int, const T*, T*, int); \

@@ -25,7 +25,13 @@ from grader.rules.build.mends.device_code import (
 from grader.rules.build.mends.headers import without_header
 from grader.rules.build.mends.helpers import defined, without_uncalled
 from grader.rules.build.mends.methods import called, sized
-from grader.rules.build.mends.names import builtin, check_macro, missing_constant, qualified
+from grader.rules.build.mends.names import (
+    builtin,
+    check_macro,
+    missing_constant,
+    of_tensors,
+    qualified,
+)
 from grader.rules.build.mends.order import declared_first
 from grader.rules.build.mends.pointers import reinterpreted
 from grader.rules.build.mends.results import returned_type
@@ -41,6 +47,7 @@ KINDS = (
     declared_first,
     builtin,
     qualified,
+    of_tensors,
     check_macro,
     missing_constant,
     defined,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.mends.device_code import device_constant
 from grader.rules.build.mends.undefined import first_code, unknown, uses
-from grader.rules.cuda_code import read_call, text
+from grader.rules.cuda_code import cuda_code, read_call, text
 from grader.rules.mending import fix, replace_node
 from grader.rules.statements import insert_before
 
@@ -46,6 +46,9 @@ STANDARD = (
     "get",
     "tie",
 )
+_OF_TORCH = re.compile(
+    r"\b(?:torch|at)[\"'\u2019]? has no member \"((?:exp|log|log2|log10|sqrt|rsqrt|tanh|sin|cos|pow|floor|ceil|erf)f)\""
+)
 CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
 SIZES = (("WARP", "32"), ("TILE", "16"), ("EPS", "1e-5f"), ("BLOCK", "256"), ("THREAD", "256"))
 """What a constant that is defined nowhere is most likely meant to be, by a part of its name."""
@@ -69,6 +72,21 @@ def qualified(source: Source, item: Evidence) -> tuple[Fix, ...]:
         return ()
     edits = [replace_node(unit, node, f"{space}::{name}") for unit, node in uses(source, name)]
     return fix(f"write {space}::{name}", edits)
+
+
+def of_tensors(source: Source, item: Evidence) -> tuple[Fix, ...]:
+    """Call torch's function of tensors where C's of a float is asked for by torch's namespace: `torch::logf`."""
+    found = _OF_TORCH.search(item.text)
+    if found is None:
+        return ()
+    name = found[1]
+    edits = [
+        replace_node(unit, node, name[:-1])
+        for unit in source.units
+        for node in cuda_code(unit).names.get(name, ())
+        if node.parent is not None and node.parent.type == "qualified_identifier"
+    ]
+    return fix(f"call torch's {name[:-1]}, of tensors", edits)
 
 
 def check_macro(source: Source, item: Evidence) -> tuple[Fix, ...]:
