@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from grader.diagnose.program import Evaluate, Examine, Program
 from grader.records import Finding, Fix, Mend
-from grader.source import edits
+from grader.source import edits, parse
 
 MAX_MENDS = 6
 EARLY = {"build_failed", "build_timeout", "crashed"}
@@ -61,12 +61,14 @@ def _of_form(program: Program) -> tuple[Finding, ...]:
 def try_fixes(
     program: Program, chosen: tuple[tuple[Finding, Fix], ...], evaluate: Evaluate, examine: Examine
 ) -> Program | None:
-    """Apply the fixes and evaluate; None where they contradict each other or change nothing."""
+    """Apply the fixes and evaluate; None where they contradict each other, change nothing, or leave no Python."""
     try:
         submission = edits.mended(program.submission, [fix for _, fix in chosen])
     except ValueError:
         return None
     if submission.code == program.submission.code:
+        return None
+    if parse(submission.code).syntax_error and not parse(program.submission.code).syntax_error:
         return None
     evaluation = evaluate(submission)
     if evaluation.verdict.status == "grader_error":

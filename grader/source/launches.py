@@ -69,10 +69,20 @@ def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
         callee, arguments = (call.child_by_field_name(name) for name in ("function", "arguments"))
         if callee is None or arguments is None or callee.type != "field_expression":
             continue
+        if any(outer.startswith("TORCH_LIBRARY") for outer in _heads(call)):
+            continue  # an operator's schema: torch.ops has it, and the module exports nothing
         given = list(_expressions(arguments))
         if node_text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
             name, target = node_text(given[0]).strip('"'), node_text(given[1]).lstrip("&")
             yield PythonBinding(name, target.rsplit("::", 1)[-1], call)
+
+
+def _heads(node: Node) -> Iterator[str]:
+    """Yield the words with which what is around a node begins, the innermost first."""
+    outer = node.parent
+    while outer is not None and outer.parent is not None:
+        yield node_text(outer)[:40]
+        outer = outer.parent
 
 
 def _expressions(node: Node) -> Iterator[Node]:

@@ -64,6 +64,7 @@ DIALECTS = {
         'cannot open source file "nothere.h"',
         "'nothere.h' file not found",
         "fatal error: nothere.h: No such file or directory",
+        "nothere.h: No such file or directory",
     ),
     "syntax": (
         "expected a member name",

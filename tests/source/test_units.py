@@ -125,6 +125,16 @@ def test_launches(unit: Unit) -> None:
     assert (second.kernel, second.shared, second.stream) == ("scale", None, None)
 
 
+def test_the_schema_of_an_operator_is_no_binding() -> None:
+    text = (
+        "torch::Tensor twice(torch::Tensor x);\n"
+        'TORCH_LIBRARY(own, m) { m.def("twice(Tensor x) -> Tensor", &twice); }\n'
+        'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("thrice", &twice); }\n'
+    )
+    (unit,) = parse(program(text)).cuda
+    assert [one.name for one in unit.bindings] == ["thrice"]
+
+
 def test_preprocessor_and_bindings(unit: Unit) -> None:
     assert unit.includes == ("torch/extension.h", "mine.h")
     assert unit.macros == {"BLOCK": "256"}

@@ -41,7 +41,7 @@ MESSAGES = (
         "the header {0} does not exist here",
         rf"cannot open source file {NAME}",
         rf"fatal error: {NAME} file not found",
-        r"fatal error: ([\w./+-]+): No such file",
+        r"(?:^|fatal error: |g\+\+: )([\w./+-]+): No such file",
         rf"{NAME} file not found",
     ),
     _message(

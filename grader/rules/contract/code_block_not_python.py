@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 F_STRING = re.compile(r"\bf(?=\"\"\"|''')")
+DETECTED = re.compile(r" \(detected at line \d+\)")
 RAW_OF_CPP = re.compile(r'\bR"(?P<mark>\w{0,16})\((?P<body>[^"]*\n[^"]*)\)(?P=mark)"')
 TAG = re.compile(r"^\s*(?:</?\w*think\w*>|<\|[^|]*\|>|</?answer>|</?code>|\*\*[^*]*\*\*:?)\s*$")
 
@@ -29,7 +30,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     if error is None or not source.code.strip():
         return
     place = source.line_place(min(max(error.line, 1), len(source.lines)))
-    said = f"{error.message} (line {error.line})"
+    said = f"{DETECTED.sub('', error.message)} (line {error.line})"
     yield RULE.finding(
         place,
         f"this is no Python, so nothing was built or run: {said}",
