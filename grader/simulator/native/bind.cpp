@@ -60,7 +60,8 @@ bool Binder::try_bind() {
         emit(insn);
         return true;
     }
-    return bind_misc() || bind_table();
+    if (bind_misc()) return true;
+    return ((op_.has("approx") || op_.has("relu")) && bind_named()) || bind_table();
 }
 
 // An opcode that a table holds with all its words.

@@ -118,7 +118,7 @@ bool Binder::bind_atomic() {
         int n = atomic_operation(w);
         if (n >= 0) operation = n;
         else if (w == "acquire" || w == "release" || w == "acq_rel") insn.flags |= ordering;
-        else if (w == "v2" || w == "v4" || w == "v8" || w == "async") return false;
+        else if (w == "async") return false;
     }
     const int type = atomic_type(op_.words.back());
     if (operation < 0 || type < 0) return false;
@@ -129,13 +129,20 @@ bool Binder::bind_atomic() {
     const bool returns = op_.base() == "atom";
     const size_t first = returns ? 1 : 0, values = operation == atomic_cas ? 2 : 1;
     if (ops.size() < first + 1 + values || !address(ops[first], insn)) return false;
-    insn.b = source(ops[first + 1], want);
-    if (values == 2) insn.c = source(ops[first + 2], want);
-    if (returns && ops[0].kind != Tok::sink) insn.d = destination(ops[0], want, false);
-    if (insn.space != Space::shared) f_.code_.has_global_atomics = true;
-    if (insn.space == Space::shared || insn.space == Space::generic) note_granule(f_.code_.granule, insn.width);
     if (insn.space != Space::shared && insn.space != Space::global && insn.space != Space::generic) return false;
-    emit(insn);
+    if (insn.space != Space::shared) f_.code_.has_global_atomics = true;
+    if (insn.space != Space::global) note_granule(f_.code_.granule, insn.width);
+    // A vector (sm_90) is an operation of its own for each element.
+    const std::vector<Operand> single{ops[first + 1]};
+    const auto& items = ops[first + 1].kind == Tok::vec ? ops[first + 1].items : single;
+    for (size_t k = 0; k < items.size(); ++k) {
+        insn.b = source(items[k], want);
+        if (values == 2) insn.c = source(ops[first + 2], want);
+        const Operand* to = !returns ? nullptr : ops[0].kind != Tok::vec ? &ops[0] : k < ops[0].items.size() ? &ops[0].items[k] : nullptr;
+        if (to && to->kind != Tok::sink) insn.d = destination(*to, want, false);
+        emit(insn);
+        insn.imm += insn.width;
+    }
     return true;
 }
 

@@ -120,6 +120,13 @@ private:
     bool bind_barrier_object();
     bool bind_warp();
     bool bind_matrix();
+    bool bind_matrix_rows(bool store);
+    bool bind_matrix_product(bool wmma, const u32* mnk, std::vector<u32> types);
+    bool bind_wmma_memory(const u32* mnk, const std::vector<u32>& types);
+    struct MatrixWords;
+    bool add_operand(MatrixWords& words, const Operand& o, int which, bool is_destination);
+    bool emit_with(Insn insn, const MatrixWords& words);
+    Insn of_all_lanes();
     bool bind_misc();
     bool address(const Operand& o, Insn& insn);
     bool list(const Operand& o, Insn& insn, bool destination);

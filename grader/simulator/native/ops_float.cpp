@@ -22,7 +22,11 @@ template <int F> float root(float a) { return out<F>(__builtin_sqrtf(in<F>(a)));
 template <int F> float rsqrt(float a) { return out<F>(1.0f / __builtin_sqrtf(in<F>(a))); }
 template <int F> float abs32(float a) { return in<F>(as_f32(bits_of(a) & 0x7fffffff)); }
 template <int F> float neg32(float a) { return in<F>(as_f32(bits_of(a) ^ 0x80000000)); }
-// PTX: div.full and div.approx give 0 for |b| in (2^126, 2^128) in their fastest form; we divide exactly.
+// Of a divisor beyond 2^126 the reciprocal is subnormal, and 0 on a GPU.
+template <int F> float div_approx(float a, float b) {
+    b = in<F>(b);
+    return std::fabs(b) > 0x1p126f ? out<F>(in<F>(a) * std::copysign(0.0f, b)) : div<F>(a, b);
+}
 template <int F> float least(float a, float b) {
     a = in<F>(a), b = in<F>(b);
     float r = a == b ? as_f32(bits_of(a) | bits_of(b)) : a < b ? a : b;
@@ -72,8 +76,10 @@ template <int F> float lg2(float x) {
     r = x == 0.0f ? as_f32(0xff800000) : r;
     return out<F>(x < 0.0f || x != x ? as_f32(0x7fffffff) : r);
 }
-template <int F> float sine(float x) { return out<F>(std::sin(in<F>(x))); }
-template <int F> float cosine(float x) { return out<F>(std::cos(in<F>(x))); }
+// As on a GPU, the angle is first rounded to an f32 of turns: of a large one little is left.
+double turns(float x) { return 2 * M_PI * std::remainder(double(x * 0.15915494f), 1.0); }
+template <int F> float sine(float x) { return out<F>(float(std::sin(turns(in<F>(x))))); }
+template <int F> float cosine(float x) { return out<F>(float(std::cos(turns(in<F>(x))))); }
 float hyperbolic(float x) { return std::tanh(x); }
 float copysign32(float a, float b) { return as_f32((bits_of(a) & 0x80000000) | (bits_of(b) & 0x7fffffff)); }
 double copysign64(double a, double b) { return std::copysign(b, a); }
@@ -130,6 +136,7 @@ template <int F> void f32_ops(OpTable& t, const std::string& suffix) {
     two("sub", binary<float, float, float, sub<F>>);
     two("mul", binary<float, float, float, mul<F>>);
     two("div", binary<float, float, float, div<F>>, Class::special);
+    t["div.approx" + suffix] = {binary<float, float, float, div_approx<F>>, "4=44", Class::special};
     t["fma" + suffix] = {ternary<float, float, float, float, fma32<F>>, "4=444", Class::fp32};
     t["mad" + suffix] = t["fma" + suffix];
     one("rcp", unary<float, float, rcp<F>>, Class::special);

@@ -14,6 +14,10 @@ u32 add16x2(u32 a, u32 b) { return by_halves<u16>(a, b, [](u16 x, u16 y) { retur
 template <class T> u32 min16x2(u32 a, u32 b) { return by_halves<T>(a, b, [](T x, T y) { return std::min(x, y); }); }
 template <class T> u32 max16x2(u32 a, u32 b) { return by_halves<T>(a, b, [](T x, T y) { return std::max(x, y); }); }
 
+// DPX: what is below 0 becomes 0.
+template <u32 (*F)(u32, u32)> u32 relu16x2(u32 a, u32 b) { return max16x2<i16>(F(a, b), 0); }
+template <bool Most> i32 relu32(i32 a, i32 b) { return std::max(Most ? std::max(a, b) : std::min(a, b), 0); }
+
 // Part k of N, of a register whose parts are of the signed or unsigned T's kind.
 template <class T, int N> i32 part(u32 v, int k) {
     constexpr int bits = 32 / N;
@@ -88,6 +92,10 @@ void add_packed_ops(OpTable& t) {
     t["min.s16x2"] = {binary<u32, u32, u32, min16x2<i16>>, "4=44"};
     t["max.u16x2"] = {binary<u32, u32, u32, max16x2<u16>>, "4=44"};
     t["max.s16x2"] = {binary<u32, u32, u32, max16x2<i16>>, "4=44"};
+    t["min.s16x2.relu"] = {binary<u32, u32, u32, relu16x2<min16x2<i16>>>, "4=44"};
+    t["max.s16x2.relu"] = {binary<u32, u32, u32, relu16x2<max16x2<i16>>>, "4=44"};
+    t["min.s32.relu"] = {binary<i32, i32, i32, relu32<false>>, "4=44"};
+    t["max.s32.relu"] = {binary<i32, i32, i32, relu32<true>>, "4=44"};
     add_differences<u32, 2>(t, ".u32.u32.u32");
     add_differences<u32, 4>(t, ".u32.u32.u32");
     add_differences<i32, 2>(t, ".u32.s32.s32");

@@ -429,6 +429,30 @@ APPROXIMATE: dict[str, tuple[Callable[[float], float], float, float]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("op", ["sin", "cos"])
+def test_of_a_large_angle_little_is_left(op: str, simulator: Simulator) -> None:
+    """A GPU rounds the angle to an f32 of turns first: an H200 gives 0 and 1 for 1e38."""
+    angles = np.array([1e38, 2.0**30, 65504.0, 327.2849], "f4")
+    bits = [list(map(int, angles.view("u4")))]
+    got = np.array(apply(simulator, f"{op}.approx.f32", 32, [32], bits), "u4").view("f4")
+    turns = (angles * np.float32(1 / (2 * math.pi))).astype("f8")
+    assert np.allclose(got, getattr(np, op)(2 * math.pi * (turns % 1.0)), atol=1e-6)
+    assert got[0] == (op == "cos")
+
+
+def test_the_reciprocal_of_a_huge_divisor_is_zero_where_it_is_approximate(
+    simulator: Simulator,
+) -> None:
+    values = np.array([1e38, 8e37, 1e38, np.inf], "f4"), np.array([1e38, 8e37, -2e38, 1e38], "f4")
+    bits = [list(map(int, part.view("u4"))) for part in values]
+    for op, expected in (
+        ("div.approx.f32", [0, 1, 0, np.nan]),
+        ("div.full.f32", [1, 1, -0.5, np.inf]),
+    ):
+        got = np.array(apply(simulator, op, 32, [32, 32], bits), "u4").view("f4")
+        assert np.array_equal(got, np.array(expected, "f4"), equal_nan=True), op
+
+
 @pytest.mark.parametrize("op", APPROXIMATE)
 def test_approximate(op: str, simulator: Simulator) -> None:
     reference, relative, absolute = APPROXIMATE[op]

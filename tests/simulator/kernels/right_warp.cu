@@ -402,3 +402,37 @@ extern "C" __global__ void first_lane_works_long(const float* x, float* y, int n
         }
     }
 }
+
+//! launch store_matrices grid=1 block=32 in:f2:256 out:f2:256 out:f2:256
+//! check (a1.view('u2') == a0.view('u2')).all()
+//! check all((a2.reshape(4, 8, 8)[k].view('u2') == a0.reshape(4, 8, 8)[k].T.view('u2')).all() for k in range(4))
+extern "C" __global__ void store_matrices(const __half* a, __half* same, __half* turned) {
+    __shared__ __align__(16) __half s[256], t[256], u[256];
+    int lane = threadIdx.x;
+    for (int k = lane; k < 256; k += 32) s[k] = a[k];
+    __syncwarp();
+    unsigned r[4];
+    unsigned from = (unsigned)__cvta_generic_to_shared(s + lane * 8);
+    unsigned to = (unsigned)__cvta_generic_to_shared(t + lane * 8), across = (unsigned)__cvta_generic_to_shared(u + lane * 8);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from));
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(across), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+    __syncwarp();
+    for (int k = lane; k < 256; k += 32) same[k] = t[k], turned[k] = u[k];
+}
+
+//! launch add_vectors grid=2 block=64 in:f4:4 zero:f4:8 out:f4:128
+//! check np.allclose(a1, [128 * a0[0], 128 * a0[1], 0, 0, *(128 * a0)], rtol=1e-4)
+//! check len(set(a2.tolist())) == 128
+extern "C" __global__ void add_vectors(const float* v, float* sums, float* before) {
+    atomicAdd((float2*)sums, make_float2(v[0], v[1]));
+    float4 old = atomicAdd((float4*)(sums + 4), make_float4(v[0], v[1], v[2], v[3]));
+    before[blockIdx.x * 64 + threadIdx.x] = old.w;
+}
+
+//! launch packed_maxima grid=1 block=32 in:i4:32 in:i4:32 out:i4:64
+//! check (a2[:32] == np.maximum(np.maximum(a0, a1), 0)).all() and (a2[32:] == np.maximum(np.minimum(a0, a1), 0)).all()
+extern "C" __global__ void packed_maxima(const int* a, const int* b, int* c) {
+    c[threadIdx.x] = __vimax_s32_relu(a[threadIdx.x], b[threadIdx.x]);
+    c[32 + threadIdx.x] = __vimin_s32_relu(a[threadIdx.x], b[threadIdx.x]);
+}
