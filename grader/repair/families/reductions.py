@@ -21,7 +21,7 @@ MAP_IDEA = (
 
 FULL_IDEA = (
     "The norm needs every value before the first result: two passes over memory, each at full width; the\n"
-    "second finds the last part of the first still in L2."
+    "second goes backwards, and finds the last part of the first still in L2."
 )
 
 

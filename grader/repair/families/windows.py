@@ -16,6 +16,11 @@ POOL_IDEA = (
     "to join each line once for all windows that see it. The sizes of the usual windows are known to the\n"
     "compiler, which unrolls them; other windows have one thread for each result."
 )
+ROW_POOL_IDEA = (
+    "Windows of neighbours overlap: a warp copies what its windows see into shared memory once, and makes its\n"
+    "results from there, so many that it writes whole lines. The sizes of the usual windows are known to the\n"
+    "compiler, which unrolls them; other windows have one thread for each result."
+)
 CONV_IDEA = (
     "Direct convolution: each thread keeps eight output channels of one position in registers, so that every\n"
     "input value is used eight times, and all lanes of a warp read the same weights."
@@ -57,7 +62,8 @@ def _pool(task: Task, names: Names) -> str | None:
         return None
     body = init + POOL_BODY.replace("DIMS", str(task.parameters.get("dims", 2)))
     values = {"op": task.parameters.get("op", "max"), "fixed": _fixed(task)}
-    return _module("pool.cu.jinja", POOL_IDEA, task, names, body, values)
+    idea = ROW_POOL_IDEA if task.parameters.get("dims") == 1 else POOL_IDEA
+    return _module("pool.cu.jinja", idea, task, names, body, values)
 
 
 Kind = tuple[int, int, int, int, int]
