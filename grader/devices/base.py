@@ -103,9 +103,17 @@ class Device(Protocol):
         """
 
     def run(
-        self, submission: Submission, build: Build, task: Task, references: References
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        *,
+        in_place: bool = False,
     ) -> list[RunResult]:
         """Run a built submission on every workload of the task but the full-size ones, in order.
+
+        With `in_place`, inputs of shapes that were there before get new values where they lie.
 
         Raises:
             GraderError: something of ours failed.

@@ -134,13 +134,19 @@ class CudaDevice(GuestDevice):
         return reply
 
     def run(
-        self, submission: Submission, build: Build, task: Task, references: References
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        *,
+        in_place: bool = False,
     ) -> list[RunResult]:
         """Run every workload but the full-size ones.
 
         What runs out of memory where the reference does as well is not the submission's fault.
         """
-        found = super().run(submission, build, task, references)
+        found = super().run(submission, build, task, references, in_place=in_place)
         return [
             _not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)

@@ -142,9 +142,18 @@ class GuestDevice(ABC):
         )
 
     def run(
-        self, submission: Submission, build: Build, task: Task, references: References
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        *,
+        in_place: bool = False,
     ) -> list[RunResult]:
-        """Run every workload but the full-size ones; one guest for each set of weights."""
+        """Run every workload but the full-size ones; one guest for each set of weights.
+
+        With `in_place`, inputs of shapes that were there before get new values where they lie.
+        """
         source = parse(submission.code)
         found: dict[str, RunResult] = {}
         chosen = groups(task.judged)
@@ -155,7 +164,8 @@ class GuestDevice(ABC):
             if self.gives_up(found[name] for name in deciding & found.keys()):
                 found.update({w.name: self._left_out(w) for w in group.workloads})
             else:
-                found.update(self._run_group(submission, build, source, group, references))
+                program = (submission, build, source)
+                found.update(self._run_group(program, group, references, in_place=in_place))
         return [found[workload.name] for workload in task.judged]
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:  # noqa: ARG002 - cuda's
@@ -239,16 +249,18 @@ class GuestDevice(ABC):
 
     def _run_group(
         self,
-        submission: Submission,
-        build: Build,
-        source: Source,
+        program: tuple[Submission, Build, Source],
         group: Group,
         references: References,
+        *,
+        in_place: bool,
     ) -> dict[str, RunResult]:
+        submission, build, source = program
         found: dict[str, RunResult] = {}
         rest: Sequence[Workload] = group.workloads
         for _ in range(1 + RESTARTS):
             job = self.job(submission, build, group, rest, references)
+            job = replace(job, options={**job.options, "in_place": in_place})
             reply = self.converse(job, self.limits(self.options.run_seconds))
             if reply.status == "grader_error":
                 raise GraderError(f"a run on {self.name} failed: {reply.reason}")

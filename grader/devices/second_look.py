@@ -1,7 +1,8 @@
 """A correct program runs again: its workloads in another order, and one of them many times.
 
-State between calls, caches by shape or address, counters of calls and races show as a result that
-was right and isn't any more. Where the device can leave kernels out, it is also asked what the
+Inputs get new values where they lie, wherever shapes come again. State between calls, caches by
+shape, address or tensor, counters of calls and races show as a result that was right and isn't any
+more. Where the device can leave kernels out, it is also asked what the
 program gives without them.
 """
 
@@ -49,9 +50,9 @@ def second_look(
     ours fails.
     """
     asked, origin, known = _in_another_order(task, references, runs, device.seconds)
-    results = device.run(submission, build, asked, known)
+    results = device.run(submission, build, asked, known, in_place=True)
     if _stalled(results):
-        results = device.run(submission, build, asked, known)
+        results = device.run(submission, build, asked, known, in_place=True)
     quick = sum(run.seconds for run in runs) < QUICK * device.seconds
     if quick and (name := _stalled(results)):
         text = f"on {origin[name]} it ended at first, and does not when it is called again"

@@ -22,6 +22,7 @@ from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
 from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
+from grader.guest.standing import Standing
 
 # As it is now, whatever a submission makes of the name.
 _dumps = json.dumps
@@ -53,6 +54,7 @@ class Session:
         self._configure()
         self._place = place(self._job["device"], options)
         self._kept = Kept()
+        self._standing = Standing(self._place) if options.get("in_place") else None
         self._kernels = tensors.kernels()
 
     def _configure(self) -> None:
@@ -161,9 +163,13 @@ class Session:
         operators: Counter[str] = Counter()
         try:
             plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
+            given_plain = [value for value in plain if isinstance(value, torch.Tensor)]
+            standing = iter(self._standing.take(given_plain) if self._standing else ())
             args = [
                 self._place.enlarged(originals[v[0]], v[1], v[2])
                 if kind == "part"
+                else next(standing)
+                if self._standing and isinstance(v, torch.Tensor)
                 else self._placed(v)
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
@@ -173,6 +179,8 @@ class Session:
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
             structure, outputs = self._forward(name, model, args, given, operators, part)
+            if self._standing and any(o.header["aliases"] is not None for o in outputs):
+                self._standing.release(given_plain)
             mutated = [
                 position
                 for (position, arg), old in zip(given, before, strict=True)

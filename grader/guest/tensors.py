@@ -35,6 +35,7 @@ _layout_of = _Base.layout.__get__
 _meta_of = _Base.is_meta.__get__
 _dimensions_of = _Base.dim
 _detach = _Base.detach
+_data_of = _Base.data.__get__
 _is_conj, _is_neg = _Base.is_conj, _Base.is_neg
 _numpy = _Base.numpy
 _requires_grad = _Base.requires_grad.__get__
@@ -115,6 +116,17 @@ def some_rows(tensor: torch.Tensor, at: int, rows: int) -> torch.Tensor:
     with torchs_own():
         made: torch.Tensor = _part(tensor, slice(at, at + rows))
         return made
+
+
+def form(tensor: torch.Tensor) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...]]:
+    """Return dtype, shape and strides of a tensor."""
+    return _dtype_of(tensor), tuple(_shape_of(tensor)), tuple(_stride(tensor))
+
+
+def refill(tensor: torch.Tensor, values: torch.Tensor) -> None:
+    """Give a tensor other values where it lies; its version stays, as for whoever writes by pointer."""
+    with torchs_own():
+        _copy(_data_of(tensor), values)
 
 
 def raw_bytes(tensor: torch.Tensor) -> bytes:
