@@ -41,6 +41,7 @@ u64 combine(int op, int type, u64 old, u64 value, u64 swap) {
         case atomic_add:
             switch (type) {
                 case type_f32: return bits_of(as_f32(a) + as_f32(b));
+                case type_f32_ftz: return bits_of(flush(flush(as_f32(a)) + flush(as_f32(b))));
                 case type_f64: return bits_of(as_f64(old) + as_f64(value));
                 case type_f16: return add_half(old, value, false);
                 case type_bf16: return add_half(old, value, true);
@@ -65,8 +66,7 @@ u64 combine(int op, int type, u64 old, u64 value, u64 swap) {
     }
 }
 
-template <class T> u64 update(u8* p, const Insn& i, u64 value, u64 swap, bool& changed) {
-    const int op = i.mode >> 4 & 15, type = i.mode >> 8;
+template <class T> u64 update(u8* p, int op, int type, u64 value, u64 swap, bool& changed) {
     T* at = reinterpret_cast<T*>(p);
     T old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;
     do fresh = T(combine(op, type, old, T(value), T(swap)));
@@ -75,8 +75,12 @@ template <class T> u64 update(u8* p, const Insn& i, u64 value, u64 swap, bool& c
     return old;
 }
 
-void apply(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
+void apply(Ctx& c, const Insn& i, const u64* host, u32 lanes, bool global) {
     const bool wide = i.width == 8;
+    const int op = i.mode >> 4 & 15;
+    int type = i.mode >> 8;
+    // PTX: a sum of f32 flushes subnormals in global memory, not in shared.
+    if (global && type == type_f32 && op == atomic_add) type = type_f32_ftz;
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(c.mask >> l & 1)) continue;
         u64 old = 0;
@@ -85,8 +89,8 @@ void apply(Ctx& c, const Insn& i, const u64* host, u32 lanes) {
             const u64 swap = i.c == none ? 0 : wide ? c.src<u64>(i.c)[l] : c.src<u32>(i.c)[l];
             bool changed = false;
             u8* p = reinterpret_cast<u8*>(host[l]);
-            old = wide ? update<u64>(p, i, value, swap, changed) : i.width == 4 ? update<u32>(p, i, value, swap, changed)
-                : update<u16>(p, i, value, swap, changed);
+            old = wide ? update<u64>(p, op, type, value, swap, changed) : i.width == 4 ? update<u32>(p, op, type, value, swap, changed)
+                : update<u16>(p, op, type, value, swap, changed);
             c.block->changes += changed;
         }
         if (i.d == none) continue;
@@ -141,7 +145,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
         else count_global(c, i, a, i.width, good);
         n.collisions += collisions(a, good);
     }
-    apply(c, i, host.at, good);
+    apply(c, i, host.at, good, space == Space::global);
 }
 
 }  // namespace

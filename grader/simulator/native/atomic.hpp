@@ -6,7 +6,7 @@
 namespace kgsim {
 
 enum AtomicOperation { atomic_exch, atomic_add, atomic_min, atomic_max, atomic_inc, atomic_dec, atomic_cas, atomic_and, atomic_or, atomic_xor };
-enum AtomicType { type_b16, type_u32, type_s32, type_u64, type_s64, type_f32, type_f64, type_f16, type_bf16, type_f16x2, type_bf16x2 };
+enum AtomicType { type_b16, type_u32, type_s32, type_u64, type_s64, type_f32, type_f64, type_f16, type_bf16, type_f16x2, type_bf16x2, type_f32_ftz };
 int atomic_operation(std::string_view name);  // -1: none
 int atomic_type(std::string_view name);
 

@@ -76,8 +76,11 @@ template <int F> float lg2(float x) {
     r = x == 0.0f ? as_f32(0xff800000) : r;
     return out<F>(x < 0.0f || x != x ? as_f32(0x7fffffff) : r);
 }
-// As on a GPU, the angle is first rounded to an f32 of turns: of a large one little is left.
-double turns(float x) { return 2 * M_PI * std::remainder(double(x * 0.15915494f), 1.0); }
+// As on a GPU, the angle is first rounded towards zero to an f32 of turns: of a large one little is left.
+double turns(float x) {
+    const double exact = double(x) * double(0.15915494f);
+    return 2 * M_PI * std::remainder(as_f64(bits_of(exact) & ~u64(0x1fffffff)), 1.0);
+}
 template <int F> float sine(float x) { return out<F>(float(std::sin(turns(in<F>(x))))); }
 template <int F> float cosine(float x) { return out<F>(float(std::cos(turns(in<F>(x))))); }
 float hyperbolic(float x) { return std::tanh(x); }

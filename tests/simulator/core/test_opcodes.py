@@ -429,15 +429,13 @@ APPROXIMATE: dict[str, tuple[Callable[[float], float], float, float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("op", ["sin", "cos"])
-def test_of_a_large_angle_little_is_left(op: str, simulator: Simulator) -> None:
-    """A GPU rounds the angle to an f32 of turns first: an H200 gives 0 and 1 for 1e38."""
-    angles = np.array([1e38, 2.0**30, 65504.0, 327.2849], "f4")
+def test_of_a_large_angle_little_is_left(simulator: Simulator) -> None:
+    """What an H200 gives: it rounds the angle to an f32 of turns first."""
+    angles = np.array([1e38, 65504.0, 70000.0], "f4")
     bits = [list(map(int, angles.view("u4")))]
-    got = np.array(apply(simulator, f"{op}.approx.f32", 32, [32], bits), "u4").view("f4")
-    turns = (angles * np.float32(1 / (2 * math.pi))).astype("f8")
-    assert np.allclose(got, getattr(np, op)(2 * math.pi * (turns % 1.0)), atol=1e-6)
-    assert got[0] == (op == "cos")
+    for op, seen in (("sin", [0, 0.9770282, -0.8280449]), ("cos", [1, -0.2131103, 0.5606616])):
+        got = np.array(apply(simulator, f"{op}.approx.f32", 32, [32], bits), "u4").view("f4")
+        assert np.allclose(got, seen, atol=5e-7), op
 
 
 def test_the_reciprocal_of_a_huge_divisor_is_zero_where_it_is_approximate(
