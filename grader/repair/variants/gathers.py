@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ASKED = re.compile(r"conv_?transpose", re.IGNORECASE)
 COST = 0.8
 """The formula is a slip of its own, and the commonest one of these tasks."""
+UNDIVIDED = 0.2
+"""A place divided by the stride without a look at the rest is hardly ever meant: of thousands of changes the first to try."""
 
 
 @dataclass(frozen=True)
