@@ -9,7 +9,7 @@ from functools import lru_cache
 from grader.errors import GraderError
 from grader.judge.audit import audit, weaknesses
 from grader.judge.facts import Facts, checked, inputs_of, is_whole, reduction_length
-from grader.judge.sizes import HUGE, MOST, REGULAR, Size, choose
+from grader.judge.sizes import HUGE, KEPT, MOST, REGULAR, Size, choose
 from grader.judge.workloads import Maker
 from grader.records import Task, Workload
 from grader.sandbox import Form, GuestJob, Limits, converse
@@ -86,7 +86,7 @@ def _described(
         "full": reference,
         "chains": [[variant.text for variant in chain.variants] for chain in found],
         "kinds": [c.kind if c.kind in REGULAR else f"{c.kind} {i}" for i, c in enumerate(found)],
-        "most": dict(MOST),
+        "most": {**MOST, "size": KEPT} if kept else dict(MOST),
         "weights": HUGE["weights"],
         "seconds": SECONDS,
     }
@@ -105,22 +105,28 @@ def _described(
         return (), 1, f"the problem's own text fails: {reply.reason or reply.status}"
     try:
         places = PLACES.search(reference) is not None
-        return workloads_of(found, reply.description, places, share)
+        return workloads_of(found, reply.description, places, share, kept=bool(kept))
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return (), 1, "the problem's own text describes its inputs in a way that makes no sense"
 
 
 def workloads_of(
-    found: Sequence[Chain], description: Facts, places: bool = False, share: float = 1.0
+    found: Sequence[Chain],
+    description: Facts,
+    places: bool = False,
+    share: float = 1.0,
+    *,
+    kept: bool = False,
 ) -> tuple[tuple[Workload, ...], int, str]:
     """Return workloads, reduction length and a note (why there are none, for instance).
 
-    All from a guest's description; `places` says that the reference finds places of extremes.
+    All from a guest's description; `places` says that the reference finds places of extremes, `kept` that sizes stay because an answer
+    writes them.
 
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where that makes no sense.
     """
     sizes = [
-        Size(chain.kind, variant.batch, checked(fact), share)
+        Size(chain.kind, variant.batch, checked(fact), share, kept)
         for chain, facts in zip(found, description["chains"], strict=True)
         for variant, fact in zip(chain.variants, facts, strict=False)
         if fact["ok"]

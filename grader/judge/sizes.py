@@ -34,6 +34,8 @@ HUGE: Mapping[str, int] = {
 }
 """What is taken where even that is exceeded: a network for large images whose layers fix their size
 (VGG's classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
+KEPT = 4_000_000
+"""Elements of the inputs that are taken where sizes stay as they are because an answer writes them: at others it is not right."""
 NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
 ENOUGH = 2048
@@ -55,6 +57,8 @@ class Size:
     fact: Facts
     share: float = 1.0
     """Of what a simulator runs in seconds: less for a program that does far more than the reference."""
+    kept: bool = False
+    """Whether sizes stayed as they are because an answer writes them."""
 
     @property
     def elements(self) -> int:
@@ -80,6 +84,11 @@ class Size:
     def within(self, limits: Mapping[str, int]) -> bool:
         """Whether it costs no more than that."""
         return all(self.fact[name] <= limit for name, limit in limits.items())
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may be run at all."""
+        return self.within({**HUGE, "size": KEPT} if self.kept else HUGE)
 
 
 @dataclass(frozen=True)
@@ -153,7 +162,7 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     if cheap:
         more = (*_pairs(sizes, cheap), *_fuller(sizes, cheap), *_thicker(sizes, cheap))
         return sorted([*cheap, *more], key=_preference)
-    usable = [size for size in sizes if size.kind in REGULAR and size.within(HUGE)]
+    usable = [size for size in sizes if size.kind in REGULAR and size.usable]
     large = [size for size in usable if size.within(MOST)] or usable
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = [size for size in large if size.cost <= most]

@@ -97,7 +97,10 @@ def floor_at(share: float) -> int:
 
 def sizes_of(text: str, floor: int = FLOOR) -> frozenset[int]:
     """Return the numbers of a text that its variants change; none for one that is no Python."""
-    return frozenset(n.value for n in _changeable(text) or () if n.value > floor)
+    found = _changeable(text) or ()
+    return frozenset(
+        n.value for n in found if n.value > (SPATIAL_FLOOR if SPATIAL.search(n.name) else floor)
+    )
 
 
 def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) -> tuple[Chain, ...]:

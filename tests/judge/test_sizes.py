@@ -60,3 +60,13 @@ def test_less_than_the_usual_work_is_a_smaller_size():
     few = [replace(item, share=1 / 64) for item in sizes]
     assert first(*sizes) == (32, 64)
     assert first(*few) == (2, 64)
+
+
+def test_what_an_answer_writes_may_cost_one_long_run():
+    """Two million values in one image: too many for every answer, but the only ones at which this one can be right."""
+    large = size((1, 64, 32, 1024), 20.0)
+    assert choose([large], None) is None
+    chosen = choose([replace(large, kept=True)], None)
+    assert chosen is not None
+    assert chosen.huge
+    assert choose([replace(size((1, 64, 64, 1024), 20.0), kept=True)], None) is None
