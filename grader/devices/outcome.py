@@ -43,6 +43,7 @@ def run_of(
         evidence=evidence,
         launches=launches,
         counts=counts,
+        blind=reports.only_stores(result.report),
         operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),

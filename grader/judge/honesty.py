@@ -92,12 +92,18 @@ TORCHS_NAMESPACES = frozenset(
     ]
 )
 """Beside `aten`; operators of any other namespace are the program's own, and what they call is logged by itself."""
+BLIND = (
+    "Nothing reads a value of its inputs or weights: what it returns is the same for all of them."
+)
+"""Of a task whose result is always the same, for instance; whoever answers it is asked to compute it."""
 AFTER = "after forward, "
 """Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
 """What the names of a vendor's functions begin with, among a run's operators."""
 VALUES_TO_THE_HOST = "values to the host"
 """A copy of more than a few values to the host that no operator of torch made."""
+COPYING = frozenset({"clone", "copy_", "_to_copy", "item", "_local_scalar_dense", "lift_fresh"})
+"""Operators that read a tensor's values and are not said to compute."""
 TO_THE_HOST = frozenset({"_to_copy", "_local_scalar_dense", "item"})
 """Operators that may take values to the host, where anything can compute."""
 
@@ -118,14 +124,26 @@ def suspicions(
         if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
             cheats = []
     delegated: tuple[str, ...] = ()
+    if evaluation.verdict.status == "correct" and blind(evaluation.runs):
+        delegated = (BLIND,)
     if evaluation.verdict.status == "correct" and policy == "custom-only":
         said = idle(evaluation.probes)
         delegated = (
+            *delegated,
             *_delegated(evaluation.runs, launched=launched),
             *([said] if said else ()),
             *(f.message for f in findings if f.data.get("delegates")),
         )
     return tuple(finding.message for finding in cheats), delegated
+
+
+def blind(runs: Sequence[Run]) -> bool:
+    """Whether kernels ran and nothing was read, by them, an operator of torch or a library."""
+    launched = [run for run in runs if run.status == "ran" and run.launches]
+    names = names_of(runs)
+    by_torch = computing(runs) or names & (COPYING | {VALUES_TO_THE_HOST})
+    by_a_library = any(name.startswith(LIBRARY) for name in names)
+    return bool(launched) and all(r.blind for r in launched) and not by_torch and not by_a_library
 
 
 def computing(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -98,6 +98,8 @@ class Run(Record):
     evidence: tuple[Evidence, ...] = ()
     launches: tuple[Launch, ...] = ()
     counts: tuple[LineCount, ...] = ()
+    blind: bool = False
+    """Whether kernels stored, and neither they nor a copy of CUDA's read anything."""
     operators: dict[str, int] = {}
     """torch operators that ran inside forward, by name."""
     seconds: float = 0.0

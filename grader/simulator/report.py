@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 
 from grader.records import Evidence, JsonValue, Launch, LineCount
 from grader.simulator import fields
-from grader.simulator.reader import MOST_FINDINGS, MOST_LAUNCHES, Reader, short, with_own_lines
+from grader.simulator.reader import (
+    MOST_FINDINGS,
+    MOST_LAUNCHES,
+    MOST_LINES,
+    Reader,
+    short,
+    with_own_lines,
+)
 from grader.simulator.wording import KINDS, OF_THE_HOST
 from grader.source import Source
 
@@ -20,6 +27,7 @@ __all__ = [
     "OF_THE_HOST",
     "Outcome",
     "api_calls",
+    "only_stores",
     "outcome",
     "to_evidence",
     "with_own_lines",
@@ -70,6 +78,16 @@ def api_calls(report: JsonValue) -> dict[str, int]:
         ),
         500,
     )
+
+
+def only_stores(report: JsonValue) -> bool:
+    """Whether kernels stored and read nothing, and nothing was copied, from a guest's whole report."""
+    core = fields.mapping(fields.mapping(fields.mapping(report).get("simulator")).get("core"))
+    launches = fields.entries(core.get("launches"), MOST_LAUNCHES)
+    lines = fields.entries(core.get("lines"), MOST_LINES)
+    accesses = sum(fields.whole(entry.get("accesses")) for entry in launches)
+    stores = sum(fields.whole(entry.get("stores")) for entry in lines)
+    return 0 < accesses == stores and not any("Memcpy" in name for name in api_calls(report))
 
 
 def to_evidence(

@@ -22,13 +22,16 @@ LIBRARY = UNUSED.model_copy(
 LAUNCH = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
 
 
-def evaluated(*operators: str, launched: bool = True, idle: bool = False) -> Evaluation:
+def evaluated(
+    *operators: str, launched: bool = True, idle: bool = False, blind: bool = False
+) -> Evaluation:
     run = Run(
         workload="n",
         device="sim",
         status="ran",
         launches=(LAUNCH,) if launched else (),
         operators=dict.fromkeys(operators, 1),
+        blind=blind,
     )
     return Evaluation(
         submission="s",
@@ -60,6 +63,10 @@ def evaluated(*operators: str, launched: bool = True, idle: bool = False) -> Eva
         (evaluated(idle=True), (), "any", False, False),
         (evaluated(), (LIBRARY,), "custom-only", False, True),
         (evaluated(), (LIBRARY,), "any", False, False),
+        (evaluated("aten::empty", blind=True), (), "any", False, True),
+        (evaluated("aten::clone", blind=True), (), "any", False, False),
+        (evaluated("aten::addmm", blind=True), (), "any", False, False),
+        (evaluated("cublasSgemm", blind=True), (), "any", False, False),
     ],
 )
 def test_work_is_told_from_its_show(evaluation, findings, policy, rejected, dishonest) -> None:

@@ -188,3 +188,19 @@ def test_no_report_is_too_long() -> None:
     entries = [finding() for _ in range(report.MOST_FINDINGS + 100)]
     evidence, _, _ = report.to_evidence({"core": {"findings": entries}}, SOURCE)
     assert len(evidence) == report.MOST_FINDINGS
+
+
+def counted(accesses: int, *stores: int, calls: dict[str, int] | None = None) -> dict[str, Any]:
+    core = {
+        "launches": [{"kernel": "_Z4fillPf", "accesses": accesses}],
+        "lines": [{"stores": count} for count in stores],
+    }
+    return {"simulator": {"core": core, "host": {"calls": calls or {}}}}
+
+
+def test_kernels_that_only_store_have_read_nothing() -> None:
+    assert report.only_stores(counted(96, 64, 32))
+    assert not report.only_stores(counted(96, 64))
+    assert not report.only_stores(counted(0))
+    assert not report.only_stores(counted(96, 96, calls={"cudaMemcpyAsync": 1}))
+    assert not report.only_stores(None)
