@@ -8,6 +8,7 @@ import pytest
 from grader.build import discover
 from grader.build.configuration import configuration
 from grader.build.driver import host_pass
+from grader.build.driver.command import parse
 from grader.build.prepare import prepare
 
 LAUNCH = """\
@@ -41,3 +42,21 @@ def test_a_launch_compiles_where_clang_finds_no_toolkit(tmp_path: Path) -> None:
     ]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_the_abi_that_an_older_torch_names_is_the_precompiled_one(tmp_path: Path) -> None:
+    """Before 2.9 torch gives it to each call: every build went the stock way for it."""
+    toolchain = discover()
+    if not toolchain.builds or not toolchain.zig:
+        pytest.skip("no compilers, or no clang, on this machine")
+    config = configuration(toolchain, prepare(toolchain).folder, "sim", "fast")
+    source, made = tmp_path / "main.cpp", tmp_path / "main.o"
+    source.write_text(
+        "#include <torch/extension.h>\nint rows(torch::Tensor x) { return x.size(0); }\n"
+    )
+    command = parse([host_pass.PRESENT_ABI, "-std=c++20", "-c", str(source), "-o", str(made)])
+    assert host_pass.unsuited(config, command, [("-std", config.standard)]) == ""
+    assert host_pass.cpp_object(config, command).ok
+    other = parse(["-D_GLIBCXX_USE_CXX11_ABI=2", "-c", str(source), "-o", str(made)])
+    assert "changes what is precompiled" in host_pass.unsuited(config, other, [])

@@ -36,6 +36,8 @@ _HARMLESS_FLAGS = re.compile(
 )
 
 
+PRESENT_ABI = "-D_GLIBCXX_USE_CXX11_ABI=1"
+"""What is precompiled has it anyway; torch before 2.9 says it in every call."""
 OLD_ABI = "-D_GLIBCXX_USE_CXX11_ABI=0"
 """A habit of answers since torch wheels had that ABI; it has a precompiled header of its own."""
 
@@ -52,7 +54,7 @@ def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None
         return f"{OLD_ABI} changes what is precompiled"
     for define in command.defines:
         name = define[2:].partition("=")[0].partition("(")[0]
-        if define == OLD_ABI or _PYBIND_ABI.match(define):
+        if define in (OLD_ABI, PRESENT_ABI) or _PYBIND_ABI.match(define):
             continue
         if name in conditions and name not in _HARMLESS_DEFINES and not _CUDA_DEFINES.match(define):
             return f"{define} changes what is precompiled"
@@ -209,5 +211,6 @@ def _defines(command: Command) -> list[str]:
         for define in command.defines
         if not _CUDA_DEFINES.match(define)
         and not _PYBIND_ABI.match(define)
+        and define != PRESENT_ABI
         and "INCLUDE_EXTENSION_H" not in define
     ]

@@ -79,11 +79,11 @@ struct SimulatedGuard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(Device) const noexcept override {}
   DeviceIndex deviceCount() const noexcept override { return 1; }
 
-  Stream getStream(Device) const override { return named(stream); }
+  Stream getStream(Device) const noexcept override { return named(stream); }
   Stream getDefaultStream(Device) const override { return named(0); }
   Stream getNewStream(Device, int) const override { return named(next_stream()); }
   Stream getStreamFromGlobalPool(Device, bool) const override { return named(next_stream()); }
-  Stream exchangeStream(Stream next) const override { return named(std::exchange(stream, next.id())); }
+  Stream exchangeStream(Stream next) const noexcept override { return named(std::exchange(stream, next.id())); }
   bool queryStream(const Stream&) const override { return true; }
   void synchronizeStream(const Stream&) const override {}
   void synchronizeDevice(const DeviceIndex) const override {}
@@ -115,12 +115,12 @@ struct SimulatedHooks final : at::CUDAHooksInterface {
   explicit SimulatedHooks(at::CUDAHooksArgs) {}
   bool hasCUDA() const override { return true; }
   bool hasCUDART() const override { return true; }
-  bool isAvailable() const override { return true; }
   bool hasPrimaryContext(DeviceIndex) const override { return true; }
   bool compiledWithCuDNN() const override { return false; }
   long versionCuDNN() const override { return 91000; }
   long versionCUDART() const override { return 13000; }
   // Not in every torch, hence without `override`.
+  bool isAvailable() const { return true; }
   long versionRuntimeCuDNN() const { return 91000; }
   bool isGPUArch(const std::vector<std::string>&, DeviceIndex = -1) const { return false; }
   bool isPinnedPtr(const void*) const override { return false; }
