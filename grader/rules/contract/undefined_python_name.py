@@ -114,6 +114,10 @@ def _finding(
     message = f"{listed} {verb} not defined anywhere in the file: NameError {what}"
     if for_inputs and context.task is not None:
         message += "; the task makes its own inputs, so it does not decide here"
+    elif context.task is not None and constants.keys() >= set(names):
+        message += (
+            " (KernelBench runs answers among the names of the problem's file, and finds it there)"
+        )
     fixes = _copy(source, code, nodes, constants)
     if not fixes and not for_inputs:
         fixes = tuple(undefined(source, code, nodes, reference_parameters(context, where)))
