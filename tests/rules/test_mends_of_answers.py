@@ -374,3 +374,25 @@ torch::Tensor run(torch::Tensor x) {
         "there is no code in later",
         "three dots stand for the sizes of this launch",
     ]
+
+
+MASKED = """
+__global__ void kept(const float* x, const unsigned char* mask, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = mask[i] ? x[i] : 0.0f;
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor mask) {
+    auto y = torch::empty_like(x);
+    kept<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), mask.data_ptr<unsigned char>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+"""
+
+
+def test_bytes_that_are_asked_of_a_mask_are_taken_as_what_it_holds() -> None:
+    code = program(MASKED, "torch::Tensor run(torch::Tensor x, torch::Tensor mask);")
+    raised = seen("python", "RuntimeError: expected scalar type Byte but found Bool", "raised")
+    (finding,) = all_rules()["API005"].check(parse(code), raised)
+    assert finding.message.startswith("`mask.data_ptr<unsigned char>()` asks for Byte")
+    texts = mends("API005", code, raised)
+    assert any("const bool* mask" in line for lines in texts for line in lines)

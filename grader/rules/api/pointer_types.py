@@ -22,7 +22,7 @@ SPELLED = {
     "Bool": "bool",
 }
 """C++'s types by torch's names."""
-_ASKED = re.compile(r"data_ptr<\s*([\w:]+)\s*>")
+_ASKED = re.compile(r"data_ptr<\s*([\w:]+(?: char)?)\s*>")
 
 
 def own_type(source: Source, asked: Iterable[str], made: str) -> tuple[Fix, ...]:
