@@ -17,6 +17,7 @@ from grader.build.guest_environment import DeviceKind, Mode, environment
 from grader.build.lacking import lacking
 from grader.build.on_demand import prepared_for
 from grader.build.prepare import Prepared
+from grader.build.programs import programs
 from grader.errors import GraderError
 from grader.records import Build, JsonValue, Submission, digest
 from grader.rules.reaching import IN_TEXT_AND_EXTENSION
@@ -32,12 +33,16 @@ _RECORD = "build.json"
 def build_key(
     submission: Submission, prepared: Prepared, device: str, mode: str, arch: str | None
 ) -> str:
-    """Return the content address of a build: program, tools, torch, device and how."""
+    """Return the content address of a build: program, tools, torch, device and how.
+
+    The drivers' folder is in it, for ninja makes an extension anew whose compiler has another name.
+    """
     tools = asdict(prepared.toolchain)
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
     stamp = [f"{name}={tools[name]}" for name in names]
     ours = grader_version("build", "guest", "simulator/ptx")
-    where = (prepared.address, device, mode, arch or "", ours)
+    drivers = str(programs(prepared.folder, prepared.toolchain))
+    where = (prepared.address, drivers, device, mode, arch or "", ours)
     return digest("build", submission.key, *where, *stamp, *sorted(IN_TEXT_AND_EXTENSION))[:40]
 
 

@@ -8,6 +8,7 @@ at each start. Folders above the copy are none that a guest may list under every
 from __future__ import annotations
 
 import importlib.util
+import os
 import py_compile
 import shlex
 import shutil
@@ -52,9 +53,17 @@ def _sources(root: Path) -> list[Path]:
 
 
 def programs(prepared: Path, toolchain: Toolchain) -> Path:
-    """Return the folder of the compiler drivers, by their content, beside what was prepared."""
-    tools = (str(sys.executable), str(toolchain.nvcc), str(toolchain.gxx), str(toolchain.zig))
+    """Return the folder of the compiler drivers, by their content, beside what was prepared.
+
+    By whatever name this Python was started, it is the same folder: builds that are kept name it.
+    """
+    tools = (_python(), str(toolchain.nvcc), str(toolchain.gxx), str(toolchain.zig))
     return prepared / f"bin-{digest(_contents(_ROOT), *tools)[:12]}"
+
+
+def _python() -> str:
+    """Return the Python of the drivers: a virtual environment's own would look for its settings first."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 @cache
@@ -96,13 +105,11 @@ def _compile(source: Path, target: Path) -> None:
 
 
 def _text(role: str, tool: str, copy: Path) -> str:
-    # A virtual environment's own Python would look for its settings first.
-    python = str(getattr(sys, "_base_executable", sys.executable))
     start = _START.format(packages=_PACKAGES, copy=str(copy), unable=UNABLE, status=CANNOT_RUN)
     return _PROGRAM.format(
         questions="|".join(f'"{question}"' for question in _QUESTIONS),
         tool=shlex.quote(tool),
-        command=shlex.join([python, "-I", "-S", "-c", start, role]),
+        command=shlex.join([_python(), "-I", "-S", "-c", start, role]),
     )
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import stat
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grader.build import asking, discover, prepare, programs
+from grader.build import asking, build_key, discover, prepare, programs
 from grader.build.driver.tools import CANNOT_RUN, UNABLE
 from grader.build.guest_environment import environment, gxx_folders
 from grader.build.host_fault import sign
 from grader.build.prepare import Prepared
 from grader.build.readable import open_to_guests
 from grader.errors import GraderError
-from grader.records import Build
+from grader.records import Build, Submission
 from grader.sandbox.bubblewrap import unreadable
 
 ODD = ["plain", "with space", "o'brien", 'quoted "so"', "$HOME `id`", "Prüfstand", "back\\slash"]
@@ -58,6 +59,29 @@ def test_the_toolchain_is_the_same_with_and_without_the_environment_activated(
     stranger.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert discover.__wrapped__().ninja == known.ninja
+
+
+def test_the_drivers_are_the_same_by_whatever_name_python_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else ninja makes every kept build anew in each guest of `python3`, after a batch by `python`."""
+    tools = discover()
+    known = programs.programs(tmp_path, tools)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3.99"))
+    assert programs.programs(tmp_path, tools) == known
+
+
+def test_a_build_is_known_by_its_drivers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    prepared = Prepared(
+        tmp_path, discover(), precompiled=(), library=None, torch_library=None, seconds=0
+    )
+    program = Submission(sample="one", code="import torch", line_map=(1,), how="whole")
+    known = build_key(program, prepared, "sim", "fast", None)
+    assert build_key(program, prepared, "sim", "fast", None) == known
+    monkeypatch.setattr(programs, "_PROGRAM", "#!/bin/sh\n")
+    programs._contents.cache_clear()
+    assert build_key(program, prepared, "sim", "fast", None) != known
+    programs._contents.cache_clear()
 
 
 def test_a_driver_that_can_not_be_read_is_the_machines_fault(
