@@ -233,6 +233,19 @@ torch::Tensor run(torch::Tensor x) {
 }
 """
     ),
+    "device_constructor": Program(
+        _elementwise(
+            "y[i] = Inverse(x[i]).at(2.0f);",
+            before="""
+struct Inverse {
+    const float value;
+    float half;
+    __device__ explicit Inverse(float v) : value(rsqrtf(v)), half{__fdividef(v, 2.0f)} {}
+    __device__ float at(float by) const { return value * by + half; }
+};
+""",
+        )
+    ),
     "macro_kernel": Program(
         """#include <torch/extension.h>
 #define DEFINE(NAME, EXPR) __global__ void NAME(const float* x, float* y, int n) { \\

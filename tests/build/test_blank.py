@@ -51,6 +51,18 @@ void host() { k<<<1, 1>>>(nullptr); }
             "body",
             "stay",
         ),
+        (
+            "struct S { const int a; int b; __device__ S(int i) : a(body), b{body} { body; } int g() { stay; } };",
+            "body",
+            "stay",
+        ),
+        ("struct S { int a; __device__ S(int i): a(i) {}\nint g() { stay; } };", "a(i)", "stay"),
+        ("struct S { int a; __host__ __device__ S(int i) : a(stay) {} };", "nothing", "stay"),
+        (
+            "struct S : B { __device__ S() : B<int>() , a{1} { body; } };\nint h() { stay; }",
+            "body",
+            "stay",
+        ),
         ('__global__ void k() { auto s = R"(}{)"; body; }\nint h() { stay; }', "body", "stay"),
     ],
 )

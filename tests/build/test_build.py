@@ -59,7 +59,8 @@ def _build(
 @pytest.mark.parametrize(
     "name",
     ["dispatch_half", "dispatch_all_and_half_index", "accessors", "constant_and_symbol", "large_dynamic_shared",
-     "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags"],
+     "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags",
+     "device_constructor"],
 )  # fmt: skip
 def test_builds(
     name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
@@ -67,6 +68,7 @@ def test_builds(
     made = _build(BUILT[name], prepared, options, tmp_path)
     assert made.status == "built", made.log[-3000:]
     assert made.errors == ()
+    assert not building.stock_way(made)
     assert made.resources
     assert all(kernel.registers for kernel in made.resources)
     assert list(building.artifact(tmp_path, made).rglob("*.so"))

@@ -77,6 +77,7 @@ class _Scanner:
         self.stream = list(tokens(text, pattern))
         self.meaning = {**_KNOWN, **_qualifier_macros(self.stream)}
         self.bodies: list[tuple[int, int]] = []
+        self.constructors: list[tuple[int, int]] = []
         self.lambdas = False
 
     def close_of(self, index: int) -> int:
@@ -104,7 +105,7 @@ class _Scanner:
         return len(self.stream) - 1
 
     def scan(self) -> None:
-        """Collect the spans between the braces of device-only function bodies."""
+        """Collect the spans between the braces of device-only bodies, and constructors' from their initialisers on."""
         index, qualifiers, last = 0, set[str](), ""
         while index < len(self.stream):
             kind, text, _, end = self.stream[index]
@@ -122,6 +123,12 @@ class _Scanner:
                     self.bodies.append((end, self.stream[close][2]))
                     index, text = close, "}"
                 qualifiers = set()
+            elif text == ":" and last == ")" and self._runs_on_devices_alone(qualifiers):
+                close = self._end_of_constructor(index)
+                if self.stream[close][1] == "}":
+                    self.constructors.append((self.stream[index][2], self.stream[close][3]))
+                    index, text = close, "}"
+                qualifiers = set()
             elif text in {";", "}"}:
                 qualifiers = set()
             if kind != "directive":
@@ -132,12 +139,27 @@ class _Scanner:
         """Whether the brace at `index` opens the body of a function that only devices run."""
         if "__global__" in qualifiers:
             return True
-        if "__device__" not in qualifiers or qualifiers & {"__host__", "constexpr"}:
+        if not self._runs_on_devices_alone(qualifiers):
             return False
         before = next((t for t in reversed(self.stream[:index]) if t[0] != "directive"), None)
         return before is not None and (
             before[1] == ")" or before[1] in {"const", "noexcept", "override", "final"}
         )
+
+    @staticmethod
+    def _runs_on_devices_alone(qualifiers: set[str]) -> bool:
+        return "__device__" in qualifiers and not qualifiers & {"__host__", "constexpr"}
+
+    def _end_of_constructor(self, index: int) -> int:
+        """Return the index of the brace that closes a constructor's body, from the `:` of its initialisers."""
+        last = ""
+        while index < len(self.stream) - 1 and last != ";":
+            text = self.stream[index][1]
+            close = self.close_of(index) if text in {"(", "{"} else index
+            if text == "{" and last in {")", "}"}:
+                return close
+            index, last = close + 1, self.stream[close][1]
+        return index
 
 
 _PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma\b")
@@ -169,6 +191,9 @@ def blank_device_bodies(text: str) -> str:
     scanner = _Scanner(text)
     scanner.scan()
     spans = [(start, end, _spaces(text[start:end])) for start, end in scanner.bodies]
+    for start, end in scanner.constructors:
+        # Only declared: an empty one would leave references and constants of the class unset.
+        spans.append((start, end, _spaces(text[start : end - 1]) + ";"))
     for kind, directive, start, end in scanner.stream:
         if kind == "directive" and _MACRO_BODY.search(directive):
             spans.append((start, end, _blank_macro(directive)))
