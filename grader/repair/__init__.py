@@ -4,8 +4,9 @@ from grader.repair.compose import UncoveredError
 from grader.repair.locate import located
 from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import Fixed, composed, reference_code, reference_fixed
-from grader.repair.search import mend, needs_mend
+from grader.repair.search import mend
 from grader.repair.variants import screening
+from grader.repair.wrong import needs_mend
 
 __all__ = [
     "Fixed",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -13,21 +12,16 @@ from grader.records import Finding, Fix, Repair, Submission
 from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
 from grader.repair.variants.guess import SECONDS
+from grader.repair.wrong import cancels, doubtful, matters, needs_mend, waits
 from grader.source import edits
 
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
-HARMLESS = ("STY", "PRF")
-"""Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
 REVERTED = 4
 """Stretches of a mend that are taken back on trial at most."""
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
-WAITS = re.compile(
-    r"\bvolatile\b|\batomic\w*\s*\(|__threadfence|ld\.acquire|grid\.sync|this_grid|cuda::atomic"
-)
-"""What a block waits for another with."""
 GENERAL = 15.0
 """Seconds of the search for what makes a mended program right at other sizes as well."""
 ASIDE = 20.0
@@ -54,19 +48,6 @@ class Budget:
         return True
 
 
-def needs_mend(program: Program) -> bool:
-    """Whether a program is wrong, or right by luck: a proven error that a fix is known for."""
-    if program.status == "correct":
-        return any(_lucky(finding) for finding in program.findings)
-    return program.status not in {"grader_error", "not_run"}
-
-
-def _lucky(finding: Finding) -> bool:
-    """Whether it is an error that a run showed and a GPU may show otherwise (a race, say)."""
-    proven = finding.severity == "error" and finding.confidence == "proven"
-    return proven and bool(finding.fixes) and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
-
-
 def mend(
     states: tuple[Program, ...],
     evaluate: Evaluate,
@@ -90,7 +71,7 @@ def mend(
             better = _guessed(aside, evaluate, examine, budget, screen, ASIDE) if aside else None
         if better is None:
             return None, how_far(best, budget.used, budget.said)
-        together = together or len(better.mends) - len(best.mends) > 1
+        together = together or doubtful(better.mends[len(best.mends) :])
         best = better
     best = _generalised(best, evaluate, examine, budget, screen)
     if together:  # a change that came alone has made the program better by itself
@@ -103,6 +84,8 @@ def _generalised(
 ) -> Program:
     """Return a mended program made right at the other sizes as well, where a small change does that."""
     if program.evaluation.verdict.general is not False or screen is None or not program.mends:
+        return program
+    if cancels(program):
         return program
     guesses = guess(program, screen, GENERAL)
     for fix in guesses.fixes[:GUESSED] if guesses.right else ():
@@ -133,7 +116,7 @@ def _guessed(
     build = program.evaluation.build
     if screen is None or build is None or build.status != "built" or program.status == "correct":
         return None
-    if _waits(program) or program.submission.key in budget.searched:
+    if waits(program) or program.submission.key in budget.searched:
         return None
     budget.searched.add(program.submission.key)
     guesses = guess(program, screen, seconds)
@@ -148,14 +131,6 @@ def _guessed(
         if tried is not None and tried.status == "correct":
             break
     return best
-
-
-def _waits(program: Program) -> bool:
-    """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
-    rules = {item.rule for item in program.findings}
-    if program.status == "hung":
-        return not rules & {"SYN003", "SYN004"}  # these hold up the threads of one block
-    return "SYN006" in rules and WAITS.search(program.submission.code) is not None
 
 
 def _cause(program: Program) -> Finding:
@@ -211,7 +186,7 @@ def _candidates(program: Program) -> Iterator[Chosen]:
     """Yield single fixes, then one of each finding together, then pairs; the likeliest first."""
     done = {fix for _, fix in program.mends}
     ordered = sorted(
-        (item for item in program.findings if item.fixes and _matters(program, item)),
+        (item for item in program.findings if item.fixes and matters(program, item)),
         key=lambda item: (SEVERITIES[item.severity], item.confidence != "proven"),
     )
     findings = [item for item in ordered if item.severity == "error"] or ordered
@@ -233,13 +208,6 @@ def _once(chosen: Chosen) -> Chosen:
     return tuple(
         item for at, item in enumerate(chosen) if item[1] not in [f for _, f in chosen[:at]]
     )
-
-
-def _matters(program: Program, finding: Finding) -> bool:
-    """Whether a finding's fix can change the verdict."""
-    if program.status == "correct":
-        return _lucky(finding)
-    return finding.severity != "note" and not finding.rule.startswith(HARMLESS)
 
 
 def _smallest(

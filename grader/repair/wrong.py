@@ -1,0 +1,57 @@
+"""What of a program asks for a mend, and what no change of the search can help."""
+
+from __future__ import annotations
+
+import re
+
+from grader.diagnose import Program
+from grader.records import Finding, Fix
+
+HARMLESS = ("STY", "PRF")
+"""Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
+CANCELLATION = "NUM004"
+"""Names a variance that is taken as a difference of two large numbers."""
+WAITS = re.compile(
+    r"\bvolatile\b|\batomic\w*\s*\(|__threadfence|ld\.acquire|grid\.sync|this_grid|cuda::atomic"
+)
+"""What a block waits for another with."""
+
+
+def needs_mend(program: Program) -> bool:
+    """Whether a program is wrong, or right by luck: a proven error that a fix is known for."""
+    if program.status == "correct":
+        return any(_lucky(finding) for finding in program.findings)
+    return program.status not in {"grader_error", "not_run"}
+
+
+def _lucky(finding: Finding) -> bool:
+    """Whether it is an error that a run showed and a GPU may show otherwise (a race, say)."""
+    proven = finding.severity == "error" and finding.confidence == "proven"
+    return proven and bool(finding.fixes) and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
+
+
+def doubtful(mends: tuple[tuple[Finding, Fix], ...]) -> bool:
+    """Whether one of several changes made at once may be needless: without it, what a run has shown would show again."""
+    return len(mends) > 1 and any(not _lucky(finding) for finding, _ in mends)
+
+
+def cancels(program: Program) -> bool:
+    """Whether a formula that loses digits explains what is wrong: no small change brings them back."""
+    wrong = [one for one in program.evaluation.comparisons if one.counts and not one.equal]
+    named = any(finding.rule == CANCELLATION for finding in program.findings)
+    return named and all(one.half_precision for one in wrong)
+
+
+def waits(program: Program) -> bool:
+    """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
+    rules = {item.rule for item in program.findings}
+    if program.status == "hung":
+        return not rules & {"SYN003", "SYN004"}  # these hold up the threads of one block
+    return "SYN006" in rules and WAITS.search(program.submission.code) is not None
+
+
+def matters(program: Program, finding: Finding) -> bool:
+    """Whether a finding's fix can change the verdict."""
+    if program.status == "correct":
+        return _lucky(finding)
+    return finding.severity != "note" and not finding.rule.startswith(HARMLESS)
