@@ -27,13 +27,20 @@ class Binding:
 
 
 def attributes(source: Source, task: Task | None) -> dict[str, int]:
-    """Return the integers that ModelNew keeps of the task's constructor arguments."""
+    """Return the integers that ModelNew keeps of the task's constructor arguments, or of its own defaults."""
     given = next((w.init for w in task.workloads if w.role == "nominal"), ()) if task else ()
     constructor = source.method("ModelNew", "__init__")
     if constructor is None:
         return {}
     names = [a.arg for a in constructor.args.args[1:]]
-    values = {n: v for n, v in zip(names, given, strict=False) if isinstance(v, int)}
+    defaults = constructor.args.defaults
+    usual = {
+        n: d.value
+        for n, d in zip(names[-len(defaults) :], defaults, strict=False)
+        if isinstance(d, ast.Constant)
+    }
+    asked = dict(zip(names, given, strict=False))
+    values = {n: v for n, v in (usual | asked if task else {}).items() if isinstance(v, int)}
     found: dict[str, int] = {}
     for node in nodes_under(constructor):
         match node:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Task
 from grader.rules.cuda_code import one_line
+from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
-TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
 MOST_EPSILON = 1e-4
 TANH_ERROR = 5e-3
@@ -182,13 +182,14 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
     wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
     shows = bool(wrong) and all(_is_small(item) for item in wrong)
     for part in walk(function.body):
-        if isinstance(part, Number) and abs(float(part.value) - 0.044715) < 1e-6:
+        if is_cubic(part):
             yield RULE.finding(
                 unit.place(part.node),
                 "this is GELU's tanh approximation; the reference takes the exact form with erf, "
                 "up to 5e-4 apart",
                 severity="error" if shows else None,
                 evidence=wrong if shows else (),
+                fixes=exact_form(unit, function),
             )
             return
 
@@ -262,6 +263,6 @@ __global__ void softmax(const float* x, float* y, int n) {
     "softplus that only tanh sees (Mish) is right at both ends. "
     "A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math "
     "is a note.",
-    mend="",
+    mend="Takes GELU's exact form in the place of the tanh one.",
     check=check,
 )
