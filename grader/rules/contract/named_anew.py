@@ -1,4 +1,4 @@
-"""Mends of names that Python doesn't find: another spelling, a parameter of the reference, a move to nowhere."""
+"""Mends of names that Python doesn't find: an import, another spelling, a parameter of the reference, a move to nowhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix, replace
+from grader.rules.mending import fix, insert_line_before, replace
 from grader.rules.python_code import Function, PythonCode
 from grader.source import nodes_under
 
@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 ALIKE = 0.75
 """How alike two spellings are that may be meant as one, by difflib's ratio."""
 
+IMPORTS = {
+    "math": "import math",
+    "os": "import os",
+    "functools": "import functools",
+    "torch": "import torch",
+    "nn": "import torch.nn as nn",
+    "F": "import torch.nn.functional as F",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "init": "import torch.nn.init as init",
+    "load": "from torch.utils.cpp_extension import load",
+    "load_inline": "from torch.utils.cpp_extension import load_inline",
+    **dict.fromkeys(("Optional", "Tuple", "List", "Union"), "from typing import List, Optional, Tuple, Union"),
+}  # fmt: skip
+"""What a name stands for in nearly every program that uses it."""
+
 
 def undefined(
     source: Source, code: PythonCode, nodes: Sequence[ast.Name], reference: Sequence[str]
@@ -26,6 +42,7 @@ def undefined(
 
     `reference` are the parameters that the function has in the reference, without self.
     """
+    yield from _imported(source, code, nodes)
     function = code.function_of(nodes[0])
     if function is None:
         return
@@ -33,6 +50,22 @@ def undefined(
     yield from _take(source, function, nodes, reference)
     known = [name for name in _names(function) if name != "self"]
     yield from _spelled(source, nodes, known)
+
+
+def _imported(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
+    """Import the modules that are known by these names."""
+    lines = list(dict.fromkeys(IMPORTS.get(node.id, "") for node in nodes))
+    body = [
+        one
+        for one in code.tree.body
+        if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")
+        and not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+    ]
+    if not all(lines) or not body:
+        return ()
+    first = next((one for one in body if isinstance(one, ast.Import | ast.ImportFrom)), body[0])
+    label = "import " + ", ".join(dict.fromkeys(node.id for node in nodes))
+    return fix(label, [insert_line_before(source, first, "\n".join(lines) + "\n")])
 
 
 def _stay(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:

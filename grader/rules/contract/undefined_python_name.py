@@ -261,7 +261,7 @@ RULE = Rule(
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
     "error. In get_inputs it is a warning where the task makes the inputs, and so is a constant or an "
     "import of the problem's file, which is put before the code as KernelBench's harness does.",
-    mend="Copies the constant from the reference, takes the parameter that the reference's method takes, "
+    mend="Copies the constant from the reference, imports what the name stands for everywhere, takes the parameter that the reference's method takes, "
     "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
     "the unused function.",
     check=check,

@@ -1,0 +1,66 @@
+"""Constructors that raise: a name that is registered over another, a module that nobody imported."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.records import Evidence
+from grader.rules import all_rules
+from grader.rules.rule import Context
+from grader.source import parse
+from grader.source.edits import apply
+
+CODE = """
+from __future__ import annotations
+import torch
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, n, bias=False):
+        super().__init__()
+        self.bias = bias
+        self.weight = torch.nn.Parameter(torch.ones(n))
+        if bias:
+            self.bias = torch.nn.Parameter(torch.zeros(n))
+        else:
+            self.register_parameter("bias", None)
+
+    def forward(self, x):
+        return x * self.weight
+"""
+
+
+def made(code: str) -> torch.nn.Module:
+    names: dict[str, object] = {}
+    exec(code, names)
+    model = names["ModelNew"](4)  # type: ignore[operator]
+    assert isinstance(model, torch.nn.Module)
+    return model
+
+
+@pytest.mark.parametrize("ran", [False, True])
+def test_the_plain_attribute_goes_where_a_parameter_takes_its_name(ran: bool) -> None:
+    with pytest.raises(KeyError) as raised:
+        made(CODE)
+    item = Evidence(kind="python", code="raised", text=f"KeyError: {raised.value}")
+    context = Context(evidence=(item,) if ran else (), device="sim")
+    (finding,) = all_rules()["EXT008"].check(parse(CODE), context)
+    assert (finding.severity, finding.confidence) == (("warning", "likely"), ("error", "proven"))[ran]  # fmt: skip
+    assert made(apply(CODE, finding.fixes[0].edits)).bias is None
+
+
+def test_what_is_read_before_is_not_left_out() -> None:
+    code = CODE.replace("if bias:", "if self.bias:")
+    (finding,) = all_rules()["EXT008"].check(parse(code), Context())
+    assert not finding.fixes
+
+
+def test_a_module_that_nobody_imported_is_imported() -> None:
+    bound = "torch.nn.init.uniform_(self.weight, -1 / math.sqrt(n), F.relu(torch.ones(1)).item())"
+    code = CODE.replace("        self.bias = bias\n", "").replace(
+        "if bias:", bound + "\n        if bias:"
+    )
+    (finding,) = all_rules()["EXT003"].check(parse(code), Context())
+    (change,) = finding.fixes
+    assert change.label == "import math, F"
+    assert made(apply(code, change.edits)).bias is None
