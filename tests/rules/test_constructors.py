@@ -21,7 +21,8 @@ class ModelNew(torch.nn.Module):
         self.bias = bias
         self.weight = torch.nn.Parameter(torch.ones(n))
         if bias:
-            self.bias = torch.nn.Parameter(torch.zeros(n))
+            self.bias = torch.nn.Parameter(torch.empty(n))
+            torch.nn.init.zeros_(self.bias)
         else:
             self.register_parameter("bias", None)
 

@@ -34,11 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         said = f"attribute '{name}' already exists"
         evidence = tuple(item for item in context.evidence if said in item.text)
         certain = bool(evidence) or code.parents.get(code.parents[call]) is constructor
-        read = any(
-            _is_own(node, name, ast.Load) and getattr(node, "lineno", 0) <= call.lineno
-            for node in nodes_under(constructor)
-        )
-        edits = [] if read else [delete_statement(source, assign)]
+        edits = [] if _read(constructor, name, assign, call) else [delete_statement(source, assign)]
         yield RULE.finding(
             source.place(call),
             f"self.{name} is a plain attribute since line {assign.lineno}, and nn.Module registers nothing over one: "
@@ -61,6 +57,16 @@ def _plain(code: PythonCode, constructor: ast.AST) -> Iterator[tuple[str, ast.As
                 and not any(isinstance(part, ast.Call) for part in nodes_under(value))
             ):
                 yield name, node
+
+
+def _read(constructor: ast.AST, name: str, assign: ast.Assign, call: ast.Call) -> bool:
+    """Whether the plain value is read between the two: before anything else is assigned."""
+    lines = {ast.Load: [call.lineno + 1], ast.Store: [call.lineno]}
+    for node in nodes_under(constructor):
+        for kind, found in lines.items():
+            if _is_own(node, name, kind) and getattr(node, "lineno", 0) > assign.lineno:
+                found.append(getattr(node, "lineno", 0))
+    return min(lines[ast.Load]) <= min(lines[ast.Store])
 
 
 def _registered(node: ast.AST) -> str:
