@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -141,3 +142,31 @@ def test_such_an_answer_is_judged_as_kernelbench_would_and_told(tmp_path):
     assert found["width"] == ("correct", [("warning", 19), ("warning", 24)])
     assert found["depth"][0] == "crashed"
     assert "error" in dict(found["depth"][1])
+
+
+TRIAL = """
+model = ModelNew(*get_init_inputs()).cuda()
+x = get_inputs()[0].cuda()
+out = model(x)
+print(out.shape)
+"""
+
+
+def test_lines_that_try_the_model_out_are_left_out_and_told():
+    completed = lent(ANSWER + TRIAL)
+    assert completed.lent == ("nn", "width")
+    assert completed.code.rstrip().endswith(ANSWER.rstrip())
+    assert len(completed.code.splitlines()) == len(completed.line_map)
+    assert any("try the model out" in note for note in completed.notes)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ANSWER + "def get_inputs():\n    return [3]\ndef get_init_inputs():\n    return []\n" + TRIAL,
+        ANSWER + TRIAL.replace("x = get", "ext = x = get"),
+        ANSWER + TRIAL + "def more():\n    return 1\n",
+    ],
+)  # fmt: skip
+def test_lines_that_the_answer_needs_or_can_run_stay(code: str):
+    assert lent(code).code.endswith(code)

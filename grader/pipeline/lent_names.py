@@ -3,7 +3,8 @@
 KernelBench executes the problem's file and the answer's in one namespace (`load_custom_model` of its eval.py gets the
 context of `load_original_model_and_inputs`), so that an answer may lean on `batch_size` or on `import torch.nn as nn` of
 the file that it was shown. Here an answer is built alone: what it needs of this kind is put before its code.
-Only constants and imports are: not the reference's classes and functions.
+Only constants and imports are: not the reference's classes and functions. Lines that try the model out with the
+problem's inputs go.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.pipeline.trial_runs import INPUTS, without_trial_run
 from grader.records import Submission, Task
 from grader.rules import Context
 from grader.rules.contract.undefined_python_name import undefined_where_it_counts
@@ -30,6 +32,9 @@ def with_lent_names(submission: Submission, task: Task | None) -> Submission:
     if task is None or task.source == "builtin":
         return submission
     missing = undefined_where_it_counts(parse(submission.code), Context(task=task))
+    if INPUTS & {*missing}:
+        submission = without_trial_run(submission)
+        missing = undefined_where_it_counts(parse(submission.code), Context(task=task))
     if not missing:
         return submission
     statements = _statements(task.reference)

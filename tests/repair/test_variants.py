@@ -37,6 +37,15 @@ def test_what_an_author_may_have_meant_is_among_the_changes(program: Program, li
         assert any("sum;\n    __syncthreads();\n    for (int s" in text for text in texts)
 
 
+@pytest.mark.parametrize(("second", "swapped"), [("", False), (" * blockDim.y", True)])
+def test_a_second_axis_is_taken_where_the_kernel_has_one(
+    program: Program, second: str, swapped: bool
+) -> None:
+    code = MEAN.replace("i += blockDim.x)", f"i += blockDim.x{second})")
+    texts = [edits.apply(code, f.edits) for v in candidates(parse(code), program) if (f := v.fix())]
+    assert any(f"i += blockDim.y{second})" in text for text in texts) == swapped
+
+
 SLIPS = """
 __global__ void norm(const float* x, const float* g, float* y, float eps, int N, int C, int HW, int total) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -81,8 +81,11 @@ def built_in(scope: Scope, node: Node) -> Iterator[Option]:
         "gridDim": "blockDim",
     }
     yield f"{pairs[owner]}.{axis}", 4.0
-    if axis != "z":
-        yield f"{owner}.{'y' if axis == 'x' else 'x'}", 4.0
+    other = "y" if axis == "x" else "x"
+    # Of a block or grid that has no second axis the size is 1: each thread would do all the work.
+    flat = owner in {"blockDim", "gridDim"} and f".{other}" not in text(scope.function.node)
+    if axis != "z" and not flat:
+        yield f"{owner}.{other}", 4.0
     if owner == "threadIdx" and axis == "x":
         yield "(blockIdx.x * blockDim.x + threadIdx.x)", 3.5
     if owner in {"gridDim", "blockDim"}:
