@@ -65,3 +65,13 @@ def test_a_module_that_nobody_imported_is_imported() -> None:
     (change,) = finding.fixes
     assert change.label == "import math, F"
     assert made(apply(code, change.edits)).bias is None
+
+
+def test_a_parameter_that_forward_reads_from_self_is_kept() -> None:
+    code = CODE.replace("        self.bias = bias\n", "").replace(
+        "* self.weight", "* self.weight * self.n"
+    )
+    (finding,) = all_rules()["EXT007"].check(parse(code), Context())
+    with pytest.raises(AttributeError):
+        made(code)(torch.ones(4))
+    assert made(apply(code, finding.fixes[0].edits))(torch.ones(4)).tolist() == [4.0] * 4

@@ -145,6 +145,6 @@ RULE = Rule(
     guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
     "make "
     "it silent, as do attributes that the program asks for first.",
-    mend="Reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
+    mend="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
 )

@@ -130,13 +130,15 @@ def _spelled(source: Source, nodes: Sequence[ast.Name], known: Sequence[str]) ->
 
 
 def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) -> Iterator[Fix]:
-    """Yield other attributes that may be meant where `self.NAME` is read and never set.
+    """Yield what may be meant where `self.NAME` is read and never set.
 
-    What the class sets and nobody reads comes first, then what is spelled alike.
+    A parameter of the constructor by that name was to be kept; else another attribute is meant: first what the class
+    sets and nobody reads, then what is spelled alike.
     """
     if code.model is None:
         return
     name = reads[0].attr
+    yield from _kept(source, code, name)
     own = [
         node
         for node in nodes_under(code.model)
@@ -152,3 +154,14 @@ def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) 
         ends = [source.span(node)[1] for node in reads]
         edits = [Edit(start=end - len(name), end=end, text=other) for end in ends]
         yield from fix(f"read self.{other}, which the constructor sets", edits)
+
+
+def _kept(source: Source, code: PythonCode, name: str) -> tuple[Fix, ...]:
+    """Keep what the constructor is given by that name."""
+    constructor = code.method("__init__")
+    if constructor is None or name not in {a.arg for a in constructor.args.args[1:]}:
+        return ()
+    last = constructor.body[-1]
+    at = source.span(last)[1]
+    line = f"\n{' ' * last.col_offset}self.{name} = {name}"
+    return fix(f"keep {name} in the constructor", [Edit(start=at, end=at, text=line)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -103,14 +104,19 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
 
 
 def _guard(case: Case, node: Node) -> Iterator[Fix]:
-    """Put the access under `if (index < count)`, for each integer parameter as the count."""
+    """Put the access under `if (index < count)`, for each integer parameter that may be the count.
+
+    A factor of the index (`cols` of `row * cols + col`) is the length of a row, not of all.
+    """
     counts = [p.name for p in case.walk.kernel.parameters if not p.pointer and p.type in _INTEGERS]
     own = simple_statement(node)
     if own.type != "expression_statement" or node.type != "subscript_expression":
         return
     indices = node.child_by_field_name("indices")
     index = text(indices)[1:-1] if indices is not None else ""
-    for count in reversed(counts):
+    factors = set(re.findall(r"\*\s*(\w+)|(?<!\w)(\w+)(?=\s*\*)", index))
+    rows = {name for pair in factors for name in pair}
+    for count in (name for name in reversed(counts) if name not in rows):
         yield from fix(
             f"guard the access with `{index} < {count}`",
             [case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {count}) ")],
