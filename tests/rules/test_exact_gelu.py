@@ -57,3 +57,18 @@ def test_another_tanh_is_left_alone() -> None:
     )
     (after,) = mends("NUM008", gelu(*lines), GELU)
     assert {lines[0], "y[i] = v * erff(v * 0.70710678f);"} <= after
+
+
+@pytest.mark.parametrize(
+    ("reference", "count"),
+    [
+        ("F.gelu(F.hardtanh(torch.tanh(x)))", 1),
+        ("F.gelu(x, approximate='tanh')", 0),
+        ("gelu(0.5 * x * (1 + torch.tanh(0.79788 * (x + 0.044715 * x**3))))", 0),
+    ],
+)
+def test_a_reference_of_the_tanh_form_is_no_other_tanh(reference: str, count: int) -> None:
+    asked = REFERENCE.replace("F.gelu(x)", reference)
+    task = Task(name="t", title="t", source="file", reference=asked, workloads=())
+    line = "y[i] = x[i] * tanhf(0.79788456f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));"
+    assert len(mends("NUM008", gelu(line), Context(task=task))) == count
