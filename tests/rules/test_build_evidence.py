@@ -11,6 +11,7 @@ from grader.rules import Context, review_text
 from grader.rules.build.messages import explain
 from grader.rules.examples import as_submission
 from grader.source import Source, parse
+from grader.source.edits import apply
 
 # as printed by nvcc 13.0, clang 21 (zig) and g++ for one and the same mistake
 DIALECTS = {
@@ -145,6 +146,68 @@ def test_a_rule_that_explains_the_error_takes_it_over() -> None:
     assert findings[0].also == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "said", "name", "header"),
+    [
+        (
+            "thrust::device_ptr<float> q(p);",
+            ['namespace "thrust" has no member "device_ptr"', 'identifier "q" is undefined'],
+            "thrust::device_ptr",
+            "thrust/device_ptr.h",
+        ),
+        (
+            "using Reduce = cub::BlockReduce<float, 256>;",
+            ['name followed by "::" must be a class or namespace name', 'expected a ";"'],
+            "cub",
+            "cub/cub.cuh",
+        ),
+        (
+            "using Reduce = cub::BlockReduce<float, 256>;",
+            ['namespace "cub" has no member "BlockReduce"', 'expected a ";"'],
+            "cub::BlockReduce",
+            "cub/cub.cuh",
+        ),
+        (
+            "float low = -CUDART_INF_F;",
+            ['identifier "CUDART_INF_F" is undefined'],
+            "CUDART_INF_F",
+            "math_constants.h",
+        ),
+        (
+            "cublasHandle_t handle;",
+            ["‘cublasHandle_t’ was not declared in this scope"],
+            "cublasHandle_t",
+            "cublas_v2.h",
+        ),
+        (
+            "float total = cooperative_groups::reduce(warp, v, cooperative_groups::plus<float>());",
+            [
+                "no member named 'reduce' in namespace 'cooperative_groups'",
+                'namespace "cooperative_groups" has no member "plus"',
+            ],
+            "cooperative_groups::reduce and cooperative_groups::plus",
+            "cooperative_groups/reduce.h",
+        ),
+    ],
+)
+def test_a_header_of_a_library_is_missed_where_the_compiler_says_so(
+    line: str, said: list[str], name: str, header: str
+) -> None:
+    groups = "#include <torch/extension.h>\n#include <cooperative_groups.h>"
+    code = STREAM.replace("at::cuda::getCurrentCUDAStream()", "nullptr")
+    code = code.replace("p[threadIdx.x] = 1.0f;", f"float v = 1.0f; auto warp = v; {line}")
+    code = code.replace("#include <torch/extension.h>", groups)
+    source = parse(code)
+    assert not build(source)
+    findings = build(source, *(error(source, text, line) for text in said))
+    assert [(one.rule, one.confidence) for one in findings] == [("BLD001", "proven")]
+    assert findings[0].message.startswith(f"{name} ")
+    assert f"#include <{header}>" in apply(code, findings[0].fixes[0].edits)
+    included = parse(code.replace("#include <torch/extension.h>", f"#include <{header}>"))
+    found = build(included, *(error(included, text, line) for text in said))
+    assert "BLD001" not in [one.rule for one in found]
+
+
 def test_what_is_no_python_is_said_once() -> None:
     source = parse("import torch\nprototype = (\n    // comes later\n)\n")
     said = error(source, "SyntaxError: invalid syntax (line 3)", "// comes later", "python")
@@ -175,6 +238,17 @@ def test_two_causes_are_two_findings() -> None:
         error(source, 'identifier "my_stream" is undefined', "my_stream"),
     )
     assert [one.rule for one in findings] == ["BLD015", "BLD015"]
+
+
+def test_a_name_that_a_refused_line_would_have_declared_is_no_cause_of_its_own() -> None:
+    code = STREAM.replace("at::cuda::getCurrentCUDAStream()", "nullptr").replace(
+        "p[threadIdx.x] = 1.0f;", "Missing<float> *kept = make();\n    p[0] = kept[0];"
+    )
+    source = parse(code)
+    first = error(source, 'identifier "Missing" is undefined', "Missing<float>")
+    second = error(source, 'identifier "kept" is undefined', "p[0] = kept[0]")
+    (finding,) = build(source, first, second)
+    assert finding.evidence == (first, second)
 
 
 def test_python_speaks_only_where_the_compilers_were_content() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
+    from grader.rules.build.messages import Explained
     from grader.source import Source, Unit
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
@@ -90,6 +91,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
             for group in groups
             if _line(group[0]) == _line(item) is not None
             or _line(item) in lines_behind(source, group[0])
+            or _declares(source, group[0], meaning)
         ]
         if same:
             same[0].append(item)
@@ -100,6 +102,15 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
         else:
             groups.append([item])
     return [tuple(group) for group in groups]
+
+
+def _declares(source: Source, refused: Evidence, meaning: Explained | None) -> bool:
+    """Whether the unknown name is one that a refused line would have declared."""
+    line = _line(refused)
+    if meaning is None or meaning.kind != "undefined-identifier" or line is None:
+        return False
+    name = re.escape(meaning.names[0])
+    return bool(re.search(rf"[\w>&*]\s[\s*&]*{name}\s*[;=(\[{{,]", source.lines[line - 1]))
 
 
 def _line(item: Evidence) -> int | None:

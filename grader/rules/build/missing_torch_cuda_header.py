@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import around, cuda_code, text
+from grader.rules.build.library_headers import declared_in
+from grader.rules.build.messages import confirming, failures
+from grader.rules.cuda_code import around, cuda_code, text, units
 from grader.rules.mending import add_include, fix
 from grader.rules.rule import Context, Rule
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from grader.records import Finding
+    from grader.records import Evidence, Finding, Place
     from grader.source import Extension, Source, Unit
 
 EVERYTHING = ("ATen/native/cuda/", "ATen/cuda/detail/", "ATen/cuda/cub")
@@ -95,7 +96,6 @@ HEADERS = (
         ("curand_init", "curand_uniform", "curandStatePhilox4_32_10_t", "curandState"),
     ),
 )  # fmt: skip
-CUDA_NAMES = {"cooperative_groups.h", "mma.h", "curand_kernel.h"}
 KINDS = ("no-member", "undefined-identifier", "type-not-allowed", "syntax")
 
 
@@ -105,6 +105,28 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for texts in (extension.cuda, extension.cpp):
             for unit in texts:
                 yield from _unit(unit, extension, texts, context)
+    yield from _of_libraries(source, context)
+
+
+def _of_libraries(source: Source, context: Context) -> Iterator[Finding]:
+    """Name what the compiler misses of libraries, at the first line that needs each header."""
+    placed = [(item, item.place) for item in failures(context, "compiler") if item.place]
+    missed: dict[tuple[Unit, str], list[tuple[str, Place]]] = {}
+    for item, place in placed:
+        name, header = declared_in(item, source.lines[place.line - 1])
+        unit = next((one for one in units(source) if _holds(one, place.line)), None)
+        if header and unit and unit.resolved and header not in unit.includes:
+            missed.setdefault((unit, header), []).append((name, place))
+    for (unit, header), found in missed.items():
+        lines = {place.line for _, place in found}
+        evidence = tuple(item for item, place in placed if place.line in lines)
+        names = tuple(dict.fromkeys(name for name, _ in found))
+        yield _missing(unit, header, names, [place for _, place in found], evidence)
+
+
+def _holds(unit: Unit, line: int) -> bool:
+    end = len(unit.data)
+    return unit.place_span(0, 0).line <= line <= unit.place_span(end, end).line
 
 
 def _unit(
@@ -124,22 +146,32 @@ def _unit(
 
 
 def _finding(unit: Unit, header: Header, uses: list[Node], context: Context) -> Finding:
-    first = uses[0]
     names = tuple(dict.fromkeys(text(node) for node in uses))
-    lines = [unit.place(node).line for node in uses]
     evidence = confirming(context, KINDS, names)
-    lead = " and ".join(names[:3])
+    return _missing(unit, header.name, names, [unit.place(node) for node in uses], evidence)
+
+
+def _missing(
+    unit: Unit,
+    header: str,
+    names: tuple[str, ...],
+    places: list[Place],
+    evidence: tuple[Evidence, ...],
+) -> Finding:
     verb = "is" if len(names) == 1 else "are"
     return RULE.finding(
-        unit.place(first),
-        f"{lead} {verb} declared in {header.name}, which is not included, so the build stops here; "
-        + ("CUDA" if header.name in CUDA_NAMES else "torch/extension.h")
-        + " does not bring it in",
+        places[0],
+        f"{' and '.join(names[:3])} {verb} declared in {header}, which is not included, "
+        f"so the build stops here; {_brought_by(header)} does not bring it in",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=fix(f"include {header.name}", [add_include(unit, header.name)], certain=True),
-        data={"names": list(names), "lines": lines, "header": header.name},
+        fixes=fix(f"include {header}", [add_include(unit, header)], certain=True),
+        data={"names": list(names), "lines": [place.line for place in places], "header": header},
     )
+
+
+def _brought_by(header: str) -> str:
+    return "torch/extension.h" if header.startswith(("ATen", "c10")) else "CUDA"
 
 
 def _uses(unit: Unit, name: str) -> Iterator[Node]:
@@ -166,7 +198,7 @@ RULE = Rule(
     code="BLD001",
     name="missing-torch-cuda-header",
     severity="error",
-    summary="A PyTorch CUDA helper is used but the header that declares it is not included, so "
+    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so "
     "nvcc stops.",
     why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error "
     "checks. One include line puts it right; it is the most frequent single cause of failed "
@@ -219,7 +251,8 @@ torch::Tensor f(torch::Tensor x) {
     detects=("text", "build"),
     guards="Headers that bring in the needed one count, also those of another string of the same "
     "extension; so do own definitions of the name. Comments and `#if` blocks are left alone, and "
-    "so are texts with parts that are only known at run time.",
+    "so are texts with parts that are only known at run time. Headers of Thrust, CUB, cuBLAS and the "
+    "like are missed only where the compiler says so.",
     mend="Includes the header after the last include.",
     check=check,
 )
