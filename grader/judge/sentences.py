@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from grader.judge.seen import FATAL, Seen
 from grader.records import DECIDING, Build, Comparison, Run, RunStatus
 
+KERNELBENCH_PASSES = (
+    "KernelBench's comparison (allclose) passes it on the task's own kind of inputs: what is wrong is small, or shows on "
+    "other inputs alone"
+)
 REPEATED = 500
 """Characters of a submission's own words that a sentence may hold."""
 

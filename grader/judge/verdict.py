@@ -196,7 +196,8 @@ def _of_the_runs(seen: Seen) -> _Found:
         return _Found("incorrect", sentences.only_at_full_size(at_full_size), reasons)
     if wrong:
         sentence = sentences.incorrect(wrong, len(deciding), own_weights=seen.own_weights)
-        return _Found("incorrect", sentence, reasons)
+        lenient = (sentences.KERNELBENCH_PASSES,) if seen.kernelbench() else ()
+        return _Found("incorrect", sentence, (*lenient, *reasons))
     for run_status, status in OPEN.items():
         run = seen.ended(DECIDING, run_status)
         if run is not None:

@@ -79,6 +79,14 @@ def test_all_right():
     assert found.compiled
 
 
+def test_what_kernelbench_would_pass_is_said_of_a_wrong_result():
+    """Who holds a KernelBench record beside the review must see why they differ."""
+    said = "KernelBench's comparison (allclose) passes it"
+    assert given(**seen({"s1"})).reasons[0].startswith(said)
+    found = given(**seen({"s1"}, kernelbench=False))
+    assert not any(reason.startswith(said) for reason in found.reasons)
+
+
 def test_a_result_that_torch_computed_alone_is_called_that():
     launch = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
 
