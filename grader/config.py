@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from grader.errors import UsageError
@@ -28,7 +28,7 @@ class Options(Record):
     """Where submissions run: a real GPU, the CPU simulator, or nowhere (review of text and build)."""
     gpu: str = "h100"
     """The GPU that the simulator stands for."""
-    jobs: int = 0
+    jobs: int = Field(0, ge=0)
     """Samples graded at once; 0 means one for each core."""
     out: Path = Path("reviews")
     """Folder for reviews and results."""
@@ -53,17 +53,17 @@ class Options(Record):
     build: Literal["fast", "stock"] = "fast"
     """Our compiler drivers, or torch's own untouched."""
     repair: bool = True
-    """Look for a mend and make the reference-fixed kernel."""
+    """Look for a fix that passes and write the reference-fixed kernel."""
     sanitize: bool | None = None
     """On a GPU, look at every program with compute-sanitizer and the simulator too, or at none; when not
     given, at what went wrong."""
-    repair_tries: int = 12
-    """Candidate mends that are tried for one sample at most."""
-    build_seconds: float = 300.0
+    repair_tries: int = Field(12, ge=0)
+    """Candidate fixes that are tried for one sample at most."""
+    build_seconds: float = Field(300.0, gt=0)
     """Wall time that one build may take."""
-    run_seconds: float = 60.0
+    run_seconds: float = Field(60.0, gt=0)
     """Wall time that the runs of one program may take."""
-    memory_gb: float = 8.0
+    memory_gb: float = Field(8.0, gt=0)
     """Memory that one guest may use."""
     unsafe_no_sandbox: bool = False
     """Run generated code without any isolation."""
@@ -134,11 +134,30 @@ def _validated(values: dict[str, Any], origins: dict[str, str]) -> Options:
     try:
         return Options.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "?"
-        raise UsageError(
-            f"option '{name.replace('_', '-')}' from {origins.get(name, 'defaults')}: {first['msg']}"
+        raise value_error(
+            error,
+            lambda name: f"option '{name}' from {origins.get(name.replace('-', '_'), 'defaults')}",
         ) from error
+
+
+def value_error(error: ValidationError, named: Callable[[str], str]) -> UsageError:
+    """Return the first value that doesn't fit, in our words, with the nearest one that would."""
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else "?"
+    value = first["input"]
+    choices = [c for c in get_args(_annotation(name)) if isinstance(c, str)]
+    if choices:
+        near = difflib.get_close_matches(str(value), choices, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(choices)}"
+    else:
+        said = first["msg"].split(", unable")[0].removeprefix("Input ")
+        hint = f"it {said}"
+    return UsageError(f"{named(name.replace('_', '-'))} can't be {value!r}", hint)
+
+
+def _annotation(name: str) -> Any:
+    field = Options.model_fields.get(name)
+    return field.annotation if field else None
 
 
 def _from_file(folder: Path) -> dict[str, Any]:

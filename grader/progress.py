@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
@@ -22,11 +23,16 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from grader.errors import GraderError
+from grader.ingest import Skipped
 from grader.records import Sample, Status
+from grader.report.escape import clean
 from grader.schedule import Watcher
 
 EVERY = 10.0
 """Seconds between two lines of a log, at least."""
+ENOUGH = 3
+"""Samples after which the time left can be estimated."""
 
 
 class Progress:
@@ -35,7 +41,12 @@ class Progress:
     def __init__(self, console: Console, *, quiet: bool, every: float = EVERY) -> None:
         self._shown = console.is_terminal and not quiet
         self._console = None if quiet or self._shown else console
+        self._quiet = quiet
         self._every, self._noted = every, time.monotonic()
+        self._began = self._noted
+        self.total: int | None = None
+        """Samples of the run; None until they are counted."""
+        self.skipped_so_far = 0
         self._stages: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -75,11 +86,32 @@ class Progress:
             if not what:
                 self._stages.pop("preparing")
 
+    def skipped(self, what: Skipped) -> None:
+        """Name what was found and is no sample."""
+        self.skipped_so_far += 1
+        if not self._quiet:
+            text = f"skipped {clean(what.origin)}: {clean(what.reason)}"
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def count(self, samples: Iterable[Sample]) -> None:
+        """Count the samples beside the grading, which begins meanwhile."""
+
+        def counting() -> None:
+            with contextlib.suppress(GraderError):  # whoever grades them says what is wrong
+                self.total = sum(1 for _ in samples)
+            self._bar.update(self._task, total=self.total)
+
+        threading.Thread(target=counting, name="counting", daemon=True).start()
+
     def counted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """Yield the samples, counting them as they come."""
+        """Yield the samples, counting them as they come where nobody counted them before."""
+        number = 0
         for number, sample in enumerate(samples, 1):
-            self._bar.update(self._task, total=number)
+            if self.total is None:
+                self._bar.update(self._task, total=number)
             yield sample
+        self.total = number
+        self._bar.update(self._task, total=number)
 
     def watcher(self) -> Watcher:
         """Return the hooks that a run calls."""
@@ -103,8 +135,20 @@ class Progress:
         """Print a line for a log, where nothing can be drawn, unless there was one just now."""
         if self._console and time.monotonic() >= self._noted + self._every:
             self._noted = time.monotonic()
-            line = f"{self._counts.total()} graded: {self._tally()}"
+            line = f"{self._so_far()} graded{self._left()}: {self._tally()}"
             self._console.print(line, markup=False, highlight=False)
+
+    def _so_far(self) -> str:
+        done = self._counts.total()
+        return f"{done} of {self.total}" if self.total else str(done)
+
+    def _left(self) -> str:
+        """Return how long the rest may take, once enough are done to say so."""
+        done = self._counts.total()
+        if not self.total or done < ENOUGH or done >= self.total:
+            return ""
+        seconds = (time.monotonic() - self._began) / done * (self.total - done)
+        return f", about {max(round(seconds / 60), 1)} min left (estimated)"
 
     def _tally(self) -> str:
         return " · ".join(f"{count} {status}" for status, count in self._counts.most_common())
@@ -115,5 +159,6 @@ class Progress:
             for name, stage in self._stages.items():
                 grid.add_row(escape(name[:50]), escape(stage))
             counts = self._tally()
-        grid.add_row(self._bar, counts)
+        total = "" if self.total is not None else "counting samples"
+        grid.add_row(self._bar, counts or total)
         return grid

@@ -11,6 +11,7 @@ Needs the extra `serve` (Starlette and Uvicorn).
 from __future__ import annotations
 
 import asyncio
+import difflib
 import hmac
 import json
 from typing import Any
@@ -26,6 +27,9 @@ from grader.reward import Answer, Grader, Reward
 
 MOST_BYTES = 16 << 20
 """Length of a request."""
+MOST_DROPPED = 16 * MOST_BYTES
+"""Beyond it a request isn't listened to any longer."""
+EXPECTED = 'send {"text": "the completion", "task": "softmax"}'
 MOST_SECONDS = 30.0
 """What a request may take to arrive: until it has, it holds a place in the queue."""
 RETRY_SECONDS = "2"
@@ -67,11 +71,11 @@ class Service:
                 body = await _body(request)
             if body is None:
                 return _refused(413, f"more than {MOST_BYTES} bytes")
-            answer = Answer.model_validate(json.loads(body))
+            answer = _answer(body)
             reward = await self._grader.grade_async(answer.text, answer.task)
         except TimeoutError:
             return _refused(408, f"not there after {MOST_SECONDS:.0f} s")
-        except (ValueError, RecursionError, ValidationError, UsageError) as error:
+        except UsageError as error:
             return _refused(422, str(error)[:1000])
         except GraderError as error:
             return _refused(503, str(error)[:1000])
@@ -100,16 +104,43 @@ def shown(reward: Reward) -> dict[str, Any]:
     }
 
 
+def _answer(body: bytes) -> Answer:
+    """Return what a request asks to grade. Raises UsageError, in words for who wrote the client."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is not JSON: {error}", EXPECTED) from error
+    if not isinstance(value, dict):
+        raise UsageError(f"the body is a JSON {type(value).__name__}, not an object", EXPECTED)
+    for name in value:
+        if name not in Answer.model_fields:
+            near = difflib.get_close_matches(name, Answer.model_fields, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else EXPECTED
+            raise UsageError(f"a request has no field {name!r}", hint)
+    if "text" not in value:
+        raise UsageError("the request has no field 'text'", EXPECTED)
+    try:
+        return Answer.model_validate(value)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        raise UsageError(f"the field {name!r} must be a string", EXPECTED) from error
+
+
 async def _body(request: Request) -> bytes | None:
-    """Return the request's body; None as soon as it is too long."""
+    """Return the request's body; None where it is too long.
+
+    What is beyond is read and dropped: a client that is answered while it still writes may never
+    read the answer.
+    """
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size > MOST_BYTES:
-            return None
-        parts.append(part)
-    return b"".join(parts)
+        if size <= MOST_BYTES:
+            parts.append(part)
+        elif size > MOST_DROPPED:
+            break
+    return b"".join(parts) if size <= MOST_BYTES else None
 
 
 def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
+from pydantic import create_model
 from rich.console import Console
 from rich.markup import escape as escape_markup
 
@@ -18,15 +19,17 @@ STDIN = "/dev/stdin"
 
 HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
 
-    kernel-grader samples/                 grade a folder of transcripts into reviews/
+Examples:
+    kernel-grader samples/            grade a folder into reviews/
     kernel-grader answer.txt --task softmax
     cat out.jsonl | kernel-grader - --json
     kernel-grader runs/mine --tasks KernelBench/
-    kernel-grader mine.py --watch          grade again at each save
-    kernel-grader --doctor                 what this machine can do
-    kernel-grader --rule SYN001            explain a rule
+    kernel-grader mine.py --watch     grade again at each save
+    kernel-grader --doctor            what this machine can do
+    kernel-grader --rule SYN001       explain a rule
 
-Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 usage, 3 the grader itself failed, 130 interrupted.
+Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 wrong input, 3 the grader itself failed,
+130 interrupted.
 """
 
 app = App(
@@ -42,7 +45,36 @@ app.register_install_completion_command()
 errors = Console(stderr=True)
 out = Console()
 
-Flags = Annotated[Options | None, Parameter(name="*")]
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Most used": ("task", "tasks", "device", "out", "jobs", "only"),
+    "What counts": ("policy", "shapes", "seed", "select", "ignore", "fail_on"),
+    "Fixes": ("repair", "repair_tries", "llm"),
+    "On a GPU": ("timing", "torch_compile", "profile", "sanitize"),
+    "Limits": ("build_seconds", "run_seconds", "memory_gb", "unsafe_no_sandbox"),
+    "Machine": ("gpu", "build", "cache", "fresh", "ray"),
+}
+"""The options under the headings of the help, in order."""
+SHOWN = Group("Output", sort_key=1)
+"""What goes to the terminal."""
+if TYPE_CHECKING:
+    GroupedOptions = Options
+else:
+    _headings = {
+        name: Group(heading, sort_key=number)
+        for number, (heading, names) in enumerate(GROUPS.items(), start=2)
+        for name in names
+    } | dict.fromkeys(GROUPS["Most used"], Group("Most used", sort_key=0))
+    GroupedOptions = create_model(
+        "GroupedOptions",
+        __base__=Options,
+        **{
+            name: (Annotated[field.annotation, Parameter(group=_headings[name])], field)
+            for name, field in Options.model_fields.items()
+        },
+    )
+Flags = Annotated[GroupedOptions | None, Parameter(name="*")]
+HiddenFlags = Annotated[GroupedOptions | None, Parameter(name="*", show=False)]
+"""The options of a grading where a command has more important ones of its own."""
 
 
 def plain(text: str) -> str:

@@ -16,7 +16,7 @@ from grader.records import Evaluation, Submission, Task
 
 @app.command
 def explain(code: str) -> int:
-    """Explain a rule: what it finds, why it matters, how to mend it."""
+    """Explain a rule: what it finds, why it matters, how to fix it."""
     import difflib
 
     from rich.markdown import Markdown
@@ -90,6 +90,8 @@ def _coverage(folder: Path, *, verify: bool) -> int:
     judged = _verifier() if verify else None
     rows = []
     found = list(problems(folder))
+    if not found:
+        raise UsageError(f"no problem files in {folder}", "they define Model and get_inputs")
     for number, (path, task) in enumerate(found, start=1):
         errors.print(f"{number} of {len(found)}: {escape_markup(path.stem)}", highlight=False)
         row = covered(path, task, lambda text: judge.trace(text, form, limits), judged)
@@ -116,11 +118,13 @@ def _verifier() -> Callable[[Task, Submission], Evaluation]:
     return lambda task, program: evaluate_draft(shop, program, task)
 
 
-def _audit(folder: Path, *, unsafe: bool) -> int:
+def _audit(audited: Path, *, unsafe: bool) -> int:
     from grader.judge.survey import PROGRAMS, survey
     from grader.report.escape import one_line
     from grader.sandbox import Limits, strongest
 
+    if not audited.exists():
+        raise UsageError(f"{audited} does not exist", "name a problem file, or a folder of them")
     sys.stdout.write(
         f"| problem | {' | '.join(PROGRAMS)} | weak |\n|{'---|' * (len(PROGRAMS) + 2)}\n"
     )
@@ -128,7 +132,7 @@ def _audit(folder: Path, *, unsafe: bool) -> int:
     def begun(number: int, total: int, name: str) -> None:
         errors.print(f"{number} of {total}: {plain(name)}", highlight=False, soft_wrap=True)
 
-    for item in survey(folder, strongest(unsafe=unsafe), Limits(), begun):
+    for item in survey(audited, strongest(unsafe=unsafe), Limits(), begun):
         said = [item.cell(program) for program in PROGRAMS]
         cells = [item.name, *said, item.note or "; ".join(item.weak)]
         sys.stdout.write(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |\n")

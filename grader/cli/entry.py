@@ -7,7 +7,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
+from cyclopts import CycloptsError
+from pydantic import ValidationError
+
 from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors, plain
+from grader.config import value_error
 from grader.errors import GraderError, UsageError
 
 
@@ -20,27 +24,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             [STDIN if argument == "-" else argument for argument in given],
             result_action="return_value",
             exit_on_error=False,
-            print_error=True,
+            print_error=False,
         )
     except KeyboardInterrupt:
         errors.print("interrupted: what was finished is kept, run the same command to go on")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # workers may still wait for guests that are being killed
+    except CycloptsError as error:
+        errors.print(f"[red]error:[/red] {plain(str(_in_our_words(error)))}", soft_wrap=True)
+        return USAGE
     except UsageError as error:
-        errors.print(f"[red]error:[/red] {plain(str(error))}")
+        errors.print(f"[red]error:[/red] {plain(str(error))}", soft_wrap=True)
         return USAGE
     except GraderError as error:
-        errors.print(f"[red]grader error:[/red] {plain(str(error))}")
+        errors.print(f"[red]grader error:[/red] {plain(str(error))}", soft_wrap=True)
         return FAILED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return GRADED
-    except Exception as error:  # noqa: BLE001 - the exit code must tell our failure from the user's
-        if type(error).__module__.startswith("cyclopts"):
-            return USAGE
+    except Exception:  # noqa: BLE001 - the exit code must tell our failure from the user's
         errors.print_exception()
         return FAILED
     return result if isinstance(result, int) else GRADED
+
+
+def _in_our_words(error: CycloptsError) -> Exception:
+    """Return what the parser says; for a value that an option can't have, with the nearest that it can."""
+    cause = error.__cause__
+    return value_error(cause, "--{}".format) if isinstance(cause, ValidationError) else error
 
 
 def _name_temporary_folder() -> None:

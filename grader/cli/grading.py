@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,13 +13,27 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from grader import config
-from grader.cli.app import FAILED, GATE, GRADED, STDIN, Flags, app, errors, given, out, plain
+from grader.cli.app import (
+    FAILED,
+    GATE,
+    GRADED,
+    SHOWN,
+    STDIN,
+    Flags,
+    app,
+    errors,
+    given,
+    out,
+    plain,
+)
 from grader.cli.catalogue import explain
+from grader.cli.checks import check_options, check_paths, plural
 from grader.config import Options
 from grader.errors import UsageError
 from grader.store import Store
 
 if TYPE_CHECKING:
+    from grader.records import Sample
     from grader.report.folder import RunFolder
     from grader.report.summary import Summary
     from grader.schedule import Outcome, Workers
@@ -28,12 +43,12 @@ if TYPE_CHECKING:
 def grade(
     *paths: str,
     options: Flags = None,
-    doctor: Annotated[bool, Parameter(negative=())] = False,
-    rule: str | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
-    output_format: Literal["table", "json", "github"] = "table",
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
-    watch: Annotated[bool, Parameter(negative=())] = False,
+    doctor: Annotated[bool, Parameter(negative=(), group=SHOWN)] = False,
+    rule: Annotated[str | None, Parameter(group=SHOWN)] = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=(), group=SHOWN)] = False,
+    output_format: Annotated[Literal["table", "json", "github"], Parameter(group=SHOWN)] = "table",
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), group=SHOWN)] = False,
+    watch: Annotated[bool, Parameter(negative=(), group=SHOWN)] = False,
 ) -> int:
     """Grade files and folders, or standard input with `-`.
 
@@ -64,6 +79,8 @@ def grade(
         return explain(rule)
     if not paths:
         raise UsageError("nothing to grade", "name a file, a folder, or - for standard input")
+    check_paths(path for path in paths if path != STDIN)
+    check_options(chosen)
     shown = "none" if quiet else "json" if json_ else output_format
     named = tuple("-" if path == STDIN else path for path in paths)
     return _watch(named, chosen, shown) if watch else _grade(named, chosen, shown)
@@ -106,29 +123,38 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
 def _run(
     folder: RunFolder, store: Store, paths: Sequence[str], options: Options, *, quiet: bool
 ) -> Outcome:
-    import fnmatch
-
     from grader import schedule
     from grader.ingest import read_samples
     from grader.progress import Progress
 
-    seed = folder.seed(options.seed, secrets.randbits(62))
     stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
-    found = read_samples(paths, stdin)  # before anything is prepared: there may be nothing
     with Progress(errors, quiet=quiet) as progress:
+        # before anything is prepared: there may be nothing
+        found = _wanted(read_samples(paths, stdin, progress.skipped), options.only)
+        if "-" not in paths:
+            progress.count(_wanted(read_samples(paths), options.only))
+        seed = folder.seed(options.seed, secrets.randbits(62))
         workers = _workers(options, store, seed, progress.preparing)
-        samples = (
-            sample
-            for sample in found
-            if options.only is None or fnmatch.fnmatchcase(sample.id, options.only)
-        )
-        counted, watcher = progress.counted(samples), progress.watcher()
+        counted, watcher = progress.counted(found), progress.watcher()
         outcome = schedule.run(counted, workers, folder, watcher, fresh=options.fresh)
+        skipped = progress.skipped_so_far
     if not outcome.samples:
-        raise UsageError(
-            f"no samples in {', '.join(paths)}", "expected .txt, .md, .py or .jsonl files"
-        )
+        raise UsageError(f"no samples in {', '.join(paths)}", _why_none(skipped, options.only))
     return outcome
+
+
+def _wanted(samples: Iterator[Sample], only: str | None) -> Iterator[Sample]:
+    for sample in samples:
+        if only is None or fnmatch.fnmatchcase(sample.id, only):
+            yield sample
+
+
+def _why_none(skipped: int, only: str | None) -> str:
+    if only is not None:
+        return f"no sample's id matches --only {only}"
+    if skipped:
+        return f"{plural(skipped, 'record')} or links were skipped, see above"
+    return "expected .txt, .md, .py or .jsonl files"
 
 
 def _workers(
@@ -157,7 +183,7 @@ def _exit_code(summary: Summary, options: Options) -> int:
 
 def _summary(summary: Summary, resumed: int, folder: Path) -> None:
     table = Table(box=None, pad_edge=False)
-    for heading in ("sample", "verdict", "errors", "mend", "why"):
+    for heading in ("sample", "verdict", "errors", "fix", "why"):
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
     for line in summary.lines:
         table.add_row(
@@ -173,7 +199,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
         out.print(f"... and {total - len(summary.lines)} more")
     again = f", {resumed} of them already done" if resumed else ""
     out.print(
-        f"{total} samples{again}: "
+        f"{plural(total, 'sample')}{again}: "
         + " · ".join(f"{count} {status}" for status, count in summary.counts.most_common())
     )
     out.print(plain(str(folder / "README.md")))

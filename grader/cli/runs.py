@@ -8,8 +8,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from grader.cli.app import GATE, GRADED, app, out, plain
+from grader.cli.app import GATE, GRADED, app, errors, out, plain
+from grader.cli.checks import plural, run_folder
 from grader.errors import UsageError
+
+WITHOUT_IDS = (
+    "nothing to write: no sample of this run has KernelBench's level and problem "
+    "(file names such as level_1_problem_39_sample_0_kernel.py, or `level` and `problem_id` in a record)"
+)
 
 
 @app.command
@@ -24,14 +30,12 @@ def report(run: Path) -> int:
     """
     from grader.report.folder import RunFolder
 
-    if not (run / "data").is_dir():
-        raise UsageError(f"{run} is not a run folder", "name the folder given as --out")
-    folder = RunFolder(run)
+    folder = RunFolder(run_folder(run))
     with folder.claimed():
         for review in folder.reviews():
             folder.render(review)
         count = len(folder.write_index())
-    out.print(f"{count} reviews rendered in {plain(str(run))}")
+    out.print(f"{plural(count, 'review')} rendered in {plain(str(run))}")
     return GRADED
 
 
@@ -61,7 +65,7 @@ def compare(
     from grader.report import moved
     from grader.report.folder import RunFolder
 
-    result = compared(RunFolder(before).reviews(), RunFolder(after).reviews())
+    result = compared(*(RunFolder(run_folder(run)).reviews() for run in (before, after)))
     sys.stdout.write(moved.render(result))
     if html is not None:
         from grader.report.html.moved import write
@@ -84,7 +88,7 @@ def score(run: Path) -> int:
     from grader.report.folder import RunFolder
     from grader.stats import scores
 
-    made = scores(map(entry, RunFolder(run).reviews()))
+    made = scores(map(entry, RunFolder(run_folder(run)).reviews()))
     sys.stdout.write(made.model_dump_json(indent=2) + "\n")
     return GRADED
 
@@ -104,7 +108,10 @@ def kernelbench(run: Path, *, own_tolerance: bool = False) -> int:
     from grader.report import kernelbench as format_
     from grader.report.folder import RunFolder
 
-    sys.stdout.write(format_.render(RunFolder(run).reviews(), own_tolerance=own_tolerance))
+    text = format_.render(RunFolder(run_folder(run)).reviews(), own_tolerance=own_tolerance)
+    if text.strip() == "{}":
+        errors.print(WITHOUT_IDS, highlight=False, soft_wrap=True)
+    sys.stdout.write(text)
     return GRADED
 
 

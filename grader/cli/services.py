@@ -6,7 +6,8 @@ import secrets
 from pathlib import Path
 
 from grader import config
-from grader.cli.app import GRADED, Flags, app, errors, given, out, plain
+from grader.cli.app import GRADED, HiddenFlags, app, errors, given, out, plain
+from grader.cli.checks import check_options
 from grader.errors import UsageError
 from grader.store import Store
 
@@ -14,7 +15,7 @@ from grader.store import Store
 @app.command(name="serve")
 def serve_rewards(
     *,
-    options: Flags = None,
+    options: HiddenFlags = None,
     host: str = "127.0.0.1",
     port: int = 8770,
     queue: int = 256,
@@ -22,10 +23,12 @@ def serve_rewards(
 ) -> int:
     """Answer a training loop's requests over HTTP: POST /grade gives a reward.
 
+    The options of a grading (--device, --policy, --jobs, ...) are taken as well: see the main help.
+
     Parameters
     ----------
     options
-        What may be set for a run.
+        What may be set for a grading.
     host
         Address to listen on.
     port
@@ -47,7 +50,10 @@ def serve_rewards(
     token = token_file.read_text("utf-8").strip() if token_file else secrets.token_urlsafe(24)
     if not token:
         raise UsageError(f"{token_file} is empty", "write the token into it")
+    if port not in range(65536):
+        raise UsageError(f"--port can't be {port}", "choose a number from 1 to 65535")
     chosen, _ = config.load(given(options))
+    check_options(chosen)
     with Grader(chosen) as grader:
         shown = "" if token_file else f", token {token}"
         errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)

@@ -63,6 +63,14 @@ def _decode_body(data: bytes) -> tuple[str, str]:
         return _guess(data)
 
 
+def wide_encoding(data: bytes) -> str:
+    """Return the form of UTF-16 or UTF-32 that bytes are in, told by their mark or their zeros; else ""."""
+    for mark, encoding in _MARKS[1:]:
+        if data.startswith(mark):
+            return encoding
+    return _wide_encoding(data)
+
+
 def _wide_encoding(data: bytes) -> str:
     """Return the form of UTF-16 that text without a mark is in: every other byte is zero."""
     probe = data[:_PROBE]

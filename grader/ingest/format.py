@@ -26,6 +26,14 @@ class Draft(NamedTuple):
     unreadable: str = ""
 
 
+class Skipped(NamedTuple):
+    """Something that was named or found and is no sample: a broken record, a link that leads out of its folder."""
+
+    origin: str
+    """The file, with the number of the line where it is one line of it."""
+    reason: str
+
+
 class Input(NamedTuple):
     """A file to read."""
 
@@ -56,7 +64,7 @@ class Format:
     name: SampleFormat
     suffixes: tuple[str, ...]
     matches: Callable[[Path], bool]
-    read: Callable[[Input], Iterator[Draft]]
+    read: Callable[[Input], Iterator[Draft | Skipped]]
     """May raise OSError."""
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Iterator
-from typing import Protocol
+from typing import BinaryIO, Protocol, cast
 
-from grader.ingest.completions import ENTRY_CLASS, Completion, read_record
-from grader.ingest.decode import MAX_BYTES, clean, decode
-from grader.ingest.format import Draft, Format, Input, has_suffix, read_bytes
+from grader.ingest.completions import ENTRY_CLASS, LIST_FIELDS, TEXT_FIELDS, Completion, read_record
+from grader.ingest.decode import MAX_BYTES, clean, decode, wide_encoding
+from grader.ingest.format import Draft, Format, Input, Skipped, has_suffix, read_bytes
 from grader.records import JsonValue, SampleFormat
 
 KEYS_DEEP = 3
 """How many tables within tables a program may lie in."""
+PEEKED = 4096
+"""Bytes from which the form of Unicode is told."""
+_SOME_FIELDS = ", ".join(f"`{field}`" for field in TEXT_FIELDS[:3])
 
 
 class LineReader(Protocol):
@@ -24,8 +28,19 @@ class LineReader(Protocol):
         ...
 
 
-def read_lines(file: LineReader, name: str, origin: str) -> Iterator[Draft]:
-    """Yield the samples of an open JSONL file, one line in memory at a time."""
+class RecodedLines:
+    """The lines of a text in UTF-16 or UTF-32, as UTF-8: in the others a line doesn't end at a byte."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._text = io.TextIOWrapper(file, encoding, "replace", newline="\n")
+
+    def readline(self, size: int = -1, /) -> bytes:
+        """Return the next line with its end, at most `size` characters of it; empty at the end."""
+        return self._text.readline(size).encode("utf-8", "replace")
+
+
+def read_lines(file: LineReader, name: str, origin: str) -> Iterator[Draft | Skipped]:
+    """Yield the samples of an open JSONL file, one line in memory at a time; what is no record is skipped."""
     number = 0
     while line := file.readline(MAX_BYTES):
         number += 1
@@ -54,20 +69,26 @@ def drafts(
         )
 
 
-def _read_line(line: bytes, fallback: str, name: str, origin: str) -> Iterator[Draft]:
-    text, notes = decode(line)
+def _read_line(line: bytes, fallback: str, name: str, origin: str) -> Iterator[Draft | Skipped]:
     try:
-        value = json.loads(text)
+        value = json.loads(decode(line).text)
     except (ValueError, RecursionError) as error:
-        note = f"not a JSON record: {error}"
-        yield Draft(fallback, origin, "jsonl", text.rstrip("\n"), notes=(*notes, note))
+        yield Skipped(origin, f"not a JSON record: {error}")
         return
+    yield from of_record(value, fallback, name, origin, "jsonl")
+
+
+def of_record(
+    value: JsonValue, fallback: str, name: str, origin: str, form: SampleFormat
+) -> Iterator[Draft | Skipped]:
+    """Yield a record's samples; one whose completion is empty is a sample without code."""
     record = read_record(value)
-    if record is None:
-        note = "the record holds no completion"
-        yield Draft(fallback, origin, "jsonl", "", notes=(*notes, note))
-        return
-    yield from drafts(record, fallback, name, origin, "jsonl")
+    if record is not None:
+        yield from drafts(record, fallback, name, origin, form)
+    elif isinstance(value, dict) and any(field in value for field in (*TEXT_FIELDS, *LIST_FIELDS)):
+        yield Draft(fallback, origin, form, "", notes=("the record's completion is empty",))
+    else:
+        yield Skipped(origin, f"the record holds no completion (looked for {_SOME_FIELDS}, ...)")
 
 
 def _skip_rest(file: LineReader) -> None:
@@ -75,10 +96,17 @@ def _skip_rest(file: LineReader) -> None:
         pass
 
 
-def _read(source: Input) -> Iterator[Draft]:
+def _read(source: Input) -> Iterator[Draft | Skipped]:
     zipped = source.path.suffix.lower() == ".gz"
     with gzip.open(source.path, "rb") if zipped else source.path.open("rb") as file:
-        yield from read_lines(file, source.name, str(source.path))
+        yield from read_lines(lines_of(cast("BinaryIO", file)), source.name, str(source.path))
+
+
+def lines_of(file: BinaryIO) -> LineReader:
+    """Return the lines of an open file in UTF-8, whatever form of Unicode it is in."""
+    buffered = file if hasattr(file, "peek") else io.BufferedReader(cast("io.RawIOBase", file))
+    encoding = wide_encoding(buffered.peek(PEEKED))
+    return RecodedLines(buffered, encoding) if encoding else buffered
 
 
 def _read_json(source: Input) -> Iterator[Draft]:

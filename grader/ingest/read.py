@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from grader.errors import UsageError
 from grader.ingest import jsonl, kernelbench, parquet, python_file, transcript
 from grader.ingest.decode import MAX_BYTES, clean, decode
-from grader.ingest.format import Draft, Format, Input
+from grader.ingest.format import Draft, Format, Input, Skipped
 from grader.ingest.names import UniqueNames
 from grader.records import Sample
 
@@ -30,12 +30,21 @@ is a transcript."""
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
-def read_samples(paths: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[Sample]:
+def _unheard(_skipped: Skipped) -> None:
+    """Leave unsaid what was skipped."""
+
+
+def read_samples(
+    paths: Sequence[str],
+    stdin: BinaryIO | None = None,
+    skipped: Callable[[Skipped], None] = _unheard,
+) -> Iterator[Sample]:
     """Yield the samples of files, folders and `-` (standard input), in a stable order.
 
-    Ids are safe, unique and the same each time. Raises UsageError at once for a path that isn't
-    there and where nothing to grade is found; a file that can't be read becomes a sample that says
-    so (`Sample.unreadable`).
+    Ids are safe, unique and the same each time. `skipped` hears of what is no sample: a line that
+    is no record, a link out of its folder. Raises UsageError at once for a path that isn't there
+    and where nothing to grade is found; a file that can't be read becomes a sample that says so
+    (`Sample.unreadable`).
     """
     inputs: list[Input | None] = []
     for path in paths:
@@ -43,13 +52,18 @@ def read_samples(paths: Sequence[str], stdin: BinaryIO | None = None) -> Iterato
     if not inputs:
         suffixes = ", ".join(suffix for one in FORMATS for suffix in one.suffixes)
         raise UsageError(f"nothing to grade in {', '.join(paths) or 'no path'}", f"give {suffixes}")
-    return _samples(inputs, stdin)
+    return _samples(inputs, stdin, skipped)
 
 
-def _samples(inputs: list[Input | None], stdin: BinaryIO | None) -> Iterator[Sample]:
+def _samples(
+    inputs: list[Input | None], stdin: BinaryIO | None, skipped: Callable[[Skipped], None]
+) -> Iterator[Sample]:
     names = UniqueNames()
     for one in inputs:
         for draft in _standard_input(stdin) if one is None else _drafts(one):
+            if isinstance(draft, Skipped):
+                skipped(draft._replace(origin=clean(draft.origin)))
+                continue
             yield Sample(id=names.take(draft.name), **_fields(draft))
 
 
@@ -60,11 +74,11 @@ def _fields(draft: Draft) -> dict[str, object]:
     return fields
 
 
-def _drafts(one: Input) -> Iterator[Draft]:
+def _drafts(one: Input) -> Iterator[Draft | Skipped]:
     form = next((form for form in FORMATS if form.matches(one.path)), transcript.FORMAT)
     if not one.explicit and one.leads_out(one.path):
         reason = f"a link out of {one.root}, which is not followed: name what it points to"
-        yield Draft(one.name, str(one.path), form.name, "", unreadable=reason)
+        yield Skipped(str(one.path), reason)
         return
     try:
         yield from form.read(one)
@@ -73,23 +87,33 @@ def _drafts(one: Input) -> Iterator[Draft]:
         yield Draft(one.name, str(one.path), form.name, "", unreadable=reason)
 
 
-def _standard_input(stdin: BinaryIO | None) -> Iterator[Draft]:
+def _standard_input(stdin: BinaryIO | None) -> Iterator[Draft | Skipped]:
     """Read JSONL if the first line is a JSON object, else one transcript."""
     if stdin is None:
         raise UsageError("there is no standard input to read")
-    first = stdin.readline(MAX_BYTES)
+    lines = jsonl.lines_of(stdin)
+    first = lines.readline(MAX_BYTES)
     if _is_record(first):
-        yield from jsonl.read_lines(_Resumed(first, stdin), "stdin", "stdin")
+        yield from jsonl.read_lines(_Resumed(first, lines), "stdin", "stdin")
         return
-    text, notes = decode(first + stdin.read(MAX_BYTES - len(first) + 1))
+    text, notes = decode(first + _rest(lines, MAX_BYTES - len(first) + 1))
     yield Draft("stdin", "stdin", "transcript", text, notes=notes)
 
 
+def _rest(lines: jsonl.LineReader, most: int) -> bytes:
+    parts: list[bytes] = []
+    while most > 0 and (part := lines.readline(most)):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
 def _is_record(line: bytes) -> bool:
-    if not line.lstrip().startswith(b"{"):
+    text = decode(line).text
+    if not text.lstrip().startswith("{"):
         return False
     try:
-        return isinstance(json.loads(decode(line).text), dict)
+        return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -97,7 +121,7 @@ def _is_record(line: bytes) -> bool:
 class _Resumed:
     """A stream with its first line put back."""
 
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+    def __init__(self, first: bytes, rest: jsonl.LineReader) -> None:
         self._first = first
         self._rest = rest
 

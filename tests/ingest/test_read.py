@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.errors import UsageError
-from grader.ingest import extract, kernelbench, read_samples
+from grader.ingest import Skipped, extract, kernelbench, read_samples
 from grader.ingest.completions import read_record
 from grader.ingest.decode import clean, decode
 from grader.ingest.names import UniqueNames, slug
@@ -190,11 +190,11 @@ def test_no_link_out_of_the_folder_is_followed(tmp_path: Path) -> None:
     (run / "outside.txt").symlink_to(secret)
     (run / "folder").symlink_to(tmp_path / "home" / "more")
     (run / "endless.txt").symlink_to("/dev/zero")
-    samples = {one.id: one for one in read(run)}
-    assert sorted(samples) == ["folder", "inside", "kept__a", "outside"]
-    for name in ("folder", "outside"):
-        assert "which is not followed" in samples[name].unreadable
-        assert samples[name].text == ""
+    skipped: list[Skipped] = []
+    samples = {one.id: one for one in read_samples([str(run)], None, skipped.append)}
+    assert sorted(samples) == ["inside", "kept__a"]
+    assert [Path(one.origin).name for one in skipped] == ["folder", "outside.txt"]
+    assert all("which is not followed" in one.reason for one in skipped)
     assert samples["inside"].text == FENCED
     (named,) = read(run / "outside.txt")  # by the user
     assert named.text == "the user's own"
@@ -340,17 +340,27 @@ def test_prompt_task_and_number_of_a_record(tmp_path: Path) -> None:
     ]
 
 
-def test_lines_that_are_no_records_are_not_lost(tmp_path: Path) -> None:
+def test_lines_that_are_no_records_are_named_and_no_samples(tmp_path: Path) -> None:
     lines = ["{broken", '{"id": "e", "response": null, "error": {"code": 500}}', "[1, 2]", '"text"']
     deep = "[" * 100_000
-    samples = read(
-        write(tmp_path / "r.jsonl", "\n".join([*lines, deep, json.dumps({"text": FENCED})]))
-    )
-    assert len(samples) == 6
-    assert "not a JSON record" in samples[0].notes[-1]
-    assert "no completion" in extract(samples[1]).found
-    assert code_of(samples[-1]) == CODE
-    assert [one.origin.rsplit(":")[-1] for one in samples] == ["1", "2", "3", "4", "5", "6"]
+    path = write(tmp_path / "r.jsonl", "\n".join([*lines, deep, json.dumps({"text": FENCED})]))
+    skipped: list[Skipped] = []
+    samples = list(read_samples([str(path)], None, skipped.append))
+    assert [one.origin for one in samples] == [f"{path}:{number}" for number in (2, 4, 6)]
+    assert "completion is empty" in extract(samples[0]).found
+    assert code_of(samples[2]) == CODE
+    assert [one.origin for one in skipped] == [f"{path}:{number}" for number in (1, 3, 5)]
+    assert "not a JSON record" in skipped[0].reason
+    assert "`completion`" in skipped[1].reason
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+def test_records_in_any_form_of_unicode(tmp_path: Path, encoding: str) -> None:
+    lines = "".join(json.dumps({"text": FENCED}) + "\r\n" for _ in range(3))
+    data = lines.encode(encoding)
+    found = read(write(tmp_path / "r.jsonl", data))
+    assert [code_of(one) for one in found] == [CODE] * 3
+    assert len(list(read_samples(["-"], io.BytesIO(data)))) == 3
 
 
 def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
