@@ -19,7 +19,8 @@ STDIN = "/dev/stdin"
 
 HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
 
-Examples:
+First steps
+
     kernel-grader samples/            grade a folder into reviews/
     kernel-grader answer.txt --task softmax
     cat out.jsonl | kernel-grader - --json
@@ -28,8 +29,8 @@ Examples:
     kernel-grader --doctor            what this machine can do
     kernel-grader --rule SYN001       explain a rule
 
-Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 wrong input, 3 the grader itself failed,
-130 interrupted.
+Exit codes: 0 graded, 1 the --fail-on gate tripped, 2 wrong input,
+3 the grader itself failed, 130 interrupted.
 """
 
 app = App(
