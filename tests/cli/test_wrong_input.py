@@ -107,7 +107,8 @@ def test_one_sample_is_no_samples(inside: Path, capsys: pytest.CaptureFixture[st
 def test_the_options_that_matter_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     help_ = capsys.readouterr().out
-    assert help_.index("Most used") < help_.index("--task") < help_.index("What counts")
+    options = help_[help_.index("─ Most used ─") :]
+    assert options.index("--task ") < options.index("─ What counts ─") < options.index("--policy")
     assert main(["serve", "--help"]) == 0
     own = capsys.readouterr().out
     assert "--queue" in own
