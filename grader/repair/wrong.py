@@ -25,12 +25,18 @@ def needs_mend(program: Program) -> bool:
 
 def _lucky(finding: Finding) -> bool:
     """Whether it rests on undefined behaviour that a run showed: a GPU may show it in another way (a race, say)."""
-    return bool(finding.fixes) and any(undefined(item) for item in finding.evidence)
+    return any(undefined(item) for item in finding.evidence)
 
 
 def doubtful(mends: tuple[tuple[Finding, Fix], ...]) -> bool:
     """Whether one of several changes made at once may be needless: without it, what a run has shown would show again."""
-    return len(mends) > 1 and any(not _lucky(finding) for finding, _ in mends)
+    return len(mends) > 1 and not all(_shown(finding) for finding, _ in mends)
+
+
+def _shown(finding: Finding) -> bool:
+    """Whether it is an error of the kernel's that a run showed."""
+    proven = finding.severity == "error" and finding.confidence == "proven"
+    return proven and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
 
 
 def cancels(program: Program) -> bool:
