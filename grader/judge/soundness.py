@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from grader.records import Confidence, Evidence, Finding, Run, Verdict
+from grader.records import Confidence, Evidence, Finding, Place, Run, Verdict
 
 UNDEFINED: Mapping[str, str] = {
     "out-of-bounds": "memory is accessed out of bounds",
@@ -27,7 +27,7 @@ UNDEFINED: Mapping[str, str] = {
     "sync-lane-not-in-mask": "a warp-wide operation is executed by a lane that its mask leaves out",
     "shuffle-absent-lane": "a shuffle reads a lane that takes no part",
     "constant-written": "constant memory is written",
-    "input-changed": "an argument is changed in place",
+    "input-changed": "the caller's data is overwritten",
 }
 """What makes a right value luck, by the evidence's code, in plain words."""
 BENIGN: Mapping[str, str] = {
@@ -58,12 +58,20 @@ def proofs(
     runs: Iterable[Run], probes: Iterable[Evidence], workloads: Collection[str]
 ) -> tuple[Evidence, ...]:
     """Return what proves undefined behaviour on these workloads, each kind and line once."""
-    seen = (*(item for run in runs for item in run.evidence), *probes)
+    seen = [item for run in runs for item in run.evidence]
+    stores = (item.place for item in seen if item.code == "input-written")
+    store = next(stores, None)
     found: dict[tuple[str, int], Evidence] = {}
-    for item in seen:
+    for item in (*seen, *probes):
         if undefined(item) and item.workload in workloads:
             found.setdefault((item.code, _line(item)), item)
-    return tuple(found.values())
+    return tuple(_placed(item, store) for item in found.values())
+
+
+def _placed(item: Evidence, store: Place | None) -> Evidence:
+    """Return what the host saw of an argument with the line of the kernel that wrote to it, where that is known."""
+    unplaced = item.code == "input-changed" and item.place is None
+    return item.model_copy(update={"place": store}) if unplaced else item
 
 
 def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:

@@ -95,9 +95,13 @@ def test_what_changes_no_result_is_benign_and_named_so(code: str) -> None:
 
 
 def test_an_argument_that_is_changed_is_unsound_without_any_line() -> None:
-    found = judged(probes=(probe("input-changed", "forward changes argument 1 in place", "n"),))
+    changed = (probe("input-changed", "forward changes argument 1 in place", "n"),)
+    found = judged(probes=changed)
     assert found.status == "unsound"
-    assert found.sentence.startswith("An argument is changed in place: forward changes argument 1")
+    assert found.sentence.startswith("The caller's data is overwritten: forward changes argument 1")
+    written = judged([seen("input-written")], probes=changed)
+    assert written.sentence.startswith("Line 12, the caller's data is overwritten")
+    assert judged([seen("input-written")]).status == "correct", "it holds the same values"
 
 
 def test_at_other_sizes_alone_it_is_correct_and_not_general() -> None:
