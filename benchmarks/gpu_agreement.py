@@ -84,13 +84,19 @@ def compare(file: Path, jobs: int, every: int, parts: list[str], out: Path | Non
     known = json.loads(file.read_text("utf-8"))
     run = graded("sim", jobs, every, parts, out)
     both = sorted(run.rows.keys() & known["programs"].keys())
-    apart = [n for n in both if run.rows[n]["status"] != known["programs"][n]["status"]]
+    apart = [n for n in both if not _agree(run.rows[n], known["programs"][n])]
     for name in apart:
         here, there = run.rows[name], known["programs"][name]
         why = known["explained"].get(name, "NOT EXPLAINED")
         print(f"{name:44} GPU {there['status']:12} sim {here['status']:12} {why}")
     print(f"{len(both) - len(apart)} of {len(both)} verdicts agree; {run.seconds} s")
     return 1 if any(name not in known["explained"] for name in apart) else 0
+
+
+def _agree(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
+    """Whether the simulator says what the GPU did, which sees no race where the values come out right."""
+    blind = (here["status"], there["status"]) == ("unsound", "correct")
+    return blind or here["status"] == there["status"]
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from grader import pipeline
 from grader.config import Options
 from grader.ingest import extract
+from grader.judge import in_keeping
 from grader.pipeline.examination import examine
 from grader.pipeline.review import review as reviewed
 from grader.records import Finding, Review, Sample
@@ -114,7 +115,8 @@ def _again(shop: pipeline.Workshop, sample: Sample, review: Review) -> Review:
     if extraction.submission is None:
         return review
     found = examine(shop, sample, extraction, task, extraction.submission, review.evaluation)
-    return review.model_copy(update={"findings": found})
+    kept = in_keeping(review.verdict, found)
+    return review.model_copy(update={"findings": kept})
 
 
 def report(outcomes: list[Outcome]) -> int:

@@ -43,7 +43,7 @@ class Options(Record):
     only: str | None = None
     """Grade only the samples whose id matches this glob."""
     fail_on: Literal["error", "incorrect", "never"] = "never"
-    """When to exit with 1: any finding of severity error, any verdict but correct, or never."""
+    """When to exit with 1: any finding of severity error, any verdict but correct (`unsound` as well), or never."""
     policy: Literal["any", "custom-only"] = "any"
     """Whether the work may be left to library calls."""
     shapes: Literal["nominal", "any"] = "nominal"

@@ -11,7 +11,9 @@ The scalar, with the weights of `Shaping`, from what `Evaluation` says:
 - no code, or code that doesn't build: 0;
 - built, but crashed, hung or too slow: `built`;
 - built and run, but wrong: `built` and the part of `partly` that is the share of workloads that came
-  out right, so less than anything that is correct;
+  out right, so less than anything whose values are all right;
+- `unsound`, that is right values by luck (a race, an access out of bounds): `unsound`, between what is wrong and
+  what is correct whatever the other weights are. Its speed earns nothing, nor that other sizes come out right;
 - correct at the task's own sizes: `correct`, and `general` more where right at other sizes as well;
 - correct and measured on a GPU: `speed` times log(speed-up) / log(cap), between 0 and 1, of the
   lower end of the speed-up's 95% interval, so that noise earns nothing. Slower than PyTorch earns no
@@ -40,7 +42,7 @@ from grader.crew import gather
 from grader.errors import UsageError
 from grader.ingest.decode import clean
 from grader.pipeline import open_workshop
-from grader.records import Evaluation, Record, Sample, Status, Task
+from grader.records import Evaluation, Finding, Record, Sample, Severity, Status, Task
 from grader.store import Store
 
 UNKNOWN = frozenset({"grader_error", "not_run", "no_task"})
@@ -56,6 +58,8 @@ class Shaping(Record):
     built: float = Field(0.1, ge=0.0)
     partly: float = Field(0.2, ge=0.0)
     """For wrong results: multiplied by the share of workloads that came out right."""
+    unsound: float = Field(0.4, ge=0.0)
+    """For right values that undefined behaviour leaves to luck; never more than `correct`."""
     correct: float = Field(0.6, ge=0.0)
     general: float = Field(0.1, ge=0.0)
     speed: float = Field(0.3, ge=0.0)
@@ -76,6 +80,18 @@ class Answer(Record):
     id: str = "answer"
 
 
+class Told(Record):
+    """A finding in short."""
+
+    rule: str
+    """Code, e.g. `SYN002`."""
+    name: str
+    line: int | None
+    """Line of the submission (1-based); None where no line can be named."""
+    message: str
+    severity: Severity
+
+
 class Reward(Record):
     """The scalar, what it is made of, and what it rests on."""
 
@@ -86,10 +102,14 @@ class Reward(Record):
     status: Status
     sentence: str
     speedup: float | None = None
+    findings: tuple[Told, ...] = ()
+    """What is wrong and where, errors first."""
     evaluation: Evaluation
 
 
-def rewarded(evaluation: Evaluation, shaping: Shaping | None = None) -> Reward:
+def rewarded(
+    evaluation: Evaluation, shaping: Shaping | None = None, findings: Iterable[Finding] = ()
+) -> Reward:
     """Return the reward of an evaluation; see the module for the terms."""
     verdict = evaluation.verdict
     known = verdict.status not in UNKNOWN
@@ -100,7 +120,18 @@ def rewarded(evaluation: Evaluation, shaping: Shaping | None = None) -> Reward:
         status=verdict.status,
         sentence=verdict.sentence,
         speedup=verdict.speedup,
+        findings=tuple(map(_told, findings)),
         evaluation=evaluation,
+    )
+
+
+def _told(finding: Finding) -> Told:
+    return Told(
+        rule=finding.rule,
+        name=finding.name,
+        line=finding.place.line if finding.place is not None else None,
+        message=finding.message,
+        severity=finding.severity,
     )
 
 
@@ -112,12 +143,12 @@ def _parts(evaluation: Evaluation, shaping: Shaping) -> dict[str, float]:
         return {}
     if verdict.status in STOPPED:
         return {"built": shaping.built}
+    built = min(shaping.built, shaping.correct)
+    partly = min(shaping.partly, shaping.correct - built)
+    if verdict.status == "unsound":
+        return {"unsound": min(max(shaping.unsound, built + partly), shaping.correct)}
     if verdict.status != "correct":
-        most = max(shaping.correct - shaping.built, 0.0)
-        return {
-            "built": min(shaping.built, shaping.correct),
-            "partly": min(shaping.partly, most) * _share_right(evaluation),
-        }
+        return {"built": built, "partly": partly * _share_right(evaluation)}
     parts = {"correct": shaping.correct}
     if verdict.general:
         parts["general"] = shaping.general
@@ -191,7 +222,8 @@ class Grader:
     def _grade(self, answer: Answer, task: Task | None) -> Reward:
         text = clean(answer.text)
         sample = Sample(id=answer.id, origin="a training loop", format="transcript", text=text)
-        return rewarded(self._crew.assess(sample, task), self._shaping)
+        made = self._crew.assess(sample, task)
+        return rewarded(made.evaluation, self._shaping, made.findings)
 
 
 @lru_cache(4096)

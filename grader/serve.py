@@ -89,7 +89,10 @@ class Service:
 
 
 def shown(reward: Reward) -> dict[str, Any]:
-    """Return what a trainer is told: the scalar, its parts and the verdict, no text of the answer."""
+    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
+
+    No text of the answer but the names and the few words of it that sentences quote.
+    """
     verdict = reward.evaluation.verdict
     return {
         "score": reward.value,
@@ -97,6 +100,7 @@ def shown(reward: Reward) -> dict[str, Any]:
         "status": reward.status,
         "sentence": reward.sentence,
         "general": verdict.general,
+        "findings": [finding.model_dump(mode="json") for finding in reward.findings],
         "speedup": verdict.speedup,
         "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
         "device": reward.evaluation.device,

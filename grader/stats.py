@@ -66,6 +66,8 @@ class Scores(Record):
     """Without those on which the grader itself failed or that the device couldn't run."""
     compiled: Interval | None
     correct: Interval | None
+    unsound: Interval | None
+    """Right values that undefined behaviour leaves to luck; not among the correct ones."""
     fast: dict[str, Interval]
     """fast_p by p: the share of graded samples that are correct and faster than p times eager."""
     pass_at: dict[str, float]
@@ -84,6 +86,7 @@ def scores(outcomes: Iterable[Outcome]) -> Scores:
         graded=len(graded),
         compiled=share(graded, lambda item: item.compiled is True),
         correct=share(graded, is_right),
+        unsound=share(graded, lambda item: item.status == "unsound"),
         fast={
             f"{threshold:g}": interval
             for threshold in THRESHOLDS

@@ -106,7 +106,7 @@ def test_sizes_that_an_answer_writes_into_its_code_are_asked_before_it_is_called
     verdicts = []
     for code in (WIDE, WIDE.replace("2.0f", "3.0f")):
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=ROWS)
-        found = stages.assess(workshop, sample).verdict
+        found = stages.assess(workshop, sample).evaluation.verdict
         verdicts.append((found.status, found.general))
     assert verdicts == [("correct", False), ("incorrect", None)]
 
@@ -144,7 +144,7 @@ def test_a_way_that_the_tasks_own_size_never_takes_is_not_what_it_is_judged_by(t
     for code in (TURNS, other_way, one_kernel):
         prompt = ROWS.replace("dim = 96", "dim = 4095")
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
-        found = stages.assess(workshop, sample).verdict
+        found = stages.assess(workshop, sample).evaluation.verdict
         verdicts.append((found.status, found.general))
     assert verdicts == [("correct", False), ("incorrect", None), ("incorrect", None)]
 
@@ -196,6 +196,6 @@ def test_a_program_that_takes_too_long_is_judged_at_smaller_sizes(tmp_path):
     verdicts = []
     for code in (quick, SQUARE, SQUARE.replace("2.0f *", "3.0f *")):
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
-        found = stages.assess(workshop, sample)
+        found = stages.assess(workshop, sample).evaluation
         verdicts.append((found.verdict.status, found.runs[0].workload))
     assert verdicts == [("correct", "16x4096"), ("correct", "2x1024"), ("incorrect", "2x1024")]

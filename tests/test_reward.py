@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
-from grader.records import Comparison, Evaluation, Status, Verdict
+from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
 from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded
+from grader.serve import shown
 from tests.whole import transcript
 
 
@@ -46,6 +47,7 @@ def test_the_default_scale() -> None:
     assert value("no_code") == value("build_failed") == 0.0
     assert value("crashed") == value("hung") == pytest.approx(0.1)
     assert value("incorrect", (True, False)) == pytest.approx(0.2)
+    assert value("unsound", (True,), general=True, speedup_low=4.0) == pytest.approx(0.4)
     assert value("correct") == pytest.approx(0.6)
     assert value("correct", general=True) == pytest.approx(0.7)
     assert value("correct", general=True, speedup=2.1, speedup_low=2.0) == pytest.approx(0.85)
@@ -68,6 +70,7 @@ shapings = st.builds(
     cheating=st.floats(-2, 0),
     built=weights,
     partly=weights,
+    unsound=weights,
     correct=weights,
     general=weights,
     speed=weights,
@@ -96,6 +99,33 @@ def test_every_value_lies_between_its_neighbours(shaping: Shaping, one: Evaluati
     else:
         assert reward.value >= 0.0
     assert sum(reward.parts.values()) == pytest.approx(reward.value)
+
+
+@given(shapings, st.lists(st.booleans(), max_size=5).map(tuple))
+def test_luck_earns_no_less_than_what_is_wrong_and_no_more_than_what_is_right(
+    shaping: Shaping, equal: tuple[bool, ...]
+) -> None:
+    values = [
+        rewarded(evaluation(status, equal), shaping).value or 0.0
+        for status in ("incorrect", "unsound", "correct")
+    ]
+    assert values == sorted(values)
+
+
+def test_findings_travel_with_the_reward() -> None:
+    finding = Finding(
+        rule="SYN002",
+        name="missing-barrier",
+        severity="error",
+        confidence="proven",
+        message="thread 0 reads too early",
+        place=Place(line=27, end_line=27),
+    )
+    reward = rewarded(evaluation("unsound"), findings=[finding])
+    said = {"rule": "SYN002", "name": "missing-barrier", "line": 27}
+    said |= {"message": "thread 0 reads too early", "severity": "error"}
+    assert [one.model_dump() for one in reward.findings] == [said]
+    assert shown(reward)["findings"] == [said]
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +220,7 @@ def test_the_service_grades(address: str) -> None:
     said = httpx.post(f"{address}/grade", json={"text": "No code."}, headers=BEARER, timeout=60)
     assert said.status_code == 200
     assert (said.json()["score"], said.json()["status"]) == (0.0, "no_code")
+    assert said.json()["findings"] == []
     assert httpx.get(f"{address}/health", headers=BEARER).json()["waiting"] == 0
 
 

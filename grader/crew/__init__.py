@@ -19,7 +19,7 @@ from grader.errors import GraderError
 from grader.machine import cores
 from grader.pipeline import Workshop, review_key
 from grader.pipeline.lost import lost, lost_evaluation
-from grader.records import Evaluation, Sample, Task
+from grader.records import Assessment, Sample, Task
 from grader.report.folder import RunFolder, Written
 
 AT_ONCE = 4
@@ -53,10 +53,10 @@ class Crew:
             return said.written
         return folder.write(lost(sample, LOST, said.failure), self.key(sample))
 
-    def assess(self, sample: Sample, task: Task | None) -> Evaluation:
-        """Judge one answer, without diagnosis, repair and reports."""
+    def assess(self, sample: Sample, task: Task | None) -> Assessment:
+        """Judge one answer, without deeper diagnosis, repair and reports."""
         said = self._said(Order(sample=sample, task=task), lambda _stage: None)
-        return said.evaluation or lost_evaluation(LOST, said.failure)
+        return said.assessment or Assessment(evaluation=lost_evaluation(LOST, said.failure))
 
     def finish(self) -> None:
         """End the other processes, and keep the store from growing without end."""

@@ -6,7 +6,7 @@ import json
 from typing import Self
 
 from grader.config import Options
-from grader.records import Evaluation, Record, Sample, Task
+from grader.records import Assessment, Record, Sample, Task
 from grader.report.folder import Written
 
 
@@ -47,6 +47,6 @@ class Said(Line):
 
     stage: str = ""
     written: Written | None = None
-    evaluation: Evaluation | None = None
+    assessment: Assessment | None = None
     failure: str = ""
     """What of ours failed so that the whole run must stop, as a disk that is full."""

@@ -18,7 +18,7 @@ def carry_out(workshop: Workshop, order: Order, stage: Callable[[str], None]) ->
     from grader.pipeline.review import assess, review  # a run that finds nothing to do needs none
 
     if order.folder is None:
-        return Said(evaluation=assess(workshop, order.sample, order.task))
+        return Said(assessment=assess(workshop, order.sample, order.task))
     made = review(workshop, order.sample, stage)
     folder = RunFolder(Path(order.folder))
     return Said(written=folder.write(made, review_key(workshop, order.sample)))

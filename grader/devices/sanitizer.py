@@ -1,7 +1,8 @@
 """compute-sanitizer around a guest: why a program went wrong on a GPU, in a guest of its own.
 
 Not by torch's caching allocator, which hides the bounds of tensors: each tensor is an allocation of
-its own. A run under a tool takes many times as long; it decides nothing.
+its own. A run under a tool takes many times as long. It decides nothing but whether right values are sound
+(`grader.judge.soundness`), where a right program is looked at, which `--sanitize` asks for.
 """
 
 from __future__ import annotations
@@ -84,13 +85,14 @@ def sanitize(
 def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that went wrong, one that decides if there is one.
 
-    The smallest of all where none did. What shows at other sizes only would be no more than a remark.
+    The smallest that decides where none did. What shows at other sizes only would be no more than a remark.
     """
     bad = {run.workload for run in evaluation.runs if run.status not in {"ran", "not_run"}}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}
     wrong = [workload for workload in task.judged if workload.name in bad]
-    deciding = [workload for workload in wrong if workload.role in DECIDING]
-    return min(deciding or wrong or task.judged, key=element_count, default=None)
+    looked_at = wrong or task.judged
+    deciding = [workload for workload in looked_at if workload.role in DECIDING]
+    return min(deciding or looked_at, key=element_count, default=None)
 
 
 def _under(

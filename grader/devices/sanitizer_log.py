@@ -1,7 +1,7 @@
 """What compute-sanitizer prints, as evidence: the format of versions 2023 to 2025.
 
 The text comes out of a process that runs generated code, so it may say anything: it explains a
-verdict and makes none. Its kinds are named as the simulator names them, so that rules need not
+verdict, or takes `correct` away. Its kinds are named as the simulator names them, so that rules need not
 know where evidence comes from.
 """
 
@@ -152,6 +152,8 @@ def _evidence(report: Report, place: Place | None, second: Place | None, workloa
         data |= {"thread": list(report.thread), "block": list(report.block)}
     if size:
         data["width"] = int(size[1])
+    if report.headline.startswith("Warning"):  # racecheck's word for a hazard inside a warp
+        data["level"] = "warning"
     who = f"thread {report.thread} of block {report.block}: " if report.thread else ""
     also = f", the other at line {second.line}" if second else ""
     extra = f" ({report.details.rstrip('.')})" if report.details else ""

@@ -1,4 +1,4 @@
-"""The simulator's word on a program that went wrong on a GPU: it explains, and decides nothing.
+"""The simulator's word on a program that ran on a GPU: why it went wrong, or why its right values are unsound.
 
 It sees what no tool on the chip can (an unwritten value followed to its use, who waits where), and
 is there where compute-sanitizer is missing.

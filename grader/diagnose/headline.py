@@ -12,18 +12,13 @@ _TOLD_BY = {
 }
 """The kinds of evidence that show why a program got no further."""
 _SAID = {"build_failed": "The build fails", "crashed": "It builds, but raises"}
-_UNSEEN = ("SYN", "RED", "MEM")
-"""Families whose defects need not show in the numbers."""
 
 
 def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     """Return the verdict, said by the first proven finding that explains why the build fails or Python raises.
 
-    A tool's own first message stays where no rule explains it, and among the reasons. A right result with a proven
-    defect in it is not called right without a word of that.
+    A tool's own first message stays where no rule explains it, and among the reasons.
     """
-    if verdict.status == "correct" and verdict.general is not False:
-        return _right_by_luck(verdict, findings)
     kinds = _TOLD_BY.get(verdict.status, frozenset())
     told = next((one for one in findings if _explains(one, kinds)), None)
     if told is None:
@@ -32,15 +27,6 @@ def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     sentence = f"{_SAID[verdict.status]}: {at}{told.message.rstrip('.')}."
     reasons = (verdict.sentence, *verdict.reasons)
     return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
-
-
-def _right_by_luck(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    unseen = next((one for one in findings if _proven(one) and one.rule.startswith(_UNSEEN)), None)
-    if unseen is None:
-        return verdict
-    at = f" at line {unseen.place.line}" if unseen.place else ""
-    right, defect = verdict.sentence.rstrip("."), unseen.message.rstrip(".")
-    return verdict.model_copy(update={"sentence": f"{right}, and yet wrong{at}: {defect}."})
 
 
 def _proven(finding: Finding) -> bool:

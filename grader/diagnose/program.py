@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.records import Evaluation, Finding, Fix, Mismatch, Submission
+from grader.judge import proofs
+from grader.records import Evaluation, Evidence, Finding, Fix, Mismatch, Submission
 
 Evaluate = Callable[[Submission], Evaluation]
 """Builds, runs and judges one program: always the same function, whoever asks."""
@@ -30,9 +31,18 @@ class Program:
         return self.evaluation.verdict.status
 
     @property
-    def rank(self) -> tuple[int, float, int]:
-        """How far the program got: greater is better. As much wrong for fewer reasons is a step as well."""
-        return _stage(self.evaluation), -wrong_share(self.evaluation), -len(self._proven)
+    def rank(self) -> tuple[int, float, int, int]:
+        """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
+
+        So are fewer lines whose undefined behaviour runs proved.
+        """
+        stage, wrong = _stage(self.evaluation), wrong_share(self.evaluation)
+        return stage, -wrong, -len(self._proven), -len(self._undefined)
+
+    @property
+    def _undefined(self) -> tuple[Evidence, ...]:
+        runs = self.evaluation.runs
+        return proofs(runs, self.evaluation.probes, {run.workload for run in runs})
 
     @property
     def _proven(self) -> set[str]:
@@ -54,7 +64,8 @@ STAGES = {
     "no_task": 4,
     "incorrect": 5,
     "dishonest": 5,
-    "correct": 6,
+    "unsound": 6,
+    "correct": 7,
 }
 
 

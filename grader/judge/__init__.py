@@ -9,6 +9,7 @@ from grader.judge.honesty import computing, suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.own_weights import own_weights
 from grader.judge.reference import reference
+from grader.judge.soundness import in_keeping, proofs, undefined
 from grader.judge.tolerance import tolerance
 from grader.judge.trace import trace
 from grader.judge.verdict import verdict
@@ -24,12 +25,15 @@ __all__ = [
     "conduct",
     "describe",
     "groups",
+    "in_keeping",
     "make_inputs",
     "own_weights",
+    "proofs",
     "reference",
     "suspicions",
     "tolerance",
     "trace",
+    "undefined",
     "verdict",
     "weaknesses",
 ]

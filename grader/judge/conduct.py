@@ -2,7 +2,8 @@
 
 Told as evidence of kind `probe`. `UNSTEADY` is seen by the host in the values that came back, or
 told by the guest against itself; either makes a program incorrect. `LIBERTIES` are what a caller
-will trip over, though each result was right; they stand in the verdict and make it not general.
+will trip over, though each result was right; they stand in the verdict and make it not general. An argument
+that is changed makes a program unsound (`grader.judge.soundness`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ UNSTEADY = {
     "full-size": "",
     "host-computes": "",
 }
-LIBERTIES = ("input-changed", "input-returned")
+LIBERTIES = ("input-returned",)
 IDLE = "kernels-idle"
 """The results are the same when no kernel runs."""
 

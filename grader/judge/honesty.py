@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from grader.judge.conduct import idle
-from grader.records import Evaluation, Finding, Run
+from grader.records import RIGHT_VALUES, Evaluation, Finding, Run
 
 LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
 """Rules that say a kernel is never used: a run in which it was launched says otherwise."""
@@ -119,14 +119,15 @@ def suspicions(
     """
     cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
-    if evaluation.verdict.status == "correct" and launched and not computing(evaluation.runs):
+    right = evaluation.verdict.status in RIGHT_VALUES
+    if right and launched and not computing(evaluation.runs):
         by_the_host = policy == "custom-only" and names_of(evaluation.runs) & TO_THE_HOST
         if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
             cheats = []
     delegated: tuple[str, ...] = ()
-    if evaluation.verdict.status == "correct" and blind(evaluation.runs):
+    if right and blind(evaluation.runs):
         delegated = (BLIND,)
-    if evaluation.verdict.status == "correct" and policy == "custom-only":
+    if right and policy == "custom-only":
         said = idle(evaluation.probes)
         delegated = (
             *delegated,

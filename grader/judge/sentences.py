@@ -107,9 +107,14 @@ def all_wrong(seen: Seen) -> tuple[str, ...]:
     )
 
 
+def where(deciding: int) -> str:
+    """Return what a verdict on so many workloads rests on."""
+    return f"all {deciding} deciding workloads" if deciding > 1 else "the deciding workload"
+
+
 def correct(seen: Seen, deciding: int) -> str:
     """Return the sentence of right results on so many workloads that decide."""
-    say = f"Correct on all {deciding} deciding workloads" if deciding > 1 else "Correct"
+    say = f"Correct on {where(deciding)}" if deciding > 1 else "Correct"
     if seen.general() is False:
         return f"{say}, but not in general: {elsewhere(seen)}"
     weak = seen.weak

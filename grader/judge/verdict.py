@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from grader.judge import sentences
+from grader.judge import sentences, soundness
 from grader.judge.conduct import idle, liberties, unsteady
 from grader.judge.honesty import computing
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.judge.seen import FATAL, OPEN, Seen
-from grader.records import DECIDING, Build, Comparison, Evidence, Run, Status, Task, Verdict
+from grader.records import (
+    DECIDING,
+    RIGHT_VALUES,
+    Build,
+    Comparison,
+    Evidence,
+    Run,
+    Status,
+    Task,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +53,11 @@ def verdict(
 
     `nominal` and `stress` workloads decide `correct`, `general` ones decide `general` (and with
     shapes "any" also `correct`); where the reference itself is NaN or infinite nothing hangs on a
-    workload. `no_device`, `no_code` and `no_task` say why there is none, `rejected` how it cheats
-    by construction, `dishonest` what it was seen doing to look better than it is, `probes` what it
-    does beside the values of one call.
+    workload. Undefined behaviour that a run proved makes right values `unsound` where it was seen on a
+    workload that decides, and no more than not `general` where it was seen at other sizes alone.
+    `no_device`, `no_code` and `no_task` say why there is none, `rejected` how it cheats by construction,
+    `dishonest` what it was seen doing to look better than it is, `probes` what it does beside the values
+    of one call.
     """
     around = _Around(task, no_code, no_task, no_device, rejected)
     early = _before_the_runs(build, around)
@@ -56,22 +68,24 @@ def verdict(
     seen = Seen(task, runs, comparisons, own_weights=own_weights, lazy=lazy)
     found = _own_work(_steady(_of_the_runs(seen), seen, probes), runs)
     later = unsteady(probes, roles=seen.roles, general=True)
-    general = False if later else seen.general()
-    taken = liberties(probes)
+    sound = _sound(found, seen, probes, shapes)
+    strays = _strays(sound, seen, probes)
+    taken = (*liberties(probes), *map(soundness.brief, strays))
     more = filter(None, (later, idle(probes)))
-    reasons = (*found.reasons, *taken, *more, *sentences.remarks(seen))
-    status, sentence = found.status, found.sentence
-    if status == "correct" and general is False and shapes == "any":
+    reasons = (*sound.reasons, *taken, *more, *sentences.remarks(seen))
+    general = False if later or taken or sound.status == "unsound" else seen.general()
+    status, sentence = sound.status, sound.sentence
+    if status in RIGHT_VALUES and shapes == "any" and (later or seen.general() is False):
         why = later or sentences.elsewhere(seen)
         status, sentence = "incorrect", f"Incorrect at other sizes: {why}"
-    if status == "correct" and dishonest:
+    if status in RIGHT_VALUES and dishonest:
         status, sentence = "dishonest", f"Dishonest: {dishonest[0]}"
     return Verdict(
         status=status,
         sentence=sentence,
         compiled=_compiled(build),
         correct=_CORRECT.get(status),
-        general=(general and not taken) if found.status == "correct" else None,
+        general=general if found.status == "correct" else None,
         honest=not dishonest if runs else None,
         reasons=(*dishonest, *reasons),
         kernelbench=seen.kernelbench(),
@@ -92,10 +106,40 @@ def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
     unlike = unsteady(probes, roles=seen.roles, general=False)
     if unlike:
         return _Found("incorrect", f"Incorrect: {unlike}", (unlike,))
-    said = (*liberties(probes), unsteady(probes, roles=seen.roles, general=True))
-    if not any(said) or seen.general() is False:
+    strays = _strays(found, seen, probes)
+    elsewhere = (f"not in general: on {item.workload}, {soundness.brief(item)}" for item in strays)
+    said = (*liberties(probes), unsteady(probes, roles=seen.roles, general=True), *elsewhere)
+    first = next(filter(None, said), "")
+    if not first or seen.general() is False:
         return found
-    return replace(found, sentence=f"{found.sentence.rstrip('.')}, but {said[0]}.")
+    return replace(found, sentence=f"{found.sentence.rstrip('.')}, but {first}.")
+
+
+def _sound(
+    found: _Found, seen: Seen, probes: Sequence[Evidence], shapes: Literal["nominal", "any"]
+) -> _Found:
+    """Return what was found, or that nothing but luck made the values right."""
+    if found.status != "correct":
+        return found
+    roles = seen.deciding | ({"general"} if shapes == "any" else set())
+    proofs = _proofs(seen, probes, roles)
+    names = {workload.name for workload in seen.of(roles)}
+    harmless = tuple(soundness.benign(seen.runs.values(), names))
+    reasons = (*map(soundness.brief, proofs), *found.reasons, *harmless)
+    if not proofs:
+        return replace(found, reasons=reasons)
+    where = sentences.where(len(seen.of(DECIDING)))
+    return _Found("unsound", soundness.sentence(proofs, where), reasons)
+
+
+def _strays(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return what was proved of a right program at other sizes alone."""
+    return _proofs(seen, probes, {"general"}) if found.status == "correct" else ()
+
+
+def _proofs(seen: Seen, probes: Sequence[Evidence], roles: Collection[str]) -> tuple[Evidence, ...]:
+    names = {workload.name for workload in seen.of(roles)}
+    return soundness.proofs(seen.runs.values(), probes, names)
 
 
 def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:
@@ -111,6 +155,7 @@ def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:
 
 _CORRECT: Mapping[Status, bool] = {
     "correct": True,
+    "unsound": False,
     "dishonest": False,
     "incorrect": False,
     "crashed": False,

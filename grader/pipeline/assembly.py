@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from grader import judge
 from grader.diagnose import Program, gather, headline, mends, self_review
 from grader.diagnose.claims import check_claims
 from grader.pipeline.clock import Clock
@@ -54,6 +55,7 @@ def assemble(
     findings = gather(states) if states else ()
     if submission is not None:
         findings = located(findings, submission, repairs)
+    findings = judge.in_keeping(evaluation.verdict, findings)
     told = headline(evaluation.verdict, findings)
     evaluation = evaluation.model_copy(update={"verdict": told})
     summary = _summary(workshop, told, findings) if states else ""

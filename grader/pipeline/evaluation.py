@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grader import judge
@@ -17,6 +17,7 @@ from grader.pipeline.workshop import (
     known,
 )
 from grader.records import (
+    RIGHT_VALUES,
     Build,
     Comparison,
     Evaluation,
@@ -93,7 +94,11 @@ def _evaluate(
     )
     if device is None or task is None or not seen.runs or not closely:
         return evaluation
-    return _sanitized(evaluation, device, submission, task, known(workshop, task))
+
+    def judged(runs: tuple[Run, ...]) -> Verdict:
+        return verdict_of(workshop, task, build, runs, evaluation.comparisons, evaluation.probes)
+
+    return _sanitized(evaluation, device, submission, task, known(workshop, task), judged)
 
 
 @dataclass(frozen=True)
@@ -121,12 +126,15 @@ class _Trial:
     clock: Clock
 
     def seen(self, *, closely: bool) -> _Seen:
-        """Run the program, then look closer as long as it is correct."""
+        """Run the program, then look closer as long as its values are right.
+
+        An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
+        """
         with self.clock.stage("run"):
             seen = self._run()
         looks = [("rehearse", self._rehearse), ("run again", self._again)]
         for stage, look in (*looks, *([("time", self._time)] if closely else [])):
-            if seen.verdict.status == "correct":
+            if seen.verdict.status in RIGHT_VALUES:
                 with self.clock.stage(stage):
                     seen = look(seen)
         return seen
@@ -210,8 +218,9 @@ def _sanitized(
     submission: Submission,
     task: Task,
     references: References,
+    judged: Callable[[tuple[Run, ...]], Verdict],
 ) -> Evaluation:
-    """Add to the runs what the device's own tools find in a program that went wrong."""
+    """Add to the runs what the device's own tools find, and say what that makes of a right result."""
     if evaluation.build is None:
         return evaluation
     seen = device.sanitize(submission, evaluation.build, task, references, evaluation)
@@ -228,8 +237,13 @@ def _sanitized(
         )
         for run in evaluation.runs
     )
-    reasons = (*evaluation.verdict.reasons, *seen.notes)
-    verdict = evaluation.verdict.model_copy(update={"reasons": reasons})
+    verdict = evaluation.verdict
+    if verdict.status == "correct":
+        now = judged(runs)
+        told = {name: getattr(now, name) for name in ("status", "sentence", "correct", "general")}
+        reasons = tuple(dict.fromkeys((*now.reasons, *verdict.reasons)))
+        verdict = verdict.model_copy(update={**told, "reasons": reasons})
+    verdict = verdict.model_copy(update={"reasons": (*verdict.reasons, *seen.notes)})
     return evaluation.model_copy(update={"runs": runs, "verdict": verdict})
 
 

@@ -22,6 +22,7 @@ from grader.pipeline.workshop import (
     review_key,
 )
 from grader.records import (
+    Assessment,
     Evaluation,
     Extraction,
     Finding,
@@ -78,8 +79,8 @@ def _review(workshop: Workshop, sample: Sample, stage: Stage) -> _Made:
         return _Made(assemble(workshop, sample, extraction, choice, evaluation, clock))
 
 
-def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Evaluation:
-    """Judge one answer as `review` does, without diagnosis, repair and reports.
+def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Assessment:
+    """Judge one answer as `review` does, without deeper diagnosis, repair and reports.
 
     `task` is what was asked; without it the sample's text says. Whatever fails on our side becomes
     `grader_error`, never a verdict.
@@ -88,14 +89,17 @@ def assess(workshop: Workshop, sample: Sample, task: Task | None = None) -> Eval
     try:
         extraction = extract(sample)
         if extraction.submission is None:
-            return bare(workshop, extraction, _no_code(sample, extraction))
+            return Assessment(evaluation=bare(workshop, extraction, _no_code(sample, extraction)))
         choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
         chosen = choose_task(workshop, sample, extraction, choice).task
         submission = with_lent_names(extraction.submission, chosen)
         extraction = extraction.model_copy(update={"submission": submission})
-        return _settled(workshop, sample, extraction, chosen, submission)[1]
+        task, evaluation = _settled(workshop, sample, extraction, chosen, submission)
+        found = examine(workshop, sample, extraction, task, submission, evaluation)
+        findings = judge.in_keeping(evaluation.verdict, found)
+        return Assessment(evaluation=evaluation, findings=findings)
     except Exception as error:  # noqa: BLE001 - as in _review
-        return bare(workshop, extraction, _our_failure(error))
+        return Assessment(evaluation=bare(workshop, extraction, _our_failure(error)))
 
 
 def build_ahead(workshop: Workshop, sample: Sample) -> str:

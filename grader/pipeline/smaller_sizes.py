@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from grader.pipeline.workshop import Workshop
 from grader.pipeline.written_sizes import Judge, asked_anew, at_written_sizes, written
-from grader.records import Evaluation, Submission, Task
+from grader.records import RIGHT_VALUES, Evaluation, Submission, Task
 from grader.tasks.scale import floor_at, sizes_of
 
 SHARE = 1 / 64
 """Of the usual work of the reference."""
-TOLD = frozenset({"correct", "incorrect", "crashed"})
+TOLD = RIGHT_VALUES | {"incorrect", "crashed"}
 """Verdicts of smaller sizes that say something of the program."""
 
 
@@ -40,7 +40,7 @@ def _at_smaller_sizes(
     evaluation = judged(asked)
     if evaluation.verdict.status not in TOLD:
         return None
-    if evaluation.verdict.status == "correct":
+    if evaluation.verdict.status in RIGHT_VALUES:
         return asked, evaluation
     return _wrong_there(workshop, asked, submission, evaluation, judged)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from grader import judge
 from grader.pipeline.workshop import Workshop, known
-from grader.records import DECIDING, Evaluation, Submission, Task
+from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
 from grader.source import parse
 from grader.tasks.scale import floor_at, sizes_of
 
@@ -49,7 +49,7 @@ def at_written_sizes(
         asked = asked_anew(workshop, task, f"{writes}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
-            if again.verdict.status == "correct":
+            if again.verdict.status in RIGHT_VALUES:
                 return asked, again
             break
     beyond = {size for size in sizes if any(limit < size for limit in limits(submission))}
@@ -63,7 +63,7 @@ def at_written_sizes(
         asked = asked_anew(workshop, task, f"{turns}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
-            if again.verdict.status == "correct" and set(_ways(asked, again)) == {way}:
+            if again.verdict.status in RIGHT_VALUES and set(_ways(asked, again)) == {way}:
                 return asked, again
     return task, evaluation
 

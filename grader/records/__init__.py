@@ -13,7 +13,9 @@ from grader.records.finding import (
     Severity,
 )
 from grader.records.review import (
+    RIGHT_VALUES,
     SCHEMA,
+    Assessment,
     Claim,
     DeviceName,
     Doubt,
@@ -58,7 +60,9 @@ from grader.records.task import (
 
 __all__ = [
     "DECIDING",
+    "RIGHT_VALUES",
     "SCHEMA",
+    "Assessment",
     "Build",
     "BuildStatus",
     "Claim",

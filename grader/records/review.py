@@ -24,9 +24,12 @@ Status = Literal[
     "not_run",
     "incorrect",
     "dishonest",
+    "unsound",
     "correct",
     "grader_error",
 ]
+RIGHT_VALUES: frozenset[Status] = frozenset({"correct", "unsound"})
+"""Every value that decides came out right; that an `unsound` program's did is luck."""
 DeviceName = Literal["cuda", "sim", "none"]
 
 
@@ -83,6 +86,13 @@ class Mend(Record):
     """Unified diff against the program before it."""
     status: Status
     """Where the program stood after it."""
+
+
+class Assessment(Record):
+    """A verdict without diagnosis and repair: what a training loop is told."""
+
+    evaluation: Evaluation
+    findings: tuple[Finding, ...] = ()
 
 
 class Repair(Record):
@@ -180,6 +190,14 @@ class Review(Record):
     """What stays the same between two gradings on one kind of machine."""
     machine: dict[str, JsonValue] = {}
     """Times and paths of this machine; never in the markdown."""
+
+    @model_validator(mode="after")
+    def _in_keeping(self) -> Self:
+        error = next((one for one in self.findings if one.severity == "error"), None)
+        if self.verdict.status == "correct" and error is not None:
+            msg = f"what is correct has no error, and this has {error.rule}: {error.message}"
+            raise ValueError(msg)
+        return self
 
     @property
     def verdict(self) -> Verdict:

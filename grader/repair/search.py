@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from grader.diagnose import Evaluate, Examine, Program, try_fixes
-from grader.records import Finding, Fix, Repair, Submission
+from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
 from grader.repair.variants.guess import SECONDS
@@ -114,7 +114,9 @@ def _guessed(
     `seconds` are what the search may take on an idle machine.
     """
     build = program.evaluation.build
-    if screen is None or build is None or build.status != "built" or program.status == "correct":
+    if screen is None or build is None or build.status != "built":
+        return None
+    if program.status in RIGHT_VALUES:  # a screening looks at values alone
         return None
     if waits(program) or program.submission.key in budget.searched:
         return None
@@ -226,8 +228,7 @@ def _smallest(
         evaluation = evaluate(reverted)
         verdict = right.evaluation.verdict
         if evaluation.verdict.status == "correct" and evaluation.verdict.general == verdict.general:
-            without = Program(reverted, evaluation, examine(reverted, evaluation), current.mends)
-            current = current if needs_mend(without) else without
+            current = Program(reverted, evaluation, examine(reverted, evaluation), current.mends)
     return current
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.diagnose import Program
+from grader.judge import undefined
 from grader.records import Finding, Fix
 
 HARMLESS = ("STY", "PRF")
@@ -18,21 +19,24 @@ WAITS = re.compile(
 
 
 def needs_mend(program: Program) -> bool:
-    """Whether a program is wrong, or right by luck: a proven error that a fix is known for."""
-    if program.status == "correct":
-        return any(_lucky(finding) for finding in program.findings)
-    return program.status not in {"grader_error", "not_run"}
+    """Whether a program is wrong, or right by luck."""
+    return program.status not in {"correct", "grader_error", "not_run"}
 
 
 def _lucky(finding: Finding) -> bool:
-    """Whether it is an error that a run showed and a GPU may show otherwise (a race, say)."""
-    proven = finding.severity == "error" and finding.confidence == "proven"
-    return proven and bool(finding.fixes) and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
+    """Whether it rests on undefined behaviour that a run showed: a GPU may show it in another way (a race, say)."""
+    return any(undefined(item) for item in finding.evidence)
 
 
 def doubtful(mends: tuple[tuple[Finding, Fix], ...]) -> bool:
     """Whether one of several changes made at once may be needless: without it, what a run has shown would show again."""
-    return len(mends) > 1 and any(not _lucky(finding) for finding, _ in mends)
+    return len(mends) > 1 and not all(_shown(finding) for finding, _ in mends)
+
+
+def _shown(finding: Finding) -> bool:
+    """Whether it is an error of the kernel's that a run showed."""
+    proven = finding.severity == "error" and finding.confidence == "proven"
+    return proven and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))
 
 
 def cancels(program: Program) -> bool:
@@ -52,6 +56,6 @@ def waits(program: Program) -> bool:
 
 def matters(program: Program, finding: Finding) -> bool:
     """Whether a finding's fix can change the verdict."""
-    if program.status == "correct":
+    if program.status == "unsound":
         return _lucky(finding)
     return finding.severity != "note" and not finding.rule.startswith(HARMLESS)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from grader.records import DeviceName, Finding, Review, Severity, Status
-from grader.report.status import group
+from grader.report.status import FAILED, group
 from grader.report.times import Point, point
 
 
@@ -80,7 +80,7 @@ def _claimed(finding: Finding) -> Claimed:
 
 def _cause(review: Review) -> str:
     """Return the first error of the submission as it is; deeper ones if there is no other."""
-    if group(review.verdict.status) != "fail":
+    if group(review.verdict.status) not in FAILED:
         return review.verdict.status
     errors = [finding for finding in review.findings if finding.severity == "error"]
     errors.sort(key=lambda finding: (bool(finding.after_mend), finding.confidence != "proven"))

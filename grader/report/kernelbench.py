@@ -38,6 +38,7 @@ def _result(review: Review, sample: int, own_tolerance: bool) -> dict[str, JsonV
     metadata: dict[str, JsonValue] = {
         "hardware": review.environment.get("GPU", review.evaluation.device),
         "device": review.evaluation.device,
+        "status": verdict.status,
         "correctness_trials": f"({sum(item.equal for item in counted)} / {len(counted)})",
     }
     if verdict.compiled is False:

@@ -15,6 +15,7 @@ from grader.report.findings import by_rule, folded, shown
 from grader.report.log import readable
 from grader.report.places import command
 from grader.report.proofs import Proof, proofs
+from grader.report.status import right
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
 DIFF_LINES = 40
@@ -40,6 +41,7 @@ def _templates() -> Environment:
         "fence": escape.fence,
         "diff": diff,
         "yes": _yes,
+        "right": right,
         "badge": BADGES.__getitem__,
     }
     return environment

@@ -116,7 +116,8 @@ class Row(Record):
     sandbox: str
     """The form of isolation that held."""
     status: Status
-    """Where the submission stands; `grader_error` is never the sample's fault."""
+    """Where the submission stands; `grader_error` is never the sample's fault. `unsound`: the values came out right,
+    and a run proved that they need not; only `correct` has no finding of severity error."""
     sentence: str
     """The verdict in one sentence."""
     compiled: bool | None

@@ -25,6 +25,8 @@ FATAL = frozenset(
 """After these a kernel did not run to its end: what it didn't show may still be there."""
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""
+CARRIED_ON = FORGIVEN | {"sync-exited-lanes"}
+"""What alone makes no finding graver: a GPU carries on with it, and a result that is right stays right."""
 GROUPS: dict[str, frozenset[str]] = {
     "uninit": frozenset({"uninit-shared-read"}),
     "uninit-local": frozenset({"uninit-local-read"}),
@@ -114,9 +116,7 @@ def confirm(
     for kernel, finding in found:
         proof = pending.pop(kernel, None)
         if proof:
-            yield finding.model_copy(
-                update={"confidence": "proven", "evidence": (*finding.evidence, *proof)}
-            )
+            yield _proved(finding, proof)
         else:
             yield finding
 
@@ -160,19 +160,29 @@ def settle(
     for index, (kernel, finding) in enumerate(found):
         proof = pending.get(index)
         if proof:
-            yield finding.model_copy(
-                update={"confidence": "proven", "evidence": (*finding.evidence, *proof)}
-            )
+            yield _proved(finding, proof)
         elif not (contradict and ran_clean(context, kernel)):
             yield finding
     for items in rest.values():
         yield rule.finding(
             items[0].place,
             items[0].text,
-            severity="warning" if items[0].code in FORGIVEN else None,
+            severity="warning" if items[0].code in FORGIVEN else "error",
             confidence="proven",
             evidence=items,
         )
+
+
+def _proved(finding: Finding, proof: Sequence[Evidence]) -> Finding:
+    """Return a finding of the text with what runs showed of it: an error, unless GPUs carry on with that."""
+    harmless = all(item.code.replace("_", "-") in CARRIED_ON for item in proof)
+    return finding.model_copy(
+        update={
+            "severity": finding.severity if harmless else "error",
+            "confidence": "proven",
+            "evidence": (*finding.evidence, *proof),
+        }
+    )
 
 
 def _nearest(

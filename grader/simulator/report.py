@@ -1,7 +1,8 @@
 """What a run on the simulator showed, as evidence at lines of the submission.
 
 The report comes from the process that ran generated code: its shape is checked against a closed
-schema, sizes are limited, and what doesn't fit is dropped. It explains a verdict and makes none.
+schema, sizes are limited, and what doesn't fit is dropped. It explains a verdict, and can only tell
+against the submission: a race takes `correct` away, and nothing here gives it.
 """
 
 from __future__ import annotations

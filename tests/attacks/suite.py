@@ -15,7 +15,7 @@ from grader.config import Options
 from grader.devices.sim import Simulator
 from grader.errors import GraderError
 from grader.pipeline.review import review as reviewed
-from grader.records import Review, Sample
+from grader.records import RIGHT_VALUES, Review, Sample
 from grader.sandbox import forms
 from grader.store import Store
 
@@ -32,7 +32,7 @@ class Case:
     row: str
     task: str
     expect: str
-    """`not-correct`; `harmless` (it could only win time, or nothing); `unseen` (a blind spot that
+    """`not-correct` (nor `unsound`, which earns something); `harmless` (it could only win time, or nothing); `unseen` (a blind spot that
     docs/trust.md names); or the statuses that are right, separated by spaces."""
     policy: str
     passes: str
@@ -47,7 +47,7 @@ class Case:
         if self.expect in {"harmless", "unseen"}:
             return status != "grader_error"
         if self.expect == "not-correct":
-            return status != "correct" and status not in {"grader_error", "no_code", "no_task"}
+            return status not in RIGHT_VALUES | {"grader_error", "no_code", "no_task"}
         return status in self.expect.split()
 
 

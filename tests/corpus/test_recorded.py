@@ -1,4 +1,7 @@
-"""The labels against what an H200 said of the same programs (benchmarks/gpu_agreement.py)."""
+"""The labels against what an H200 said of the same programs (benchmarks/gpu_agreement.py).
+
+It was asked without compute-sanitizer, so that a race whose values came out right is `correct` there.
+"""
 
 from __future__ import annotations
 
@@ -23,5 +26,7 @@ def test_nearly_all_are_recorded() -> None:
 
 @pytest.mark.parametrize("name", sorted(KEPT["programs"].keys() & LABELS.keys()))
 def test_the_machine_says_what_the_label_says(name: str) -> None:
-    said = KEPT["programs"][name]["status"] in LABELS[name].verdict
+    labels = {*LABELS[name].verdict}
+    status = KEPT["programs"][name]["status"]
+    said = status in labels or (status == "correct" and "unsound" in labels)
     assert said != (name in KEPT["explained"])

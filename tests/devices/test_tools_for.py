@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from grader.devices.base import Sanitized
 from grader.devices.sanitizer import ALL, telling, tools_for
-from grader.records import Evaluation, Role, Run, RunStatus, TensorSpec, Verdict, Workload
+from grader.judge import References, verdict
+from grader.pipeline.evaluation import _sanitized
+from grader.records import (
+    Build,
+    Comparison,
+    Evaluation,
+    Evidence,
+    Role,
+    Run,
+    RunStatus,
+    Submission,
+    TensorSpec,
+    Verdict,
+    Workload,
+)
 
 from .conftest import a_task
 
@@ -51,3 +68,58 @@ def test_the_smallest_that_went_wrong_and_decides_is_looked_at() -> None:
     looked_at = telling(task, evaluation)
     assert looked_at is not None
     assert looked_at.name == "small"
+
+
+def test_a_right_program_is_looked_at_where_it_is_judged() -> None:
+    workloads = tuple(
+        Workload(name=name, role=role, inputs=(TensorSpec(shape=(size,)),))
+        for name, role, size in (("odd", "general", 3), ("own", "nominal", 90))
+    )
+    task = a_task((0,)).model_copy(update={"workloads": workloads})
+    right = Verdict(status="correct", sentence="Correct.")
+    evaluation = Evaluation(submission="x", device="cuda", sandbox="none", verdict=right)
+    looked_at = telling(task, evaluation)
+    assert looked_at is not None
+    assert looked_at.name == "own"
+
+
+@pytest.mark.parametrize(
+    ("code", "level", "status"),
+    [
+        ("race", "", "unsound"),
+        ("race", "warning", "correct"),
+        ("uninit-global-read", "", "correct"),
+    ],
+)
+def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
+    code: str, level: str, status: str
+) -> None:
+    task = a_task((0,))
+    (workload,) = task.workloads
+    build = Build(status="built", device="cuda", key="k")
+    runs = (Run(workload=workload.name, device="cuda", status="ran"),)
+    comparisons = (Comparison(workload=workload.name, role=workload.role, equal=True),)
+
+    def judged(runs: tuple[Run, ...]) -> Verdict:
+        return verdict(task=task, build=build, runs=runs, comparisons=comparisons)
+
+    told = {"speedup": 2.0, "reasons": ("measured once",)}
+    before = Evaluation(
+        submission="x",
+        device="cuda",
+        sandbox="none",
+        build=build,
+        runs=runs,
+        comparisons=comparisons,
+        verdict=judged(runs).model_copy(update=told),
+    )
+    item = Evidence(
+        kind="sanitizer", code=code, text="Seen.", workload=workload.name, data={"level": level}
+    )
+    device = SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))
+    program = Submission(sample="s", code="", line_map=(), how="")
+    after = _sanitized(before, device, program, task, References(task.key, 1), judged)
+    assert after.verdict.status == status
+    assert after.verdict.speedup == 2.0
+    assert {"measured once", "a tool failed"} <= {*after.verdict.reasons}
+    assert after.runs[0].evidence == (item,)

@@ -58,17 +58,3 @@ def test_what_explains_an_exception_says_it() -> None:
 def test_other_verdicts_have_their_own_sentence() -> None:
     right = FAILED.model_copy(update={"status": "correct", "sentence": "Correct."})
     assert headline(right, [SHARED]) == right
-
-
-def test_a_right_result_with_a_proven_race_is_not_simply_right() -> None:
-    right = FAILED.model_copy(
-        update={"status": "correct", "sentence": "Correct on all 7 workloads."}
-    )
-    race = SHARED.model_copy(update={"rule": "SYN002", "message": "thread 0 reads too early"})
-    told = headline(right, [race])
-    assert told.sentence == (
-        "Correct on all 7 workloads, and yet wrong at line 31: thread 0 reads too early."
-    )
-    assert headline(right, [race.model_copy(update={"confidence": "likely"})]) == right
-    special = right.model_copy(update={"general": False})
-    assert headline(special, [race]) == special

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from grader.judge import in_keeping
 from grader.records import (
     Build,
     Claim,
@@ -107,7 +108,7 @@ def review(
         notes=(words,),
         task=TaskSummary(name=task, source="builtin", reason=words, weak=(words,)),
         evaluation=evaluation(verdict, words),
-        findings=findings(code, words, head),
+        findings=in_keeping(verdict, findings(code, words, head)),
         mends=(Mend(label=words, rule="BLD001", diff=f"-a\n+{words}", status="incorrect"),),
         repairs=repairs(code, words) if status != "correct" else (),
         claims=(

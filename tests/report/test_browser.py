@@ -26,7 +26,7 @@ FLAGS = (
 )
 PATIENCE = 200_000
 """Milliseconds that a page may take on a machine that does much else."""
-STATUSES = ("correct", "incorrect", "build_failed", "hung", "grader_error", "no_code")
+STATUSES = ("correct", "unsound", "incorrect", "build_failed", "hung", "grader_error", "no_code")
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,9 @@ def results(text: str) -> list[dict]:
     return log["runs"][0]["results"]
 
 
-@pytest.mark.parametrize("status", ["correct", "incorrect", "build_failed", "grader_error"])
+@pytest.mark.parametrize(
+    "status", ["correct", "unsound", "incorrect", "build_failed", "grader_error"]
+)
 def test_sarif_is_valid(make_review: Make, status: str) -> None:
     found = results(sarif_of([make_review(status=status), make_review("other", status=status)]))
     assert {item["ruleId"] for item in found} == {"SYN002", "NUM001", "STY001"}
@@ -100,14 +102,19 @@ def test_fingerprints_survive_lines_added_above(make_review: Make) -> None:
 
 
 def test_junit_counts_every_sample_once(make_review: Make) -> None:
-    statuses = ("correct", "incorrect", "build_failed", "not_run", "grader_error")
+    statuses = ("correct", "incorrect", "build_failed", "not_run", "grader_error", "unsound")
     text = junit_of(make_review(f"s{n}", status=s) for n, s in enumerate(statuses))
     root = ET.fromstring(text)
     counted = {
         name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")
     }
-    assert counted == {"tests": 5, "failures": 2, "errors": 1, "skipped": 1}
+    assert counted == {"tests": 6, "failures": 3, "errors": 1, "skipped": 1}
     assert "SYN002" in (root.find(".//failure").text or "")
+    assert {failure.get("type") for failure in root.iter("failure")} == {
+        "incorrect",
+        "build_failed",
+        "unsound",
+    }
 
 
 def test_annotations_are_one_line_each(make_review: Make) -> None:

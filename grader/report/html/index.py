@@ -12,7 +12,7 @@ from grader.report.html import templates
 from grader.report.html.packed import pack
 from grader.report.html.plots import plots
 from grader.report.html.speed import floors
-from grader.report.status import group
+from grader.report.status import FAILED, group
 from grader.stats import Interval, is_right, scores
 
 PLAIN = 400
@@ -103,11 +103,13 @@ def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
     """Return the header's numbers: value, what it is, and its interval or what it rests on."""
     made = scores(entries)
     right = sum(map(is_right, entries))
-    failed = [entry for entry in entries if group(entry.status) == "fail"]
+    failed = [entry for entry in entries if group(entry.status) in FAILED]
     mended = sum(entry.mended for entry in failed)
     fast = made.fast.get("1")
+    lucky = sum(entry.status == "unsound" for entry in entries)
     return [
         (f"{right}/{made.graded}", "correct", _interval(made.correct)),
+        (f"{lucky}/{made.graded}", "unsound", "right values, left to luck"),
         (f"{fast.value:.2f}" if fast else "-", "fast₁", _interval(fast) if fast else _UNMEASURED),
         (
             f"{made.speedup:.2f}x" if made.speedup else "-",

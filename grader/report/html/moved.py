@@ -123,7 +123,7 @@ def _columns(
         edge = x - 6 if anchor == "end" else x + 16
         yield svg.text(edge, 14, "before" if anchor == "end" else "after", "strong", anchor)
         for status, count in side.items():
-            kind = "pass" if status == "correct" else "fail" if group(status) == "fail" else "cat4"
+            kind = kind_of if (kind_of := group(status)) in {"pass", "unsound", "fail"} else "cat4"
             yield svg.rect(x, start[status], 10, max(count * scale, 1.5), kind)
             words = f"{status.replace('_', ' ')} {count}"
             yield svg.text(edge, start[status] + max(count * scale / 2, 4) + 4, words, "", anchor)

@@ -22,7 +22,7 @@ from grader.report.log import readable
 from grader.report.markdown import where, workloads
 from grader.report.places import command
 from grader.report.proofs import proofs
-from grader.report.status import group
+from grader.report.status import group, right
 
 MOST_LINES = 1200
 SEVERITIES = ("error", "warning", "note")
@@ -82,6 +82,7 @@ def render(review: Review) -> str:
             workloads=workloads(review),
             log=_log(review),
             group=group(review.verdict.status),
+            right=right,
             markdown_name=names.markdown(review.sample),
             proofs=proofs,
             command=command,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grader.report.entry import Entry
 from grader.report.html import svg
-from grader.report.status import group
+from grader.report.status import FAILED, group
 from grader.stats import UNJUDGED, Interval, is_faster, is_right, share
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ STAGES = {
     "build": ("build_failed", "build_timeout"),
     "run": ("crashed", "hung", "timeout"),
     "result": ("incorrect",),
+    "soundness": ("unsound",),
     "not judged": ("not_run", "grader_error"),
 }
 
@@ -73,7 +74,7 @@ def failures(entries: Sequence[Entry]) -> Plot | None:
         for stage, counts in causes.items()
         for cause, count in counts.most_common()
     ]
-    failed = {s: c.total() for s, c in causes.items() if group(STAGES[s][0]) == "fail"}
+    failed = {s: c.total() for s, c in causes.items() if group(STAGES[s][0]) in FAILED}
     first = max(failed, key=lambda stage: failed[stage], default="")
     caption = f"Most failed at: {first} ({failed[first]})." if first else "No sample failed."
     height = 20 + 28.0 * len(causes)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Evidence, Finding, Fix
 from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start, global_regions, origin
 from grader.rules.mending import fix
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores through pointers of what forward was given."""
-    proof = observed(context, "input-written")
+    proof = (*observed(context, "input-written"), *_changed(context))
     found: dict[str, Finding] = {}
     for case in cases(source, context):
         if _in_place_by_contract(source, context):
@@ -44,7 +44,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
         )
     if proof and not found:
-        yield RULE.finding(proof[0].place, proof[0].text, confidence="proven", evidence=proof)
+        place = next((item.place for item in proof if item.place is not None), None)
+        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+
+
+def _changed(context: Context) -> tuple[Evidence, ...]:
+    """Return what the host saw of arguments after the call, whoever changed them."""
+    return tuple(item for item in context.evidence if item.code == "input-changed")
 
 
 def _in_place_by_contract(source: Source, context: Context) -> bool:

@@ -1,0 +1,120 @@
+"""Whether right values were bound to come out right: the undefined behaviour that runs proved.
+
+Told from the codes of evidence alone. No rule and no sentence takes part, so what a verdict says and what findings
+say rest on the same things. What a sanitizer prints comes out of the submission's own process; it can only tell
+against it here, so there is nothing to win by a lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from grader.records import Confidence, Evidence, Finding, Place, Run, Verdict
+
+UNDEFINED: Mapping[str, str] = {
+    "out-of-bounds": "memory is accessed out of bounds",
+    "shared-out-of-bounds": "shared memory is accessed out of bounds",
+    "local-out-of-bounds": "a thread's own array is accessed out of bounds",
+    "use-after-free": "memory is accessed after it was freed",
+    "misaligned": "an access is misaligned",
+    "race": "a data race on shared memory",
+    "global-race": "a data race on global memory",
+    "uninit-shared-read": "shared memory that nobody has written is used",
+    "uninit-global-read": "memory that nobody has written is used",
+    "uninit-local-read": "a variable that was never set is used",
+    "unwritten-output": "a part of the result was never written",
+    "barrier-divergence": "a barrier is not reached by all threads",
+    "sync-lane-not-in-mask": "a warp-wide operation is executed by a lane that its mask leaves out",
+    "shuffle-absent-lane": "a shuffle reads a lane that takes no part",
+    "constant-written": "constant memory is written",
+    "input-changed": "the caller's data is overwritten",
+}
+"""What makes a right value luck, by the evidence's code, in plain words."""
+BENIGN: Mapping[str, str] = {
+    "barrier-exited": "a barrier waits only for the threads that have not returned",
+    "sync-exited-lanes": "a warp-wide operation waits only for the lanes that have not returned",
+    "race-volatile": "the threads of a warp exchange values through `volatile`, in steps that GPUs keep together",
+}
+"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result.
+
+Stores of one value by several threads are benign as well: neither the simulator nor racecheck reports them.
+"""
+SANITIZER = frozenset(
+    {"out-of-bounds", "shared-out-of-bounds", "local-out-of-bounds", "misaligned", "race"}
+)
+"""What compute-sanitizer's word suffices for: it doesn't follow an unwritten value to its use, nor tell threads that
+have returned from threads that went elsewhere."""
+LOWER: Mapping[Confidence, Confidence] = {"proven": "likely", "likely": "possible"}
+
+
+def undefined(item: Evidence) -> bool:
+    """Whether evidence proves behaviour on which no result may rest."""
+    if item.kind == "sanitizer":
+        return item.code in SANITIZER and item.data.get("level") != "warning"
+    return item.kind in {"simulator", "probe"} and item.code in UNDEFINED
+
+
+def proofs(
+    runs: Iterable[Run], probes: Iterable[Evidence], workloads: Collection[str]
+) -> tuple[Evidence, ...]:
+    """Return what proves undefined behaviour on these workloads, each kind and line once."""
+    seen = [item for run in runs for item in run.evidence]
+    stores = (item.place for item in seen if item.code == "input-written")
+    store = next(stores, None)
+    found: dict[tuple[str, int], Evidence] = {}
+    for item in (*seen, *probes):
+        if undefined(item) and item.workload in workloads:
+            found.setdefault((item.code, _line(item)), item)
+    return tuple(_placed(item, store) for item in found.values())
+
+
+def _placed(item: Evidence, store: Place | None) -> Evidence:
+    """Return what the host saw of an argument with the line of the kernel that wrote to it, where that is known."""
+    unplaced = item.code == "input-changed" and item.place is None
+    return item.model_copy(update={"place": store}) if unplaced else item
+
+
+def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
+    """Yield in words, each kind and line once, what looks like undefined behaviour and changes no result."""
+    found: dict[tuple[str, int], str] = {}
+    for item in (item for run in runs for item in run.evidence):
+        if item.code in BENIGN and item.workload in workloads:
+            said = f"{_at(item)}{item.text.rstrip('.')}; benign: {BENIGN[item.code]}"
+            found.setdefault((item.code, _line(item)), said)
+    yield from found.values()
+
+
+def sentence(found: Sequence[Evidence], where: str) -> str:
+    """Return the verdict's sentence: line and cause first; `where` says what the values were right on."""
+    said = brief(found[0])
+    others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{said[:1].upper()}{said[1:]}{others}; the values came out right on {where} by luck."
+
+
+def brief(item: Evidence) -> str:
+    """Return line, cause and what was seen, without a full stop."""
+    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}"
+
+
+def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings as they may stand beside the verdict: the last gate before a review.
+
+    What runs prove of a program makes it something else than `correct`. An error that is left beside that word rests
+    on text, or on what changed no result, and no run bore it out: it becomes a warning, less sure than it was.
+    """
+    if verdict.status != "correct":
+        return tuple(findings)
+    return tuple(_lowered(one) if one.severity == "error" else one for one in findings)
+
+
+def _lowered(finding: Finding) -> Finding:
+    confidence = LOWER.get(finding.confidence, finding.confidence)
+    return finding.model_copy(update={"severity": "warning", "confidence": confidence})
+
+
+def _line(item: Evidence) -> int:
+    return item.place.line if item.place is not None else 0
+
+
+def _at(item: Evidence) -> str:
+    return f"line {_line(item)}, " if item.place is not None else ""
