@@ -16,6 +16,10 @@ namespace kgsim {
 
 // ---------------------------------------------------------------- memory
 
+// What memory reads as that nobody has written or that isn't there: a quiet NaN in every float format, half to double, and a
+// huge number in integers of 16 bits and more, which is neither a zero nor an index.
+constexpr uint64_t poison = 0x7FFD7FFD7FFD7FFD;
+
 enum class RegionKind : uint8_t { tensor, allocation, variable, constant, host };
 
 struct RegionFlags {
@@ -117,7 +121,7 @@ struct Options {
     bool count_lines = true;
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
-    uint64_t seed = 0;                 // of what uninitialised memory reads as
+    uint64_t outside = poison;         // what a read of memory that isn't there gives, in its low bytes
 };
 
 enum class Status : uint8_t {
