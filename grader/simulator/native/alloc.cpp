@@ -113,7 +113,7 @@ Pages map_pages(size_t bytes, bool shared) {
 
 void fill_with_poison(void* data, size_t bytes) {
     auto* const words = static_cast<uint64_t*>(data);
-    std::fill(words, words + bytes / sizeof(uint64_t), poison);
+    std::fill(words, words + bytes / sizeof(uint64_t), fresh_poison);
 }
 
 }  // namespace

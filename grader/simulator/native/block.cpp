@@ -72,9 +72,9 @@ void Runner::prepare(u64 number) {
 void Runner::clear_local() {
     Block& b = block_;
     std::memset(b.local_init, 0, b.local_bytes);
-    if (b.local_bytes > most_filled) return;
+    if (b.local_bytes > most_filled || !launch_.options.outside) return;
     u64* const words = reinterpret_cast<u64*>(b.local);
-    std::fill(words, words + b.local_bytes / sizeof(u64), launch_.options.outside);
+    std::fill(words, words + b.local_bytes / sizeof(u64), fresh_poison);
 }
 
 void Runner::clear_shared() {
