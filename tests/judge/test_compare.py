@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.judge.patterns import OUTSIDE
 from grader.judge import Expected, References, compare, tolerance
+from grader.judge.patterns import OUTSIDE
 from grader.records import Comparison, Task, TensorSpec, Workload
 
 
