@@ -91,6 +91,7 @@ def read_only(prepared: Prepared) -> tuple[Path, ...]:
         toolchain.ninja,
         prepared.library.parent if prepared.library else None,
         prepared.torch_library.parent if prepared.torch_library else None,
+        prepared.guard_zones.parent if prepared.guard_zones else None,
         toolchain.cudart.parent if toolchain.cudart else None,
         *(gxx_folders(toolchain.gxx) if toolchain.gxx else ()),
     ]

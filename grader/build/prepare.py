@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from grader.build import gather, lean
+from grader.build import gather, guard_zones, lean
 from grader.build.cache import cache_folder
 from grader.build.configuration import STUBS, configuration
 from grader.build.driver import halves, host_pass
@@ -49,6 +49,10 @@ class Prepared:
     """The simulator's part of libc10_cuda and libtorch_cuda."""
     seconds: float
     """What preparing took now; 0 when everything was there."""
+    guard_zones: Path | None = None
+    """The allocator of guests on a GPU; None where there is no torch for one, or it doesn't compile."""
+    unguarded: str = ""
+    """Why not, in the latter case."""
 
     @cached_property
     def address(self) -> str:
@@ -116,6 +120,7 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
         write(folder, toolchain)
         precompiled = tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
         torch_part = _torch_part(toolchain, folder, precompiled, progress)
+        zones, unguarded = _guard_zones(toolchain)
         return Prepared(
             folder=folder,
             toolchain=toolchain,
@@ -123,6 +128,8 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
             library=runtime.result(),
             torch_library=torch_part,
             seconds=time.monotonic() - started if made else 0.0,
+            guard_zones=zones,
+            unguarded=unguarded,
         )
 
 
@@ -188,6 +195,16 @@ def _torch_part(
     quick = _quick(toolchain, prepared, precompiled) if "main" in precompiled else None
     begin = partial(progress, "compiling the simulator's torch device")
     return _readable(torch_library.build(_simulators(), toolchain.gxx, headers, quick, begin))
+
+
+def _guard_zones(toolchain: Toolchain) -> tuple[Path | None, str]:
+    """Build the allocator with guard zones, or find it built; runs on a GPU can do without it."""
+    if toolchain.gxx is None or not toolchain.torch_cuda:
+        return None, ""
+    try:
+        return _readable(guard_zones.build(_simulators(), toolchain.gxx)), ""
+    except (GraderError, OSError) as error:
+        return None, str(error)
 
 
 def _simulators() -> Path:

@@ -13,9 +13,10 @@ from grader import build as building
 from grader.build.cache import cache_folder
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices import gpu_share
+from grader.devices import gpu_share, guard_zones
 from grader.devices.base import RunResult, Sanitized
 from grader.devices.cuda_error import cuda_error
+from grader.devices.cuda_reply import crowded_out, hung, not_its_fault, operators
 from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
@@ -63,6 +64,8 @@ class CudaDevice(GuestDevice):
     """What a GPU reaches at best, by GPU and kind of work, once measured."""
     compiled: dict[str, Timing | None] = field(default_factory=dict, compare=False)
     """torch.compile's time, by task and GPU, once measured."""
+    guarded: bool = False
+    """Whether what a guest allocates lies between zones of poison."""
 
     @property
     def name(self) -> Literal["cuda"]:
@@ -78,7 +81,8 @@ class CudaDevice(GuestDevice):
     def identity(self) -> str:
         """Return the content address of all that could change a result."""
         gpu = self.gpus[0]
-        names = (self.prepared.address, gpu.name, gpu.driver, self.options.build)
+        zones = str(self.prepared.guard_zones)
+        names = (self.prepared.address, gpu.name, gpu.driver, self.options.build, zones)
         return digest("cuda", *names)
 
     @cached_property
@@ -90,6 +94,7 @@ class CudaDevice(GuestDevice):
             "driver": gpu.driver,
             "torch": toolchain.torch_version,
             "nvcc": toolchain.nvcc_version,
+            "guard zones": guard_zones.fact(self.prepared),
         }
 
     @property
@@ -103,13 +108,18 @@ class CudaDevice(GuestDevice):
         return min(HANG, self.options.run_seconds)
 
     def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Return nothing: a guest on a GPU needs no more than its job."""
-        return {}
+        """Return the allocator that a guest whose values are judged has."""
+        return {"guard_zones": str(self.prepared.guard_zones)} if self.guarded else {}
+
+    @property
+    def without_kernels(self) -> CudaDevice:
+        """Return the device as it compiles what is compiled only in a call."""
+        return replace(self, guarded=False)
 
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
         return gpu_share.shared_then_alone(
-            self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
+            self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), crowded_out
         )
 
     def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
@@ -128,7 +138,7 @@ class CudaDevice(GuestDevice):
         with Watch(gpu) as watch:
             reply = converse(own, self.form, limits)
         if reply.status == "timeout" and watch.busy():
-            reply = _hung(reply)
+            reply = hung(reply)
         if suspicious(reply):
             prove_healthy(gpu, self.form, self.limits(HEALTH))
         return reply
@@ -142,13 +152,20 @@ class CudaDevice(GuestDevice):
         *,
         in_place: bool = False,
     ) -> list[RunResult]:
-        """Run every workload but the full-size ones.
+        """Run every workload but the full-size ones; between guard zones, but for those `in_place`.
 
         What runs out of memory where the reference does as well is not the submission's fault.
         """
-        found = super().run(submission, build, task, references, in_place=in_place)
+
+        def run(asked: Task, guarded: bool) -> list[RunResult]:
+            device = replace(self, guarded=guarded)
+            program = (submission, build, asked, references)
+            return GuestDevice.run(device, *program, in_place=in_place)
+
+        zones = self.prepared.guard_zones is not None and not in_place
+        found = guard_zones.judged(task, run) if zones else run(task, False)
         return [
-            _not_its_fault(item)
+            not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
             else item
             for workload, item in zip(task.judged, found, strict=True)
@@ -233,8 +250,9 @@ class CudaDevice(GuestDevice):
             device="cuda",
             status=status,
             reason=brief(reason),
-            evidence=_evidence(workload, result, source),
-            operators=_operators(result.report),
+            evidence=(*_evidence(workload, result, source), *guard_zones.strays(result)),
+            unguarded=guard_zones.why_not(result),
+            operators=operators(result.report),
             seconds=result.seconds,
             output=cut(reply.log),
         )
@@ -244,40 +262,10 @@ class CudaDevice(GuestDevice):
         return result.status == "raised" and bool(_LOST.search(result.reason))
 
 
-def _hung(reply: GuestReply) -> GuestReply:
-    """Return the reply with what did not end said to hang: the GPU was at it to the last."""
-    results = [
-        replace(r, status="hung", reason=f"{r.reason}; its kernels still ran on the GPU")
-        if r.status == "timeout"
-        else r
-        for r in reply.results
-    ]
-    return replace(reply, results=tuple(results))
-
-
-def _crowded_out(reply: GuestReply) -> bool:
-    """Whether others on the GPU could have caused it: no memory left for it, or no time."""
-    statuses = {result.status for result in reply.results}
-    return reply.status == "timeout" or bool(statuses & {"timeout", "out_of_memory"})
-
-
-def _not_its_fault(item: RunResult) -> RunResult:
-    why = "the GPU has not memory enough even for the reference"
-    return replace(item, run=item.run.model_copy(update={"status": "not_run", "reason": why}))
-
-
 def _evidence(workload: Workload, result: GuestResult, source: Source) -> tuple[Evidence, ...]:
     known = result.line is not None and result.line <= len(source.lines)
     place = source.line_place(result.line) if known and result.line else None
     return cuda_error(result.reason, workload.name, place, result.traceback)
-
-
-def _operators(report: JsonValue) -> dict[str, int]:
-    seen = report.get("operators") if isinstance(report, dict) else None
-    if not isinstance(seen, dict):
-        return {}
-    counts = [(name, count) for name, count in seen.items() if type(count) is int]
-    return {str(name)[:200]: min(count, 1 << 40) for name, count in counts[:500] if count >= 0}
 
 
 def open_cuda(

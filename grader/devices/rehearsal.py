@@ -20,6 +20,7 @@ SETTINGS = {
     "check_races": 0,
     "check_uninitialised": 0,
     "count_lines": 0,
+    "outside": 0,
 }
 """Of the simulator: a few blocks of each launch, spread from the first to the last."""
 _REFUSED = frozenset({"launch-error", "launch-error-unseen"})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 
 from grader.guest import cuda_face, tensors
+from grader.guest.guard_zones import GuardZones
 
 
 class Placement:
@@ -67,13 +68,23 @@ class Placement:
     def synchronize(self) -> None:
         """Wait for all work of the device; raises what it failed with."""
 
+    def look_around(self, roles: Iterable[tuple[str, Any]]) -> None:
+        """Look whether anything was written beside the tensors, whose roles are given by name."""
+
     def report(self) -> Any:
         """Return what the device saw since the last report; None where it sees nothing."""
         return None
 
+    def zones(self) -> Any:
+        """Return what was seen beside the tensors; None where nobody looks."""
+        return None
+
 
 class Gpu(Placement):
-    """A real GPU."""
+    """A real GPU; with `library`, an allocator whose blocks lie between zones of poison."""
+
+    def __init__(self, library: str = "") -> None:
+        self._zones = GuardZones(library) if library else None
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Copy it there."""
@@ -85,7 +96,12 @@ class Gpu(Placement):
         return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
-        """Fill memory with NaN and free it into the caching allocator, which hands it out again."""
+        """Fill memory with NaN and free it into the caching allocator, which hands it out again.
+
+        What comes from between guard zones is poison by itself.
+        """
+        if self._zones and not self._zones.why_not:
+            return
         given = max((tensor.nbytes for tensor in inputs), default=0)
         free, _ = torch.cuda.mem_get_info()
         # Blocks of its pool of small ones, of the sizes of the inputs, and one to cut larger from.
@@ -100,6 +116,15 @@ class Gpu(Placement):
     def synchronize(self) -> None:
         """Wait, and raise what a kernel failed with."""
         torch.cuda.synchronize()
+
+    def look_around(self, roles: Iterable[tuple[str, Any]]) -> None:
+        """Look at the guard zones, where there are any, and fill them again."""
+        if self._zones:
+            self._zones.look(roles)
+
+    def zones(self) -> Any:
+        """Return what was found in them."""
+        return self._zones.report() if self._zones else None
 
 
 class Simulator(Placement):
@@ -176,7 +201,7 @@ def place(device: str, options: Mapping[str, Any]) -> Placement:
     """Return the placement for `sim`, `cuda` or `cpu`."""
     if device == "sim":
         return Simulator(options)
-    return Gpu() if device == "cuda" else Placement()
+    return Gpu(str(options.get("guard_zones", ""))) if device == "cuda" else Placement()
 
 
 def fill_new_memory_with_nan() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -234,9 +234,18 @@ class Session:
                 leaves = [piece for leaf in leaves for piece in self._some(leaf, *part)]
             with self._place.taking():
                 captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
+            self._place.look_around(self._roles(model, given, leaves))
         if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
+
+    def _roles(
+        self, model: Any, given: list[tuple[int, torch.Tensor]], leaves: list[Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the tensors that a stray write may lie beside, by what they are."""
+        yield from ((f"input {position + 1}", tensor) for position, tensor in given)
+        yield from ((f"output {number + 1}", leaf) for number, leaf in enumerate(leaves))
+        yield from weights.tensors_of(model).items()
 
     def _some(
         self, leaf: torch.Tensor, at: int, rows: int
@@ -248,7 +257,11 @@ class Session:
     def _report(self, operators: Counter[str]) -> bytes:
         """Return what was seen during the run as JSON; explains a verdict and never makes one."""
         try:
-            seen = {"operators": dict(operators), "simulator": self._place.report()}
+            seen = {
+                "operators": dict(operators),
+                "simulator": self._place.report(),
+                "guard_zones": self._place.zones(),
+            }
             return _dumps(seen).encode()
         except Exception as error:  # noqa: BLE001 - a broken report must not hide the outputs
             return json.dumps({"error": program.cut(str(error), 500)}).encode()

@@ -216,7 +216,8 @@ def _type_name(value: object) -> str:
     return name[:200]
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def storage_address(tensor: torch.Tensor) -> int:
+    """Return where the memory of a tensor begins; 0 where it has none."""
     try:
         return int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError):
@@ -225,10 +226,10 @@ def _storage(tensor: torch.Tensor) -> int:
 
 def _shared_with(tensor: torch.Tensor, inputs: Sequence[tuple[int, torch.Tensor]]) -> int | None:
     """Position of the argument whose memory the tensor uses."""
-    pointer = _storage(tensor)
+    pointer = storage_address(tensor)
     if pointer:
         for position, given in inputs:
-            if _storage(given) == pointer:
+            if storage_address(given) == pointer:
                 return position
     return None
 

@@ -31,7 +31,7 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
     kind: Literal["unwritten", "nonfinite", "values"] = "values"
     if "unwritten" in codes:
         kind = "unwritten"
-    elif codes & {"nan", "infinite"}:
+    elif codes & {"nan", "outside", "infinite"}:
         kind = "nonfinite"
     return Mismatch(
         kind=kind,

@@ -50,12 +50,18 @@ def _not_a_number(wrong: Wrong, share: float) -> Evidence:
     bits = np.ascontiguousarray(values[np.isnan(wrong.a)]).view(f"u{width}")
     pattern = f"0x{int(bits[0]):0{2 * width}x}"
     text = f"{_share(share)} of the wrong are NaN"
-    if bool((bits == bits[0]).all()) and int(bits[0]) not in _COMPUTED_NAN.get(width, ()):
+    one = bool((bits == bits[0]).all())
+    if one and int(bits[0]) == OUTSIDE & (1 << 8 * width) - 1:
+        text = f"{text}, all with the bits {pattern} that a read outside of all memory gives here"
+        return wrong.evidence("outside", text, share=share, bits=pattern)
+    if one and int(bits[0]) not in _COMPUTED_NAN.get(width, ()):
         text = f"{text}, all with the bits {pattern} of memory that nothing was written to"
         return wrong.evidence("unwritten", text, share=share, bits=pattern)
     return wrong.evidence("nan", text, share=share)
 
 
+OUTSIDE = 0x7FFB7FFB7FFB7FFB
+"""What memory outside of all allocations reads as: `outside_poison` in simulator/native/sim.hpp."""
 _COMPUTED_NAN = {
     2: (0x7FFF, 0xFE00, 0xFFC0),
     4: (0x7FFFFFFF, 0xFFC00000),

@@ -102,6 +102,8 @@ class Run(Record):
     """Whether kernels stored, and neither they nor a copy of CUDA's read anything."""
     operators: dict[str, int] = {}
     """torch operators that ran inside forward, by name."""
+    unguarded: str = ""
+    """Why the memory it counts for lay between no guard zones, where a GPU's runs have them."""
     seconds: float = 0.0
     """Wall time by the host's clock."""
     output: str = ""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.judge import Expected, References, compare, tolerance
+from grader.judge.patterns import OUTSIDE
 from grader.records import Comparison, Task, TensorSpec, Workload
 
 
@@ -154,6 +155,7 @@ def test_a_result_as_far_off_as_torch_own_is_accepted_and_said():
         (lambda a: a * np.float32(0.5), "constant-factor"),
         (lambda a: a + np.float32(0.25), "constant-offset"),
         (lambda a: np.full_like(a, np.nan), "unwritten"),
+        (lambda a: np.full_like(a, np.uint32(OUTSIDE & 0xFFFFFFFF).view(np.float32)), "outside"),
         (lambda a: np.full_like(a, -np.inf), "infinite"),
         (lambda a: np.full_like(a, 0.123), "constant-value"),
         (lambda a: a.astype(np.float16).astype(np.float32), "half-precision"),

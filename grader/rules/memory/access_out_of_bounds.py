@@ -38,6 +38,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             data={"cause": cause},
             fixes=tuple(_fixes(source, context, items[0])),
         )
+    values = [
+        item for item in context.evidence if item.kind == "mismatch" and item.code == "outside"
+    ]
+    if values and not kept:
+        said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
+        yield RULE.finding(None, said, confidence="proven", evidence=values, data={"cause": "oob"})
 
 
 def _fixes(source: Source, context: Context, item: Evidence) -> Iterator[Fix]:

@@ -151,7 +151,7 @@ def _unwritten(context: Context) -> tuple[Evidence, ...]:
 def _shared(item: Evidence, context: Context) -> bool:
     """Whether these are the bits that the simulator fills shared memory with, all ones.
 
-    It fills fresh global memory with others (`kPoison` in simulator/native/alloc.cpp).
+    It fills fresh global memory with others (`fresh_poison` in simulator/native/sim.hpp).
     """
     return context.device == "sim" and set(str(item.data.get("bits", ""))[2:]) == {"f"}
 

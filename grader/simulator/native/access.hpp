@@ -21,7 +21,7 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
 
-// Loads and stores the elements of all lanes, those in `lanes` at `host`; other active ones load 0.
+// Loads and stores the elements of all lanes, those in `lanes` at `host`; other active ones load `Options::outside`.
 void gather_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);
 u32 scatter_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);  // returns the lanes that changed memory
 // Lanes whose store would change memory, before it is carried out: what a race needs to know.

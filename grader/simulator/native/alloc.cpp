@@ -3,6 +3,7 @@
 #include "guard_alloc.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,16 +18,20 @@ namespace {
 
 constexpr size_t kAlign = 512;
 constexpr size_t kGuard = 1024;
-// In a rehearsal nothing else lies so near behind a large tensor that an access past its end would hit it.
+// Addresses behind each allocation that nothing else gets, so that an access past its end hits no neighbour.
 constexpr size_t kApart = size_t{32} << 20;
-// Two bytes that are a quiet NaN in half and bfloat16, and repeated in float; huge in double and int.
-constexpr uint16_t kPoison = 0x7FE5;
 // Larger memory is left as the system gives it (zeros), so that untouched pages cost nothing.
 constexpr size_t kPoisonLimit = size_t{1} << 30;
 
+struct Pages {
+    void* first = nullptr;
+    size_t mapped = 0;    // bytes that can be used
+    size_t reserved = 0;  // addresses that are kept for it, those bytes among them
+};
+
 struct Block {
     size_t bytes;
-    size_t mapped;  // bytes of the mapping that starts kGuard before the data; 0: from the C heap
+    Pages pages;  // kGuard before the data they begin; none: from the C heap
     int kind;
     bool kept = false;  // by a graph
     bool freed = false; // while it was
@@ -68,9 +73,8 @@ void note_values(uint64_t base, const Block& block) {
 
 // Out of host code's reach, where it has pages of its own.
 void shut_in(uint64_t base, const Block& block) {
-    if (block.kind != kKindDevice || block.mapped == 0) return;
-    gate_add(reinterpret_cast<void*>(base - kGuard), block.mapped, reinterpret_cast<void*>(base),
-             block.bytes);
+    if (block.kind != kKindDevice || block.pages.mapped == 0) return;
+    gate_add(block.pages.first, block.pages.mapped, reinterpret_cast<void*>(base), block.bytes);
 }
 
 std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
@@ -84,6 +88,32 @@ std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
 uint64_t limit() {
     const auto& settings = runtime().settings;
     return settings.memory ? std::min(settings.memory, settings.gpu.memory) : settings.gpu.memory;
+}
+
+// Where the user has limited the process' addresses (ulimit -v) none are spent on what stays empty.
+size_t apart() {
+    static const bool limited = [] {
+        rlimit addresses{};
+        return getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
+    }();
+    return limited ? 0 : kApart;
+}
+
+Pages map_pages(size_t bytes, bool shared) {
+    Pages pages{nullptr, bytes, bytes + apart()};
+    constexpr int how = MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const all = mmap(nullptr, pages.reserved, PROT_NONE, MAP_PRIVATE | how, -1, 0);
+    if (all == MAP_FAILED) return {};
+    pages.first = mmap(all, bytes, PROT_READ | PROT_WRITE,
+                       (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED | how, -1, 0);
+    if (pages.first != MAP_FAILED) return pages;
+    munmap(all, pages.reserved);
+    return {};
+}
+
+void fill_with_poison(void* data, size_t bytes) {
+    auto* const words = static_cast<uint64_t*>(data);
+    std::fill(words, words + bytes / sizeof(uint64_t), fresh_poison);
 }
 
 }  // namespace
@@ -101,24 +131,20 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
         }
     }
     const bool rehearsal = runtime().settings.rehearsal;
-    const size_t apart = rehearsal && bytes >= kApart / 4 ? kApart : 0;
-    const size_t mapped = (bytes + 2 * kGuard + apart + kAlign - 1) / kAlign * kAlign;
-    const bool large = own_pages || mapped >= (size_t{1} << 17);
-    // Shared memory does not count against the limit of a process' private memory.
-    const int share = rehearsal ? MAP_SHARED : MAP_PRIVATE;
-    void* raw = large ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                             share | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                      : std::aligned_alloc(kAlign, mapped);
-    if (raw == nullptr || raw == MAP_FAILED) return nullptr;
+    const size_t padded = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
+    const bool large = own_pages || padded >= (size_t{1} << 17);
+    // In a rehearsal memory is shared: it does not count against the limit of a process' private memory.
+    const Pages pages = large ? map_pages(padded, rehearsal) : Pages{};
+    void* const raw = large ? pages.first : std::aligned_alloc(kAlign, padded);
+    if (raw == nullptr) return nullptr;
     auto* data = static_cast<char*>(raw) + kGuard;
     if (rehearsal) {
-        if (!large) std::memset(raw, 0, mapped);
+        if (!large) std::memset(raw, 0, padded);
     } else if (bytes <= kPoisonLimit) {
-        auto* words = static_cast<uint16_t*>(raw);
-        std::fill(words, words + mapped / 2, kPoison);
+        fill_with_poison(raw, padded);
     }
     const auto base = reinterpret_cast<uint64_t>(data);
-    const Block block{bytes, large ? mapped : 0, kind, kind == kKindDevice && kgsim_capturing()};
+    const Block block{bytes, pages, kind, kind == kKindDevice && kgsim_capturing()};
     if (block.kept) kgsim_keep(data);
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
@@ -129,7 +155,7 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
 }
 
 KG_API void* kgsim_alloc(size_t bytes, int kind) {
-    return allocate(bytes, kind, kind == kKindDevice && runtime().settings.gate);
+    return allocate(bytes, kind, kind != kKindHost);
 }
 
 KG_API void* kgsim_alloc_result(size_t bytes) {
@@ -153,12 +179,11 @@ KG_API void kgsim_free(void* data) {
         note_values(base, block);
         if (block.kind != kKindHost) free_region(base);
     }
-    void* raw = static_cast<char*>(data) - kGuard;
-    if (block.mapped) {
-        gate_remove(raw);
-        munmap(raw, block.mapped);
+    if (block.pages.mapped) {
+        gate_remove(block.pages.first);
+        munmap(block.pages.first, block.pages.reserved);
     } else {
-        std::free(raw);
+        std::free(static_cast<char*>(data) - kGuard);
     }
 }
 

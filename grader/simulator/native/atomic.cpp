@@ -78,12 +78,13 @@ template <class T> u64 update(u8* p, int op, int type, u64 value, u64 swap, bool
 void apply(Ctx& c, const Insn& i, const u64* host, u32 lanes, bool global) {
     const bool wide = i.width == 8;
     const int op = i.mode >> 4 & 15;
+    const u64 outside = c.launch->options.outside & ~u64(0) >> (64 - 8 * i.width);
     int type = i.mode >> 8;
     // PTX: a sum of f32 flushes subnormals in global memory, not in shared.
     if (global && type == type_f32 && op == atomic_add) type = type_f32_ftz;
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(c.mask >> l & 1)) continue;
-        u64 old = 0;
+        u64 old = outside;
         if (lanes >> l & 1) {
             const u64 value = wide ? c.src<u64>(i.b)[l] : c.src<u32>(i.b)[l];
             const u64 swap = i.c == none ? 0 : wide ? c.src<u64>(i.c)[l] : c.src<u32>(i.c)[l];
@@ -179,20 +180,21 @@ void run_copy(Ctx& c, const Insn& i) {
     u32 reading = 0;
     for (u32 l = 0; l < warp_lanes; ++l) if (c.mask >> l & 1 && (!sizes || sizes[l] >= i.width)) reading |= 1u << l;
     const u32 all = c.mask;
-    u32 good = check_shared(c, i, to, i.width, Access::store, footprint_of(c, to, i.width));
+    const u32 good = check_shared(c, i, to, i.width, Access::store, footprint_of(c, to, i.width));
+    u32 there = all;
     if (reading) {
         c.set_mask(reading);
         Addresses part = from;
         settle(c, part);
-        good &= ~reading | check_global(c, i, part, i.width, Access::load, footprint_of(c, part, i.width));
-        if (c.counting) count_global(c, i, part, i.width, reading & good);
+        there = ~reading | check_global(c, i, part, i.width, Access::load, footprint_of(c, part, i.width));
+        if (c.counting) count_global(c, i, part, i.width, reading & good & there);
         c.set_mask(all);
     }
     if (c.races) race_store(c, i, to, i.width, good, 0);
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(good >> l & 1)) continue;
         const u8 source = u8(reading >> l & 1 ? i.width : sizes ? std::min<u32>(sizes[l], i.width) : i.width);
-        c.warp->copies[l].push_back({u32(to.at[l]), from.at[l], i.width, source, i.id, none});
+        c.warp->copies[l].push_back({u32(to.at[l]), there >> l & 1 ? from.at[l] : 0, i.width, source, i.id, none});
         // Until it is waited for, what is there belongs to nobody.
         if (c.uninit) {
             std::memset(c.block->shared_init.data() + to.at[l], 0, i.width);
@@ -223,7 +225,9 @@ void run_copy_wait(Ctx& c, const Insn& i) {
             bool written = true;
             if (x.source) {
                 const Region* r = c.launch->regions.find(x.from);
-                if (r && x.from + x.source <= r->end) {
+                if (!r || x.from + x.source > r->end) {
+                    for (u32 k = 0; k < x.source; ++k) to[k] = u8(c.launch->options.outside >> k % 8 * 8);
+                } else {
                     std::memcpy(to, reinterpret_cast<const void*>(x.from), x.source);
                     if (r->init) for (u32 k = 0; k < x.source; ++k) written &= r->init[x.from - r->base + k] != 0;
                 }

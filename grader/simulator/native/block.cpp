@@ -9,6 +9,7 @@ namespace kgsim {
 namespace {
 
 constexpr u32 last_epoch = (1u << 20) - 2;
+constexpr u64 most_filled = u64(4) << 20;  // bytes of local memory
 
 }  // namespace
 
@@ -51,7 +52,7 @@ void Runner::prepare(u64 number) {
     b.changes = b.global_reads = 0;
     b.fenced = false;
     b.local_origin.clear();
-    if (code_.has_local) std::memset(b.local_init, 0, b.local_bytes);
+    if (code_.has_local) clear_local();
     for (u32 k = 0; k < warps; ++k) set_up(b.warps[k], k, fresh);
     if (b.epoch > last_epoch - 1) {
         forget_accesses(b);
@@ -65,6 +66,15 @@ void Runner::prepare(u64 number) {
     c_.uninit = launch_.options.check_uninitialised;
     c_.counting = launch_.options.count_lines;
     c_.base[1] = const_cast<u32*>(code_.constants.data());
+}
+
+// The stacks of recursive kernels are megabytes that are hardly touched: what they held before stays, as on a GPU.
+void Runner::clear_local() {
+    Block& b = block_;
+    std::memset(b.local_init, 0, b.local_bytes);
+    if (b.local_bytes > most_filled || !launch_.options.outside) return;
+    u64* const words = reinterpret_cast<u64*>(b.local);
+    std::fill(words, words + b.local_bytes / sizeof(u64), fresh_poison);
 }
 
 void Runner::clear_shared() {

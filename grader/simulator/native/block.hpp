@@ -13,6 +13,7 @@ constexpr u32 shared_margin = 4096;  // around the shared window: nobody else's 
 enum class Poison : u8 { none, shared, global, local, shuffle };
 constexpr u32 origin(Poison kind, u32 insn) { return u32(kind) << 24 | (insn & 0xffffff); }
 
+// from: 0 where what it would read is not there.
 struct AsyncCopy { u32 to; u64 from; u8 size, source; u32 insn, group; };
 
 struct Frame {

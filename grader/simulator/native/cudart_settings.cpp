@@ -51,7 +51,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"block_seed", number(&options.block_seed)},
         {"block_at", number(&options.block_at)},
         {"max_findings", number(&options.max_findings)},
-        {"seed", number(&options.seed)},
+        {"outside", number(&options.outside)},
         {"check_races", number(&options.check_races)},
         {"check_uninitialised", number(&options.check_uninitialised)},
         {"count_lines", number(&options.count_lines)},

@@ -8,7 +8,7 @@ template <class T> u64 extended(T v, bool is_signed) {
     return is_signed ? u64(i64(std::make_signed_t<T>(v))) : u64(v);
 }
 
-// Brings one element of all lanes in; lanes not in `lanes` of the mask read 0.
+// Brings one element of all lanes in; lanes not in `lanes` of the mask read what memory that isn't there gives.
 template <class T> void gather(Ctx& c, const Insn& i, const u64* host, u32 element, u32 dst, u32 lanes) {
     const bool sign = i.mode & 2, wide = i.mode & 4;
     const u64 keep = i.mode & 8 ? 0xffff : ~u64(0);
@@ -19,9 +19,10 @@ template <class T> void gather(Ctx& c, const Insn& i, const u64* host, u32 eleme
         for (u32 l = 0; l < warp_lanes; ++l) d[l] = c.m[l] ? brought[l] : d[l];
         return;
     }
+    const T outside = T(c.launch->options.outside);
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(c.mask >> l & 1)) continue;
-        T v = 0;
+        T v = outside;
         if (lanes >> l & 1) std::memcpy(&v, reinterpret_cast<const u8*>(host[l]) + element, sizeof v);
         u64 r = extended(v, sign) & keep;
         if (wide) c.dst<u64>(dst)[l] = r;

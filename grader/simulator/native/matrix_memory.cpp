@@ -24,9 +24,11 @@ u32 fetch(Ctx& c, const Insn& i, Addresses at, u32 bytes, u32* out) {
             if (c.counting) count_global(c, i, part, bytes, good);
             if (c.uninit) bad |= unwritten_global(c, part, bytes, good);
         }
+        const u64 outside = c.launch->options.outside;
         for (u32 l = 0; l < warp_lanes; ++l) {
             if (!(c.mask >> l & 1)) continue;
             out[l] = 0;
+            std::memcpy(&out[l], &outside, bytes);
             if (good >> l & 1) std::memcpy(&out[l], reinterpret_cast<const void*>(part.at[l]), bytes);
         }
     });

@@ -35,6 +35,7 @@ private:
     void prepare(u64 number);
     void enter(Warp& w);
     void clear_shared();
+    void clear_local();
     void set_up(Warp& w, u32 index, bool fresh);
     void make(Warp& w);
     void make_ready();

@@ -16,6 +16,12 @@ namespace kgsim {
 
 // ---------------------------------------------------------------- memory
 
+// What memory reads as that nobody has written, and memory that isn't there: quiet NaNs in every float format, half to
+// double, and huge numbers in integers of 16 bits and more, neither zeros nor indices. They differ so that a result which
+// holds one says where it comes from (judge/patterns.py).
+constexpr uint64_t fresh_poison = 0x7FFD7FFD7FFD7FFD;
+constexpr uint64_t outside_poison = 0x7FFB7FFB7FFB7FFB;
+
 enum class RegionKind : uint8_t { tensor, allocation, variable, constant, host };
 
 struct RegionFlags {
@@ -117,7 +123,7 @@ struct Options {
     bool count_lines = true;
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
-    uint64_t seed = 0;                 // of what uninitialised memory reads as
+    uint64_t outside = outside_poison;         // what a read of memory that isn't there gives, in its low bytes
 };
 
 enum class Status : uint8_t {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 
 import numpy as np
 import pytest
@@ -42,8 +43,22 @@ def test_copies_that_a_gpu_refuses_are_refused(host: Host) -> None:
 def test_new_memory_is_poison(host: Host) -> None:
     values = (ctypes.c_float * 1000).from_address(host.malloc(4000))
     assert np.isnan(np.frombuffer(values, dtype=np.float32)).all()
-    halves = np.frombuffer(values, dtype=np.float16)
-    assert np.isnan(halves).all()
+    for dtype in (np.float16, np.float64):
+        assert np.isnan(np.frombuffer(values, dtype=dtype)).all()
+    for dtype in (np.int16, np.int32, np.int64):
+        assert (np.frombuffer(values, dtype=dtype) > np.iinfo(dtype).max * 0.99).all()
+
+
+def test_allocations_are_far_from_each_other(host: Host) -> None:
+    # Small and large, freed ones between them: what a tail tile reads past an end is nobody's.
+    sizes = (4, 4000, 1 << 20, 3 << 20) * 8
+    first = [(host.malloc(size), size) for size in sizes]
+    for base, _ in first[::3]:
+        assert host.lib.cudaFree(base) == rt.SUCCESS
+    kept = [block for n, block in enumerate(first) if n % 3]
+    placed = sorted(kept + [(host.malloc(size), size) for size in sizes])
+    gaps = [after - base - size for (base, size), (after, _) in itertools.pairwise(placed)]
+    assert min(gaps) >= 32 << 20
 
 
 def test_the_last_error_is_told_once(host: Host) -> None:

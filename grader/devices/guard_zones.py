@@ -1,0 +1,94 @@
+"""Runs on a GPU whose memory lies between zones of poison, and what was seen in those zones.
+
+What fails there is run again without them, and the second run is the one that counts: no program is charged with
+what the allocator of ours lacks or does to it. Values that come out of a run between zones count as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from grader.build.prepare import Prepared
+from grader.devices.base import RunResult
+from grader.devices.outcome import brief
+from grader.records import Evidence, JsonValue, Task
+from grader.sandbox import GuestResult
+
+MOST = 32
+_BIG = 1 << 60
+
+
+def fact(prepared: Prepared) -> str:
+    """Return what a review's environment says of them."""
+    if prepared.guard_zones is None:
+        return f"none: {prepared.unguarded or 'not built'}"
+    return "around what a run that is judged allocates; none where time is taken"
+
+
+def judged(task: Task, run: Callable[[Task, bool], Sequence[RunResult]]) -> list[RunResult]:
+    """Return the runs of a task's workloads; `run` takes a task, and whether there are to be zones."""
+    found = list(run(task, True))
+    failed = [w for w, item in zip(task.judged, found, strict=True) if item.run.status != "ran"]
+    if not failed:
+        return found
+    asked = task.model_copy(update={"workloads": tuple(failed)})
+    again = {item.run.workload: item for item in run(asked, False)}
+    return [_counting(item, again.get(item.run.workload)) for item in found]
+
+
+def _counting(guarded: RunResult, plain: RunResult | None) -> RunResult:
+    """Return the run that counts; where it ended well only without zones, it says so."""
+    if plain is None or plain.run.status != "ran":
+        return plain or guarded
+    why = f"between them it ended as {guarded.run.status}: {guarded.run.reason}"
+    return RunResult(plain.run.model_copy(update={"unguarded": brief(why)}), plain.result)
+
+
+def why_not(result: GuestResult) -> str:
+    """Return why the guest went on with torch's own allocator; empty where it didn't, or nobody asked."""
+    said = _report(result).get("why_not")
+    return brief(said) if isinstance(said, str) else ""
+
+
+def strays(result: GuestResult) -> Iterator[Evidence]:
+    """Yield what was written beside the tensors of a run; a claim of the guest's, of any shape."""
+    found = _report(result).get("strays")
+    for item in found[:MOST] if isinstance(found, list) else ():
+        if isinstance(item, dict) and (evidence := _evidence(item, result.name)):
+            yield evidence
+
+
+def _report(result: GuestResult) -> Mapping[str, Any]:
+    seen = result.report.get("guard_zones") if isinstance(result.report, dict) else None
+    return seen if isinstance(seen, dict) else {}
+
+
+def _evidence(item: Mapping[str, Any], workload: str) -> Evidence | None:
+    numbers = {name: item.get(name) for name in ("bytes", "first", "last", "count")}
+    if not all(type(value) is int and abs(value) < _BIG for value in numbers.values()):
+        return None
+    role = str(item.get("role") or "")[:200]
+    data: dict[str, JsonValue] = {
+        "tool": "guard zones",
+        "access": "write",
+        "role": role,
+        "bytes": numbers["bytes"],
+        "offset": numbers["first"],
+        "last": numbers["last"],
+        "overwritten": numbers["count"],
+    }
+    text = _sentence(role, **{name: int(value or 0) for name, value in numbers.items()})
+    return Evidence(kind="sanitizer", code="out-of-bounds", text=text, workload=workload, data=data)
+
+
+def _sentence(role: str, *, bytes: int, first: int, last: int, count: int) -> str:  # noqa: A002
+    what = f"`{role}`" if role else "a tensor of its own"
+    behind = first - bytes
+    if first < 0 and last >= bytes:
+        where = f"from {-first} bytes before the start to {last + 1 - bytes} past the end"
+    elif first < 0:
+        where = f"{-first} bytes before the start"
+    else:
+        where = f"{behind} bytes past the end" if behind else "right past the end"
+    return f"{count} bytes are overwritten {where} of {what} ({bytes} bytes)."
