@@ -51,7 +51,8 @@ class Stand:
     task: Task
     workload: Workload
     references: References
-    state: Mapping[str, np.ndarray]
+    state: Mapping[str, np.ndarray] | None
+    """Weights that both sides get; None where each draws its own under one seed."""
 
     def time(self, job: GuestJob, *, measure: bool = True) -> Timed:
         """Time the program of a job; says why not where that can't be done.

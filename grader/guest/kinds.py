@@ -108,6 +108,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "seed": _integer(0, 2**63 - 1),
         "tensors": _integer(0, MAX_TENSORS),
         "state": _optional(_list_of(_text(500), MAX_TENSORS)),
+        "initial": _flag,
         "files": _integer(0, MAX_FILES),
         "threads": _integer(1, 64),
         "build_only": _flag,

@@ -39,6 +39,7 @@ class Session:
         scratch: Path,
         init: tuple[Any, ...],
         given: Mapping[str, torch.Tensor],
+        initial: Mapping[str, torch.Tensor],
         options: Mapping[str, Any],
         preloads: Sequence[str],
     ) -> None:
@@ -48,6 +49,7 @@ class Session:
         self._scratch = scratch
         self._init = init
         self._given = given
+        self._initial = initial
         self._options = options
         self._counter: type[TorchDispatchMode] | None = None
         preload(preloads)
@@ -127,7 +129,7 @@ class Session:
         model = entry(*(self._placed(self._widened(value)) for value in self._init))
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
-        loaded = weights.load(model, self._given)
+        loaded = weights.load(model, self._given, self._initial)
         model = self._place.module(model)
         return torch.compile(model) if self._options.get("compile") else model, loaded
 

@@ -61,6 +61,8 @@ class GuestJob:
     """Seed of torch in the guest; has nothing to do with the seed of the inputs."""
     state: Mapping[str, np.ndarray] | None = None
     """Weights to load, by name."""
+    initial: Mapping[str, np.ndarray] | None = None
+    """What the reference holds before it gets `state`, of the same names: says which tensor is which."""
     build_only: bool = False
     double: bool = False
     """Run in float64."""
