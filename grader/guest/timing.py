@@ -161,18 +161,23 @@ class Batches:
 
 
 def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> list[torch.Tensor]:
-    """Return the flat positions in each output: blocks at fractions of it, its ends among them."""
-    found = []
-    for leaf in results[0] if results else []:
-        size, block, device = _numel(leaf), int(wanted["block"]), _device_of(leaf)
-        if size <= wanted["most"]:
-            found.append(_arange(size, device=device))
-            continue
-        starts = [int(part * (size - block)) for part in wanted["parts"]]
-        within = _arange(block)
-        chosen = _flat(_tensor(starts)[:, None] + within)
-        found.append(tensors.to_device(chosen, device))
-    return found
+    """Return the flat positions in each output that the host wants, where the output lies."""
+    leaves = results[0] if results else []
+    return [tensors.to_device(positions(_numel(leaf), wanted), _device_of(leaf)) for leaf in leaves]
+
+
+def positions(size: int, wanted: Mapping[str, Any]) -> torch.Tensor:
+    """Return flat positions (int64, on the CPU) in an output of `size` elements.
+
+    All of them up to `wanted["most"]`; of more, blocks of `wanted["block"]` elements at the fractions
+    `wanted["parts"]`, where 0 is the first block and 1 the last. A block is never longer than the
+    output: a position outside of it is an assertion on the device, which no program survives.
+    """
+    if size <= wanted["most"]:
+        return _arange(size)
+    block = min(int(wanted["block"]), size)
+    starts = [int(part * (size - block)) for part in wanted["parts"]]
+    return _flat(_tensor(starts)[:, None] + _arange(block))
 
 
 def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
