@@ -20,6 +20,7 @@ from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
+from grader.devices.plain_guest import PlainGuest
 from grader.devices.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
 from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
@@ -144,15 +145,18 @@ class CudaDevice(GuestDevice):
     ) -> list[RunResult]:
         """Run every workload but the full-size ones.
 
-        What runs out of memory where the reference does as well is not the submission's fault.
+        What runs out of memory where the reference does as well is not the submission's fault, and
+        neither is a failure that a plain guest does not show.
         """
         found = super().run(submission, build, task, references, in_place=in_place)
-        return [
+        found = [
             _not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
             else item
             for workload, item in zip(task.judged, found, strict=True)
         ]
+        plain = PlainGuest(self, submission, build, task, references, in_place)
+        return plain.charged(found)
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:
         """Whether one of them never ended: each that doesn't holds the GPU twice for `HANG` seconds."""

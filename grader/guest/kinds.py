@@ -16,6 +16,8 @@ MAX_OUTPUTS = 256
 MAX_FILES = 4096
 MAX_CALLS = 1024
 """Calls in one timed batch."""
+SEED_STEP = 7919
+"""Between the seeds of the inputs of two calls of a batch; each input of a call adds its position."""
 MAX_TEXT = 20_000
 
 ITEM_SIZES: Mapping[str, int] = {

@@ -16,7 +16,17 @@ import torch
 from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.guest import artifact, conceal, describe, program, rehearsal, tensors, timing, weights
+from grader.guest import (
+    artifact,
+    conceal,
+    describe,
+    plain_run,
+    program,
+    rehearsal,
+    tensors,
+    timing,
+    weights,
+)
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
@@ -52,6 +62,7 @@ class Session:
         self._initial = initial
         self._options = options
         self._counter: type[TorchDispatchMode] | None = None
+        self._plain = bool(options.get("plain"))
         preload(preloads)
         self._configure()
         self._place = place(self._job["device"], options)
@@ -71,7 +82,7 @@ class Session:
             # A submission may ask for TF32 itself: then it is the submission's own doing.
             torch.backends.cuda.matmul.allow_tf32 = False
             torch.backends.cudnn.allow_tf32 = False
-        if self._job["device"] == "cpu" and self._job["role"] == "submission":
+        if self._job["device"] == "cpu" and self._job["role"] == "submission" and not self._plain:
             fill_new_memory_with_nan()
         if self._options.get("rehearsal"):
             rehearsal.prepare()
@@ -86,7 +97,8 @@ class Session:
         stage = "import"
         try:
             self._channel.send("stage", stage=stage)
-            conceal.conceal()
+            if not self._plain:
+                conceal.conceal()
             if self._job["device"] != "cuda":
                 conceal.shut_memory_file()
             module = program.execute(self._code, self._scratch)
@@ -105,8 +117,8 @@ class Session:
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
             elif frame.kind == "time":
                 widen = self._widened if self._job["double"] else None
-                batches = timing.Batches(self._channel, model, self._scratch, widen, self._counter)
-                batches.serve(frame)
+                kind = plain_run.Calls if self._plain else timing.Batches
+                kind(self._channel, model, self._scratch, widen, self._counter).serve(frame)
             elif self._options.get("rehearsal"):
                 self._rehearse(model, frame)
             else:
@@ -176,7 +188,8 @@ class Session:
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
-            before = [tensors.raw_bytes(plain[position]) for position, _ in given]
+            watched = [] if self._plain else given
+            before = [tensors.raw_bytes(plain[position]) for position, _ in watched]
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
@@ -185,7 +198,7 @@ class Session:
                 self._standing.release(given_plain)
             mutated = [
                 position
-                for (position, arg), old in zip(given, before, strict=True)
+                for (position, arg), old in zip(watched, before, strict=True)
                 if tensors.raw_bytes(self._place.to_host(arg)) != old
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
@@ -222,6 +235,8 @@ class Session:
     ) -> tuple[str, list[tensors.Output]]:
         self._channel.send("stage", stage="forward")
         self._place.seed(self._job["seed"])
+        if self._plain:
+            return plain_run.forward(model, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
         with torch.no_grad():

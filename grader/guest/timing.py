@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from grader.guest import program, tensors
+from grader.guest.kinds import SEED_STEP
 from grader.guest.protocol import Channel, Frame
 
 # Torch's own, as in `tensors`: a result that computes itself when it is looked at must not.
@@ -95,7 +96,7 @@ class Batches:
         for call, arguments in enumerate(self._arguments):
             for position, (kind, spec) in enumerate(self._specs):
                 if kind == "made":
-                    fill(arguments[position], spec, seed + 7919 * call + position)
+                    fill(arguments[position], spec, seed + SEED_STEP * call + position)
         if self._flush is not None:
             self._flush.zero_()
         torch.cuda.synchronize()
@@ -167,17 +168,22 @@ def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> lis
 
 
 def positions(size: int, wanted: Mapping[str, Any]) -> torch.Tensor:
-    """Return flat positions (int64, on the CPU) in an output of `size` elements.
+    """Return the flat positions of `blocks`, as int64 on the CPU."""
+    starts, length = blocks(size, wanted)
+    return _flat(_tensor(starts)[:, None] + _arange(length))
 
-    All of them up to `wanted["most"]`; of more, blocks of `wanted["block"]` elements at the fractions
+
+def blocks(size: int, wanted: Mapping[str, Any]) -> tuple[list[int], int]:
+    """Return where the blocks begin that the host wants of an output of `size` elements, and their length.
+
+    One block up to `wanted["most"]` elements; of more, blocks of `wanted["block"]` at the fractions
     `wanted["parts"]`, where 0 is the first block and 1 the last. A block is never longer than the
     output: a position outside of it is an assertion on the device, which no program survives.
     """
     if size <= wanted["most"]:
-        return _arange(size)
-    block = min(int(wanted["block"]), size)
-    starts = [int(part * (size - block)) for part in wanted["parts"]]
-    return _flat(_tensor(starts)[:, None] + _arange(block))
+        return [0], size
+    length = min(int(wanted["block"]), size)
+    return [int(part * (size - length)) for part in wanted["parts"]], length
 
 
 def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:

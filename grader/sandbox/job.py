@@ -78,7 +78,8 @@ class GuestJob:
     preload: tuple[Path, ...] = ()
     """Libraries whose symbols come first for all that are loaded later."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
-    """For the simulator, `describe`, and `log_operators`: count torch operators in forward."""
+    """For the simulator, `describe`, `log_operators` (count torch operators in forward), and `plain`
+    (run the program as a plain script does, without any of our instrumentation)."""
     threads: int = 1
     under: tuple[str, ...] = ()
     """A program and its arguments that starts the guest and watches it, e.g. compute-sanitizer."""
