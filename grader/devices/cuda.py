@@ -43,6 +43,7 @@ from grader.records import (
 )
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
 from grader.simulator.gpus import gpu
+from grader.simulator.report import switches
 from grader.source import Source
 from grader.store import Store
 
@@ -239,6 +240,7 @@ class CudaDevice(GuestDevice):
             reason=brief(reason),
             evidence=_evidence(workload, result, source),
             operators=_operators(result.report),
+            switches=switches(result.report),
             seconds=result.seconds,
             output=cut(reply.log),
         )

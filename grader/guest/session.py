@@ -21,6 +21,7 @@ from grader.guest import (
     conceal,
     describe,
     plain_run,
+    precision,
     program,
     rehearsal,
     tensors,
@@ -78,10 +79,8 @@ class Session:
         if home := os.environ.get("CUDA_HOME"):
             # Read by torch at import, which the warm parent has done without it.
             cpp_extension.CUDA_HOME = home
-        if self._job["role"] == "reference" or self._job["device"] == "cuda":
-            # A submission may ask for TF32 itself: then it is the submission's own doing.
-            torch.backends.cuda.matmul.allow_tf32 = False
-            torch.backends.cudnn.allow_tf32 = False
+        # A submission may ask for TF32 itself: then it is the submission's own doing.
+        precision.full()
         if self._job["device"] == "cpu" and self._job["role"] == "submission" and not self._plain:
             fill_new_memory_with_nan()
         if self._options.get("rehearsal"):
@@ -265,7 +264,11 @@ class Session:
     def _report(self, operators: Counter[str]) -> bytes:
         """Return what was seen during the run as JSON; explains a verdict and never makes one."""
         try:
-            seen = {"operators": dict(operators), "simulator": self._place.report()}
+            seen = {
+                "operators": dict(operators),
+                "simulator": self._place.report(),
+                "switches": precision.switched_on(),
+            }
             return _dumps(seen).encode()
         except Exception as error:  # noqa: BLE001 - a broken report must not hide the outputs
             return json.dumps({"error": program.cut(str(error), 500)}).encode()

@@ -87,6 +87,15 @@ class Launch(Record):
     """Occupancy: blocks per multiprocessor, limiter, share of warps."""
 
 
+class Narrowed(Record):
+    """Operands of torch's operators that lost digits because the program asked for it."""
+
+    precision: Literal["tf32", "float16", "bfloat16"]
+    operator: str
+    """E.g. `aten::mm`."""
+    count: int
+
+
 class Run(Record):
     """The outcome of one execution on one workload; the outputs themselves travel beside it."""
 
@@ -102,6 +111,10 @@ class Run(Record):
     """Whether kernels stored, and neither they nor a copy of CUDA's read anything."""
     operators: dict[str, int] = {}
     """torch operators that ran inside forward, by name."""
+    switches: tuple[str, ...] = ()
+    """Switches of torch for fewer digits that were on after forward, e.g. `torch.backends.cuda.matmul.allow_tf32`."""
+    narrowed: tuple[Narrowed, ...] = ()
+    """What that did inside forward, where the device sees it: the simulator rounds as a GPU does."""
     seconds: float = 0.0
     """Wall time by the host's clock."""
     output: str = ""
