@@ -21,6 +21,7 @@ from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
+from grader.devices.plain_guest import PlainGuest
 from grader.devices.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
 from grader.devices.sim import Simulator
 from grader.devices.timing import Timed
@@ -43,6 +44,7 @@ from grader.records import (
 )
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
 from grader.simulator.gpus import gpu
+from grader.simulator.report import switches
 from grader.source import Source
 from grader.store import Store
 
@@ -154,7 +156,8 @@ class CudaDevice(GuestDevice):
     ) -> list[RunResult]:
         """Run every workload but the full-size ones; between guard zones, but for those `in_place`.
 
-        What runs out of memory where the reference does as well is not the submission's fault.
+        What runs out of memory where the reference does as well is not the submission's fault, and
+        neither is a failure that a plain guest does not show.
         """
 
         def run(asked: Task, guarded: bool) -> list[RunResult]:
@@ -170,6 +173,8 @@ class CudaDevice(GuestDevice):
             else item
             for workload, item in zip(task.judged, found, strict=True)
         ]
+        plain = PlainGuest(self, submission, build, task, references, in_place)
+        return plain.charged(found)
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:
         """Whether one of them never ended: each that doesn't holds the GPU twice for `HANG` seconds."""
@@ -253,6 +258,7 @@ class CudaDevice(GuestDevice):
             evidence=(*_evidence(workload, result, source), *guard_zones.strays(result)),
             unguarded=guard_zones.why_not(result),
             operators=operators(result.report),
+            switches=switches(result.report),
             seconds=result.seconds,
             output=cut(reply.log),
         )

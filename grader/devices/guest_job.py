@@ -42,6 +42,7 @@ def job_on(
         init=group.init,
         seed=references.guest_seed,
         state=_given(group, references),
+        initial=references.initial.get(group.workloads[0].name),
         artifact=building.artifact(device.artifacts, build) if build.key else None,
         env=environment.variables,
         read_only=environment.read_only,

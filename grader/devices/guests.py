@@ -264,15 +264,16 @@ class GuestDevice(ABC):
             reply = self.converse(job, self.limits(self.options.run_seconds))
             if reply.status == "grader_error":
                 raise GraderError(f"a run on {self.name} failed: {reply.reason}")
-            found.update(self._results(rest, reply, source))
+            found.update(self.results(rest, reply, source))
             rest = still_open(rest, reply, found, self.lost)
             if not rest:
                 break
         return found
 
-    def _results(
+    def results(
         self, workloads: Sequence[Workload], reply: GuestReply, source: Source
     ) -> dict[str, RunResult]:
+        """Return what a guest's reply says of each workload of its job, by name."""
         results = {result.name: result for result in reply.results}
         missing = GuestResult("", "not_run", "not reached")
         found: dict[str, RunResult] = {}

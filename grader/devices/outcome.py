@@ -44,6 +44,8 @@ def run_of(
         launches=launches,
         counts=counts,
         blind=reports.only_stores(result.report),
+        switches=reports.switches(result.report),
+        narrowed=reports.narrowed(simulator),
         operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),

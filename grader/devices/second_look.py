@@ -156,6 +156,9 @@ def _in_another_order(
         states={
             new: references.states[old] for new, old in origin.items() if old in references.states
         },
+        initial={
+            new: references.initial[old] for new, old in origin.items() if old in references.initial
+        },
         inputs={new: references.inputs[old] for new, old in origin.items()},
     )
     return task.model_copy(update={"workloads": workloads}), origin, known

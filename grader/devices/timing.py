@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from secrets import SystemRandom
 
 import numpy as np
 
+from grader.devices.timing_checks import Checks, Doubt
 from grader.devices.timing_player import UNSEEN, Batch, Player, PlayerGoneError
 from grader.devices.timing_series import Series, narrow
-from grader.judge.compare import root_mean_square, within_kernelbench, wrong_elements
+from grader.guest.kinds import SEED_STEP
 from grader.judge.inputs import numpy_dtype
-from grader.judge.tolerance import tolerance
 from grader.records import (
     Comparison,
     JsonValue,
     KernelProfile,
-    Mismatch,
     Run,
     Task,
     TensorSpec,
@@ -43,8 +42,6 @@ DRIFT = 0.05
 """Relative change of the clock over the rounds that makes them be played again."""
 BLOCK = 64
 MOST_BLOCKS = 4096
-SLACK = 4.0
-"""Two float32 results may differ by so many times what one may differ from float64's."""
 HIDDEN = 0.5
 """Part of its time that a program may spend where it is not looked at, before that is dishonest."""
 NOISE = 0.01
@@ -113,7 +110,7 @@ class Match:
         draw: Callable[[int], int],
         clock: Callable[[], int | None] = lambda: None,
     ) -> None:
-        self._task = task
+        self._checks = Checks(task, workload)
         self._workload = workload
         self._memory = memory
         self._draw = draw
@@ -125,8 +122,8 @@ class Match:
         self.clocks: list[int | None] = []
         """The multiprocessors' clock after each round, in MHz."""
 
-    def first(self, candidate: Player, reference: Player) -> Comparison | None:
-        """Play one call on each, and settle how many calls a batch has; return what is wrong."""
+    def first(self, candidate: Player, reference: Player) -> Doubt | None:
+        """Play one call on each, and settle how many calls a batch has; return what differs."""
         for player in (candidate, reference):
             player.prepare(arguments(self._workload), 1)
         # The first call loads modules and tunes; the second is looked at.
@@ -138,51 +135,39 @@ class Match:
         room = int(MEMORY_SHARE * self._memory / max(given + 3 * made, 1))
         enough = int(BATCH_SECONDS / max(min(ours.seconds, theirs.seconds), 1e-6)) + 1
         self.calls = max(1, min(room, enough, MOST_CALLS))
-        mismatch = self.mismatch(ours, theirs)
-        return None if mismatch is None else self._comparison(mismatch, ours, theirs)
-
-    def _comparison(self, mismatch: Mismatch, ours: Batch, theirs: Batch) -> Comparison:
-        return Comparison(
-            workload=self._workload.name,
-            role=self._workload.role,
-            equal=False,
-            mismatch=mismatch,
-            kernelbench_equal=mismatch.kind == "values"
-            and all(
-                within_kernelbench(a, r) for a, r in zip(ours.outputs, theirs.outputs, strict=True)
-            ),
+        mismatch = self._checks.against_eager(ours, theirs)
+        return (
+            None
+            if mismatch is None
+            else Doubt(seed, want, ours, theirs, mismatch, (self._draw(0),))
         )
 
-    def mismatch(self, ours: Batch, theirs: Batch) -> Mismatch | None:
-        """Return how the chosen elements differ, if they do."""
-        if ours.shapes != theirs.shapes or len(ours.outputs) != len(theirs.outputs):
-            text = f"{ours.shapes} returned at full size, {theirs.shapes} expected"
-            return Mismatch(kind="shape", text=text, fraction=1.0)
-        for a, r in zip(ours.outputs, theirs.outputs, strict=True):
-            exact = r.dtype == np.float64 and a.dtype.kind in "fV"  # a reference run in float64
-            if a.shape != r.shape or (a.dtype != r.dtype and not exact):
-                text = f"{a.dtype} returned at full size, {r.dtype} expected"
-                return Mismatch(kind="dtype", text=text, fraction=1.0)
-            bound = tolerance(self._task, self._workload, str(a.dtype))
-            wrong = wrong_elements(a, r, bound, root_mean_square(r), SLACK)
-            if wrong.any():
-                at = int(np.flatnonzero(wrong)[0])
-                share = float(wrong.mean())
-                text = (
-                    f"{100 * share:.3g}% of the elements that were looked at are wrong, e.g. "
-                    f"{a.reshape(-1)[at]:.6g} where eager torch has {r.reshape(-1)[at]:.6g}"
-                )
-                return Mismatch(kind="values", text=text, fraction=share)
-        return None
+    def _doubts(
+        self, seed: int, want: Mapping[str, JsonValue], ours: Batch, theirs: Batch
+    ) -> list[Doubt]:
+        """Return the call of a batch that differs most from eager torch's, and one more that differs."""
+        if self._checks.against_eager(ours, theirs) is None:
+            return []
+        found = []
+        for call in range(self.calls):
+            mine, eager = ours.of_call(call), theirs.of_call(call)
+            mismatch = self._checks.against_eager(mine, eager)
+            if mismatch is not None:
+                found.append(Doubt(seed + SEED_STEP * call, want, mine, eager, mismatch))
+        found.sort(key=lambda doubt: doubt.mismatch.fraction, reverse=True)
+        return found[:1] + self._random.sample(found[1:], min(1, len(found[1:])))
 
-    def play(self, players: dict[str, Player], seconds: float) -> tuple[dict[str, Series], str]:
+    def play(
+        self, players: dict[str, Player], seconds: float
+    ) -> tuple[dict[str, Series], list[Doubt]]:
         """Alternate until the intervals are narrow or the time is up.
 
         The first of the players is checked against the second after each round: the reference
         computes a round's result only once the candidate has handed its own over. Returns the
-        series and what was wrong, "" if nothing was.
+        series, and calls whose results differ: no more than a suspicion, which stops nothing.
         """
         series = {what: Series(what) for what in players}
+        doubts: list[Doubt] = []
         self.clocks.clear()
         for player in players.values():
             player.prepare(arguments(self._workload), self.calls)
@@ -193,9 +178,7 @@ class Match:
             seed, want = self._draw(100 + turn), wanted(self._random, self.calls, CHECKED)
             batches = {what: p.play(self.calls, seed, want) for what, p in players.items()}
             first, second = list(batches.values())[:2]
-            wrong = self.mismatch(first, second)
-            if wrong is not None:
-                return series, wrong.text
+            doubts += self._doubts(seed, want, first, second)
             if turn == 0:
                 continue  # the first batch fills the allocators' pools
             for what, batch in batches.items():
@@ -209,7 +192,7 @@ class Match:
                 due += -(-due // 4)
         with contextlib.suppress(PlayerGoneError):  # nothing hangs on what is only explained
             self._explain(series, players)
-        return series, ""
+        return series, doubts
 
     def _explain(self, series: dict[str, Series], players: dict[str, Player]) -> None:
         """Ask each guest what its time is made of, and what memory a call takes."""

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.guest.protocol import Frame
@@ -66,6 +66,10 @@ class Batch:
     outputs: tuple[np.ndarray, ...]
     """For each output the chosen elements: one row for each call."""
     shapes: tuple[tuple[int, ...], ...]
+
+    def of_call(self, call: int) -> Batch:
+        """Return what one of its calls gave, as the outputs of a batch of one."""
+        return replace(self, outputs=tuple(array[call : call + 1] for array in self.outputs))
 
 
 class Player:

@@ -39,14 +39,14 @@ def timed(
     """
     session = _Session(device, submission, build, task, references, workload_to_time(task))
     try:
-        state = session.state()
+        weights = session.weights()
     except GraderError as error:
         return Timed(note=f"not timed: {error}"[:500])
     if device.options.timing:
         with gpu_share.alone(device.gpus, device.locks) as gpu:
-            return session.on(gpu, state)
+            return session.on(gpu, weights)
     return gpu_share.shared_then_alone(
-        device.gpus, device.locks, lambda gpu: session.on(gpu, state), lambda t: bool(t.note)
+        device.gpus, device.locks, lambda gpu: session.on(gpu, weights), lambda t: bool(t.note)
     )
 
 
@@ -54,6 +54,14 @@ def workload_to_time(task: Task) -> Workload:
     """Return the workload that time is measured on: full-size, else the largest of the nominal."""
     nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
     return task.full or max(nominal, key=element_count)
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """What is loaded into both models, and what the reference had drawn before."""
+
+    state: Mapping[str, np.ndarray] | None = None
+    initial: Mapping[str, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +73,11 @@ class _Session:
     references: References
     workload: Workload
 
-    def on(self, gpu: GpuFacts, state: Mapping[str, np.ndarray]) -> Timed:
+    def on(self, gpu: GpuFacts, weights: _Weights) -> Timed:
         """Time it on this GPU, and leave that healthy behind."""
         device, options = self.device, self.device.options
-        stand = Stand(device, gpu, self.task, self.workload, self.references, state)
-        job = self._job(gpu, state)
+        stand = Stand(device, gpu, self.task, self.workload, self.references, weights.state)
+        job = self._job(gpu, weights)
         seen = stand.time(job, measure=options.timing)
         if options.profile and not (seen.note or seen.run or seen.dishonest):
             counted = profile(job, device.form, device.limits(PROFILING), self.workload, self.build)
@@ -78,13 +86,16 @@ class _Session:
             prove_healthy(gpu, device.form, device.limits(HEALTH))
         return seen
 
-    def _job(self, gpu: GpuFacts, state: Mapping[str, np.ndarray]) -> GuestJob:
+    def _job(self, gpu: GpuFacts, weights: _Weights) -> GuestJob:
         group = Group(self.workload.init, self.workload.weights, (self.workload,))
         job = self.device.job(self.submission, self.build, group, (), self.references)
-        return replace(job, state=state, env={**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid})
+        own = {**job.env, "CUDA_VISIBLE_DEVICES": gpu.uuid}
+        return replace(job, state=weights.state, initial=weights.initial, env=own)
 
-    def state(self) -> Mapping[str, np.ndarray]:
-        """Return the weights of the workload that is timed, as both sides get them."""
+    def weights(self) -> _Weights:
+        """Return the weights that both sides get; none where each draws its own, as everywhere else."""
+        if self.workload.weights == "initial":
+            return _Weights()
         device, seed = self.device, self.references.guest_seed
         job = GuestJob(
             role="reference",
@@ -99,5 +110,4 @@ class _Session:
         reply = converse(job, device.form, replace(limits, output=limits.memory))
         if reply.status != "done":
             raise GraderError(f"the reference could not be constructed: {reply.reason}")
-        drawn = self.workload.weights == "drawn"
-        return draw_state(reply.state, self.references.seed) if drawn else reply.state
+        return _Weights(draw_state(reply.state, self.references.seed), reply.state)

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.devices import roofs
-from grader.devices.cuda_error import cuda_error
 from grader.devices.gpu import GpuFacts, clock, condition
-from grader.devices.outcome import brief
 from grader.devices.timing import Match, Timed, arguments, suspicions
+from grader.devices.timing_checks import Checks, Doubt
 from grader.devices.timing_player import Account, Player, PlayerGoneError
+from grader.devices.timing_replays import PLAIN, SHOWN, Replays, failed_run
 from grader.devices.timing_series import Series, ratio
 from grader.judge import References
 from grader.judge.inputs import generator
 from grader.records import (
-    Comparison,
-    Run,
-    RunStatus,
     Task,
     TensorSpec,
     Timing,
@@ -51,7 +48,8 @@ class Stand:
     task: Task
     workload: Workload
     references: References
-    state: Mapping[str, np.ndarray]
+    state: Mapping[str, np.ndarray] | None
+    """Weights that both sides get; None where each draws its own under one seed."""
 
     def time(self, job: GuestJob, *, measure: bool = True) -> Timed:
         """Time the program of a job; says why not where that can't be done.
@@ -68,69 +66,53 @@ class Stand:
         return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
 
     def _against(self, job: GuestJob, eager: Player, *, measure: bool) -> Timed:
-        match = self._match()
-        name = self.workload.name
+        match, replays = self._match(), self._replays(job)
         try:
             with self._player(job, OURS) as ours:
                 ours.ready()
                 eager.ready()
-                wrong_at_first = self._settled(ours, match.first(ours, eager))
-                if wrong_at_first is not None:
-                    ran = Run(workload=name, device="cuda", status="ran")
-                    return Timed(run=ran, comparison=wrong_at_first)
-                if not measure:
-                    return Timed()
-                series, wrong, seen = self._played(match, {OURS: ours, EAGER: eager}, BUDGET)
+                doubt = match.first(ours, eager)
+                found = replays.first_result(doubt) if doubt else None
+                if found is not None or not measure:
+                    return found or Timed()
+                series, doubts, seen = self._played(match, {OURS: ours, EAGER: eager}, BUDGET)
         except PlayerGoneError as error:
-            if error.who == EAGER and error.how in {"raised", "crashed"}:
+            if error.who == EAGER and error.how in SHOWN:
                 raise
-            return self._gone(error)
-        if wrong:
-            text = f"on {name}, right when it was tried and wrong in a timed batch: {wrong}"
-            return Timed(dishonest=(text,))
-        return self._outcome(match, series, seen, eager)
+            return self._gone(replays, eager, error)
+        eager.prepare(arguments(self.workload), 1)  # the memory of a batch is wanted now
+        found = replays.batches(doubts) if doubts else None
+        return found or self._outcome(match, series, seen, eager)
 
-    def _settled(self, ours: Player, found: Comparison | None) -> Comparison | None:
-        """Hold what differs from eager torch against float64's result: eager torch may be off itself.
-
-        Where there is no such result, for lack of memory or of float64 operators, what was found stands.
-        """
-        mismatch = found.mismatch if found else None
-        if mismatch is None or mismatch.kind != "values":
-            return found
-        try:
-            with self._player(self._reference(double=True), "float64") as exact:
-                exact.ready()
-                return found if self._match().first(ours, exact) else None
-        except PlayerGoneError as error:
-            if error.who == OURS:
-                raise
-            return found
+    def _replays(self, job: GuestJob) -> Replays:
+        plain = replace(job, options={**job.options, "plain": True})
+        return Replays(
+            Checks(self.task, self.workload),
+            plain=lambda: self._player(plain, PLAIN),
+            exact=lambda: self._player(self._reference(double=True), "float64"),
+        )
 
     def _played(
         self, match: Match, players: dict[str, Player], seconds: float
-    ) -> tuple[dict[str, Series], str, str]:
+    ) -> tuple[dict[str, Series], list[Doubt], str]:
         """Play the rounds, once more if the GPU's clock changed; return what was seen of it too."""
-        series, wrong = match.play(players, seconds)
+        series, doubts = match.play(players, seconds)
         seen = condition(self.gpu, len(players))
-        if wrong or match.unsteady is None:
-            return series, wrong, seen
+        if match.unsteady is None:
+            return series, doubts, seen
         low, high = match.unsteady
-        series, wrong = match.play(players, seconds)
+        series, more = match.play(players, seconds)
         again = "again" if match.unsteady else "no more"
         changed = f"its clock changed from {low} to {high} MHz, and {again} when played again"
-        return series, wrong, f"{condition(self.gpu, len(players))}; {changed}"
+        return series, doubts + more, f"{condition(self.gpu, len(players))}; {changed}"
 
-    def _gone(self, error: PlayerGoneError) -> Timed:
+    def _gone(self, replays: Replays, eager: Player, error: PlayerGoneError) -> Timed:
         """Return how it failed, if that can't be the grader's doing, or the other guest's."""
-        name = self.workload.name
-        if error.how not in {"raised", "crashed"}:
-            why = error.how.replace("_", " ")
-            return Timed(note=f"not timed: on {name} beside eager torch: {why}: {error}"[:500])
-        status: RunStatus = "raised" if error.how == "raised" else "crashed"
-        reason = str(error)
-        failed = Run(workload=name, device="cuda", status=status, reason=brief(reason))
-        return Timed(run=failed.model_copy(update={"evidence": cuda_error(reason, name)}))
+        if error.how in SHOWN:
+            return replays.failure(eager, failed_run(self.workload.name, error))
+        why = error.how.replace("_", " ")
+        text = f"not timed: on {self.workload.name} beside eager torch: {why}: {error}"
+        return Timed(note=text[:500])
 
     def _outcome(
         self, match: Match, series: dict[str, Series], seen: str, reference: Player
@@ -187,9 +169,9 @@ class Stand:
         with self._player(self._reference(compiled=True), "compile") as compiled:
             if match.first(compiled, eager) is not None:
                 return None
-            series, wrong, _ = self._played(match, {"compile": compiled, EAGER: eager}, BUDGET)
+            series, doubts, _ = self._played(match, {"compile": compiled, EAGER: eager}, BUDGET)
         note = f"{ratio(series['compile'], series[EAGER])[0]:.3g} times as fast as eager"
-        return None if wrong else series["compile"].timing(self.workload.name, note)
+        return None if doubts else series["compile"].timing(self.workload.name, note)
 
     def _roof(self, what: str) -> float:
         """Return what this GPU reaches at best, measured once a grading: of a copy, or a product."""

@@ -65,7 +65,11 @@ def load(library: str, torch_library: str) -> None:
 
 def _declare(runtime: Any, backend: Any) -> None:
     """Say what the libraries' functions take and return, where it is no `int`."""
-    for function in (runtime.kgsim_host_report, backend.kgsim_torch_operators):
+    for function in (
+        runtime.kgsim_host_report,
+        backend.kgsim_torch_operators,
+        backend.kgsim_torch_narrowed,
+    ):
         function.restype = ctypes.c_void_p
     runtime.kgsim_memory.restype = ctypes.c_uint64
     runtime.kgsim_device_time.restype = ctypes.c_double
@@ -187,6 +191,12 @@ def begin() -> None:
     """Forward is about to be called: torch operators count from here to `end`."""
     _state["operators"] = None
     _operators()
+    _narrowed()
+
+
+def _narrowed() -> dict[str, int]:
+    """Return since the last call how often operators lost digits, e.g. `tf32 aten::mm`."""
+    return dict(_parse(_text(_state["backend"].kgsim_torch_narrowed())))
 
 
 def _operators() -> dict[str, int]:
@@ -222,6 +232,7 @@ def report() -> dict[str, Any]:
     seen = _parse(_text(runtime.kgsim_host_report()))
     operators = _operators()
     seen["operators"] = operators if _state["operators"] is None else _state["operators"]
+    seen["narrowed"] = _narrowed()
     seen["unwritten"] = _state["unwritten"]
     _state["unwritten"] = []
     _state["inputs"] = 0

@@ -16,6 +16,8 @@ MAX_OUTPUTS = 256
 MAX_FILES = 4096
 MAX_CALLS = 1024
 """Calls in one timed batch."""
+SEED_STEP = 7919
+"""Between the seeds of the inputs of two calls of a batch; each input of a call adds its position."""
 MAX_TEXT = 20_000
 
 ITEM_SIZES: Mapping[str, int] = {
@@ -108,6 +110,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "seed": _integer(0, 2**63 - 1),
         "tensors": _integer(0, MAX_TENSORS),
         "state": _optional(_list_of(_text(500), MAX_TENSORS)),
+        "initial": _flag,
         "files": _integer(0, MAX_FILES),
         "threads": _integer(1, 64),
         "build_only": _flag,

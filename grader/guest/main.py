@@ -75,8 +75,10 @@ def serve(channel: Channel, job: Frame) -> None:
     artifact.set_aside(scratch)
     given = [tensors.from_frame(channel.receive("tensor")) for _ in range(job.header["tensors"])]
     names = job.header["state"] or []
-    # Tensors among the constructor's arguments come first, weights last.
-    weights = dict(zip(names, given[len(given) - len(names) :], strict=True))
+    # Tensors among the constructor's arguments come first, then weights, then what the reference drew.
+    held = 1 + job.header["initial"]
+    last = iter(given[len(given) - held * len(names) :])
+    weights, *initial = [dict(zip(names, last, strict=False)) for _ in range(held)]
     init = tuple(given[value] if kind == "tensor" else value for kind, value in settings["init"])
     session.Session(
         channel,
@@ -84,6 +86,7 @@ def serve(channel: Channel, job: Frame) -> None:
         scratch=scratch,
         init=init,
         given=weights,
+        initial=initial[0] if initial else {},
         options=settings["options"],
         preloads=settings["preload"],
     ).run()

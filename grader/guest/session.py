@@ -16,7 +16,18 @@ import torch
 from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.guest import artifact, conceal, describe, program, rehearsal, tensors, timing, weights
+from grader.guest import (
+    artifact,
+    conceal,
+    describe,
+    plain_run,
+    precision,
+    program,
+    rehearsal,
+    tensors,
+    timing,
+    weights,
+)
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
@@ -39,6 +50,7 @@ class Session:
         scratch: Path,
         init: tuple[Any, ...],
         given: Mapping[str, torch.Tensor],
+        initial: Mapping[str, torch.Tensor],
         options: Mapping[str, Any],
         preloads: Sequence[str],
     ) -> None:
@@ -48,8 +60,10 @@ class Session:
         self._scratch = scratch
         self._init = init
         self._given = given
+        self._initial = initial
         self._options = options
         self._counter: type[TorchDispatchMode] | None = None
+        self._plain = bool(options.get("plain"))
         preload(preloads)
         self._configure()
         self._place = place(self._job["device"], options)
@@ -65,11 +79,9 @@ class Session:
         if home := os.environ.get("CUDA_HOME"):
             # Read by torch at import, which the warm parent has done without it.
             cpp_extension.CUDA_HOME = home
-        if self._job["role"] == "reference" or self._job["device"] == "cuda":
-            # A submission may ask for TF32 itself: then it is the submission's own doing.
-            torch.backends.cuda.matmul.allow_tf32 = False
-            torch.backends.cudnn.allow_tf32 = False
-        if self._job["device"] == "cpu" and self._job["role"] == "submission":
+        # A submission may ask for TF32 itself: then it is the submission's own doing.
+        precision.full()
+        if self._job["device"] == "cpu" and self._job["role"] == "submission" and not self._plain:
             fill_new_memory_with_nan()
         if self._options.get("rehearsal"):
             rehearsal.prepare()
@@ -84,7 +96,8 @@ class Session:
         stage = "import"
         try:
             self._channel.send("stage", stage=stage)
-            conceal.conceal()
+            if not self._plain:
+                conceal.conceal()
             if self._job["device"] != "cuda":
                 conceal.shut_memory_file()
             module = program.execute(self._code, self._scratch)
@@ -103,8 +116,8 @@ class Session:
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
             elif frame.kind == "time":
                 widen = self._widened if self._job["double"] else None
-                batches = timing.Batches(self._channel, model, self._scratch, widen, self._counter)
-                batches.serve(frame)
+                kind = plain_run.Calls if self._plain else timing.Batches
+                kind(self._channel, model, self._scratch, widen, self._counter).serve(frame)
             elif self._options.get("rehearsal"):
                 self._rehearse(model, frame)
             else:
@@ -127,7 +140,7 @@ class Session:
         model = entry(*(self._placed(self._widened(value)) for value in self._init))
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
-        loaded = weights.load(model, self._given)
+        loaded = weights.load(model, self._given, self._initial)
         model = self._place.module(model)
         return torch.compile(model) if self._options.get("compile") else model, loaded
 
@@ -174,7 +187,8 @@ class Session:
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
-            before = [tensors.raw_bytes(plain[position]) for position, _ in given]
+            watched = [] if self._plain else given
+            before = [tensors.raw_bytes(plain[position]) for position, _ in watched]
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
@@ -183,7 +197,7 @@ class Session:
                 self._standing.release(given_plain)
             mutated = [
                 position
-                for (position, arg), old in zip(given, before, strict=True)
+                for (position, arg), old in zip(watched, before, strict=True)
                 if tensors.raw_bytes(self._place.to_host(arg)) != old
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
@@ -220,6 +234,8 @@ class Session:
     ) -> tuple[str, list[tensors.Output]]:
         self._channel.send("stage", stage="forward")
         self._place.seed(self._job["seed"])
+        if self._plain:
+            return plain_run.forward(model, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
         with torch.no_grad():
@@ -261,6 +277,7 @@ class Session:
                 "operators": dict(operators),
                 "simulator": self._place.report(),
                 "guard_zones": self._place.zones(),
+                "switches": precision.switched_on(),
             }
             return _dumps(seen).encode()
         except Exception as error:  # noqa: BLE001 - a broken report must not hide the outputs

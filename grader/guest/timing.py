@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from grader.guest import program, tensors
+from grader.guest.kinds import SEED_STEP
 from grader.guest.protocol import Channel, Frame
 
 # Torch's own, as in `tensors`: a result that computes itself when it is looked at must not.
@@ -95,7 +96,7 @@ class Batches:
         for call, arguments in enumerate(self._arguments):
             for position, (kind, spec) in enumerate(self._specs):
                 if kind == "made":
-                    fill(arguments[position], spec, seed + 7919 * call + position)
+                    fill(arguments[position], spec, seed + SEED_STEP * call + position)
         if self._flush is not None:
             self._flush.zero_()
         torch.cuda.synchronize()
@@ -161,18 +162,28 @@ class Batches:
 
 
 def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> list[torch.Tensor]:
-    """Return the flat positions in each output: blocks at fractions of it, its ends among them."""
-    found = []
-    for leaf in results[0] if results else []:
-        size, block, device = _numel(leaf), int(wanted["block"]), _device_of(leaf)
-        if size <= wanted["most"]:
-            found.append(_arange(size, device=device))
-            continue
-        starts = [int(part * (size - block)) for part in wanted["parts"]]
-        within = _arange(block)
-        chosen = _flat(_tensor(starts)[:, None] + within)
-        found.append(tensors.to_device(chosen, device))
-    return found
+    """Return the flat positions in each output that the host wants, where the output lies."""
+    leaves = results[0] if results else []
+    return [tensors.to_device(positions(_numel(leaf), wanted), _device_of(leaf)) for leaf in leaves]
+
+
+def positions(size: int, wanted: Mapping[str, Any]) -> torch.Tensor:
+    """Return the flat positions of `blocks`, as int64 on the CPU."""
+    starts, length = blocks(size, wanted)
+    return _flat(_tensor(starts)[:, None] + _arange(length))
+
+
+def blocks(size: int, wanted: Mapping[str, Any]) -> tuple[list[int], int]:
+    """Return where the blocks begin that the host wants of an output of `size` elements, and their length.
+
+    One block up to `wanted["most"]` elements; of more, blocks of `wanted["block"]` at the fractions
+    `wanted["parts"]`, where 0 is the first block and 1 the last. A block is never longer than the
+    output: a position outside of it is an assertion on the device, which no program survives.
+    """
+    if size <= wanted["most"]:
+        return [0], size
+    length = min(int(wanted["block"]), size)
+    return [int(part * (size - length)) for part in wanted["parts"]], length
 
 
 def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:

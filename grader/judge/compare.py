@@ -15,7 +15,7 @@ import numpy as np
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.mismatch import mismatch_of
-from grader.judge.tolerance import KERNELBENCH, half_tolerance, tolerance
+from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Workload
 
@@ -64,7 +64,8 @@ def compare(
 
     `device` is where the outputs must say that they lie ("" for anywhere). Every element must
     fulfil |a - r| <= absolute * scale + relative * |r|, with `scale` the reference's root mean
-    square (nothing for a single number); NaN equals NaN, and an infinity the same infinity.
+    square (nothing for a single number), or lie within what underflows; NaN equals NaN, and an
+    infinity the same infinity.
     Nothing counts where the reference itself fails.
     """
     expected = references.expected[workload.name]
@@ -189,7 +190,7 @@ def _values(
     scale = root_mean_square(pair.exact)
     kernelbench = within_kernelbench(pair.actual, pair.native)
     widened = _widening(pair, bound, scale)
-    mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
+    mask = _out_of_tolerance(pair, bound, scale, widened)
     note = (
         f"tolerance times {widened:.3g}: torch's own result is that far off" if widened > 1 else ""
     )
@@ -208,6 +209,28 @@ def _values(
     mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
     return _Judged(mismatch, kernelbench, half=only_half, note=note)
+
+
+def out_of_tolerance(
+    actual: Array, exact: Array, native: Array, bound: Tolerance, times: float = 1.0
+) -> Array:
+    """Return a mask of the elements that the verdict calls wrong.
+
+    All three have one shape: what came back, the reference in float64, and in the task's own dtype as
+    torch computes it, whose error widens the tolerance. With `times` the tolerance is so many times as wide.
+    """
+    pair, scale = _Pair(actual, exact, native), root_mean_square(exact)
+    return _out_of_tolerance(pair, bound, scale, times * _widening(pair, bound, scale))
+
+
+def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
+    mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
+    if pair.native is pair.exact or pair.native.dtype.kind in "biu" or not mask.any():
+        return mask
+    # What overflows in torch as well is as right as torch.
+    with np.errstate(all="ignore"):
+        overflowed = np.isinf(pair.native.astype(np.float64)) & (pair.actual == pair.native)
+    return np.asarray(mask & ~overflowed)
 
 
 def root_mean_square(exact: Array) -> float:
@@ -238,9 +261,10 @@ def wrong_elements(
 def _wrong(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -> Array:
     if r.dtype.kind in "biu":
         return np.asarray(a != r)
+    underflow = UNDERFLOW.get(str(a.dtype), 0.0)
     with np.errstate(all="ignore"):
         a, r = a.astype(np.float64), r.astype(np.float64)
-        allowed = widened * (bound.absolute * scale + bound.relative * np.abs(r))
+        allowed = widened * (bound.absolute * scale + bound.relative * np.abs(r)) + underflow
         same = (a == r) | (np.isnan(a) & np.isnan(r))
         near = (np.abs(a - r) <= allowed) & np.isfinite(a) & np.isfinite(r)
         return np.asarray(~(same | near))
@@ -273,11 +297,12 @@ def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
     """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
     if pair.native is pair.exact or pair.exact.dtype.kind != "f":
         return 1.0
-    ratio = 0.0
+    ratio, underflow = 0.0, UNDERFLOW.get(str(pair.native.dtype), 0.0)
     for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):
         with np.errstate(all="ignore"):
             n64, r64 = n.astype(np.float64), r.astype(np.float64)
-            share = np.abs(n64 - r64) / (bound.absolute * scale + bound.relative * np.abs(r64))
+            error = np.maximum(np.abs(n64 - r64) - underflow, 0.0)
+            share = error / (bound.absolute * scale + bound.relative * np.abs(r64))
         share = share[np.isfinite(share)]
         ratio = max(ratio, float(share.max()) if share.size else 0.0)
     return max(1.0, NATIVE_SHARE.get(str(pair.native.dtype), 4.0) * ratio)

@@ -55,6 +55,8 @@ class References:
     """Parameters and buffers by workload; they go to the submission as well."""
     inputs: Mapping[str, tuple[Array | JsonValue, ...]] = field(default_factory=dict)
     """Arguments of `forward` by workload."""
+    initial: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    """What the reference itself drew, by workload, where `states` holds other weights."""
 
     @property
     def guest_seed(self) -> int:

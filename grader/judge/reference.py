@@ -48,14 +48,17 @@ def reference(
     asking = _Asking(task, made, seed, form, limits)
     expected: dict[str, Expected] = {}
     states: dict[str, Mapping[str, Array]] = {}
+    initial: dict[str, Mapping[str, Array]] = {}
     for group in groups(workloads):
-        state, answers = asking.group(group)
+        drawn, state, answers = asking.group(group)
         expected.update(answers)
         states.update({workload.name: state for workload in group.workloads})
+        if group.weights == "drawn":
+            initial.update({workload.name: drawn for workload in group.workloads})
     failed = [answer for answer in expected.values() if answer.failure]
     if failed and task.source == "builtin":
         raise GraderError(f"reference {task.name} on {failed[0].workload}: {failed[0].failure}")
-    return References(task.name, seed, expected, states, made)
+    return References(task.name, seed, expected, states, made, initial)
 
 
 @dataclass(frozen=True)
@@ -68,21 +71,29 @@ class _Asking:
     form: Form
     limits: Limits
 
-    def group(self, group: Group) -> tuple[Mapping[str, Array], dict[str, Expected]]:
-        """Return the weights and, by workload, what the reference gives."""
+    def group(
+        self, group: Group
+    ) -> tuple[Mapping[str, Array], Mapping[str, Array], dict[str, Expected]]:
+        """Return the weights that the reference drew, those that it has, and what it gives by workload."""
         state: Mapping[str, Array] | None = None
+        drawn: Mapping[str, Array] = {}
         if group.weights == "drawn":
-            state = draw_state(self._ask(group, (), want_state=True).state, self.seed)
+            drawn = self._ask(group, (), want_state=True).state
+            state = draw_state(drawn, self.seed)
         native = self._ask(group, group.workloads, state=state, want_state=state is None)
         known = native.state if state is None else state
         small = [w for w in group.workloads if element_count(w) <= DOUBLE_LIMIT]
         double = self._ask(group, small, state=known, double=True) if small else None
         exact = {result.name: result for result in double.results} if double else {}
         plain = {result.name: result for result in native.results}
-        return known, {
-            w.name: _expected(w.name, plain.get(w.name), exact.get(w.name), native)
-            for w in group.workloads
-        }
+        return (
+            drawn,
+            known,
+            {
+                w.name: _expected(w.name, plain.get(w.name), exact.get(w.name), native)
+                for w in group.workloads
+            },
+        )
 
     def _ask(self, group: Group, workloads: Sequence[Workload], **options: Any) -> GuestReply:
         job = GuestJob(

@@ -81,9 +81,11 @@ class Seen:
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""
         others = {"general", "full"}
-        if self.wrong(others) or any(self.ended(others, status) for status in FATAL):
+        ended = {status for status in (*FATAL, *OPEN) if self.ended(others, status)}
+        unknown = {"grader_error", *OPEN}
+        if self.wrong(others) or ended - unknown:
             return False
-        if not self.of({"general"}) or any(self.ended(others, status) for status in OPEN):
+        if not self.of({"general"}) or ended:
             return None
         return True
 

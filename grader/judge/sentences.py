@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from grader.judge.seen import FATAL, Seen
 from grader.records import DECIDING, Build, Comparison, Run, RunStatus
@@ -131,9 +131,32 @@ def elsewhere(seen: Seen) -> str:
     return f"on {run.workload} it {ended(run)}"
 
 
+def precision(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return what a program switched on to compute with fewer digits, and what that did."""
+    known = list(runs)
+    switches = dict.fromkeys(name for run in known for name in run.switches)
+    narrowed: dict[str, set[str]] = {}
+    for item in (item for run in known for item in run.narrowed):
+        narrowed.setdefault(item.precision, set()).add(item.operator.removeprefix("aten::"))
+    done = [
+        f"{_ROUNDED[how]} ({', '.join(sorted(names))})" for how, names in sorted(narrowed.items())
+    ]
+    if not switches:
+        return tuple(done)
+    effect = "; ".join(done) or "no operator of torch that ran here is affected"
+    return (f"it switches {' and '.join(switches)} on: {effect}",)
+
+
+_ROUNDED: Mapping[str, str] = {
+    "tf32": "torch's products round their operands to TF32's 10 bits of mantissa, as a GPU does",
+    "float16": "float32 values are rounded to float16",
+    "bfloat16": "float32 values are rounded to bfloat16",
+}
+
+
 def remarks(seen: Seen) -> tuple[str, ...]:
     """Return what happens where nothing hangs on it."""
-    return tuple(
+    return precision(seen.runs.values()) + tuple(
         f"on {item.workload}: {item.note}; "
         + ("it agrees with the reference" if item.equal else differs(item))
         for item in seen.comparisons.values()

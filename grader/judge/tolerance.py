@@ -15,6 +15,15 @@ UNIT_ROUNDOFF: Final = {
     "float16": 2.0**-11,
     "bfloat16": 2.0**-8,
 }
+UNDERFLOW: Final = {
+    "float64": 2.0**-1022,
+    "float32": 2.0**-126,
+    "float16": 2.0**-24,
+    "bfloat16": 2.0**-126,
+}
+"""What a result may be off by whatever its size: below the smallest normal number a GPU may flush to
+zero (`-use_fast_math`), and a subnormal has few digits. float16 is never flushed; its subnormals are
+that far apart."""
 KERNELBENCH: Final = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """atol and rtol of KernelBench's `torch.allclose` by precision (`get_tolerance_for_precision`)."""
 ROUNDINGS: Final = 320.0

@@ -87,6 +87,15 @@ class Launch(Record):
     """Occupancy: blocks per multiprocessor, limiter, share of warps."""
 
 
+class Narrowed(Record):
+    """Operands of torch's operators that lost digits because the program asked for it."""
+
+    precision: Literal["tf32", "float16", "bfloat16"]
+    operator: str
+    """E.g. `aten::mm`."""
+    count: int
+
+
 class Run(Record):
     """The outcome of one execution on one workload; the outputs themselves travel beside it."""
 
@@ -104,6 +113,10 @@ class Run(Record):
     """torch operators that ran inside forward, by name."""
     unguarded: str = ""
     """Why the memory it counts for lay between no guard zones, where a GPU's runs have them."""
+    switches: tuple[str, ...] = ()
+    """Switches of torch for fewer digits that were on after forward, e.g. `torch.backends.cuda.matmul.allow_tf32`."""
+    narrowed: tuple[Narrowed, ...] = ()
+    """What that did inside forward, where the device sees it: the simulator rounds as a GPU does."""
     seconds: float = 0.0
     """Wall time by the host's clock."""
     output: str = ""

@@ -61,6 +61,8 @@ class GuestJob:
     """Seed of torch in the guest; has nothing to do with the seed of the inputs."""
     state: Mapping[str, np.ndarray] | None = None
     """Weights to load, by name."""
+    initial: Mapping[str, np.ndarray] | None = None
+    """What the reference holds before it gets `state`, of the same names: says which tensor is which."""
     build_only: bool = False
     double: bool = False
     """Run in float64."""
@@ -76,7 +78,8 @@ class GuestJob:
     preload: tuple[Path, ...] = ()
     """Libraries whose symbols come first for all that are loaded later."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
-    """For the simulator, `describe`, and `log_operators`: count torch operators in forward."""
+    """For the simulator, `describe`, `log_operators` (count torch operators in forward), and `plain`
+    (run the program as a plain script does, without any of our instrumentation)."""
     threads: int = 1
     under: tuple[str, ...] = ()
     """A program and its arguments that starts the guest and watches it, e.g. compute-sanitizer."""

@@ -17,14 +17,17 @@ def job_frames(job: GuestJob) -> list[Frame]:
     """Return the frames of a job, but for its settings, which come second."""
     _, init = arrays.split(job.init or ())
     files = read_folder(job.artifact) if job.artifact is not None else []
-    state = [arrays.to_frame(np.asarray(value)) for value in (job.state or {}).values()]
+    names = list(job.state or {})
+    held = [job.state or {}, *([job.initial] if job.state and job.initial else [])]
+    state = [arrays.to_frame(np.asarray(some[name])) for some in held for name in names]
     header = {
         "role": job.role,
         "entry": job.entry,
         "device": job.device,
         "seed": job.seed,
         "tensors": len(init) + len(state),
-        "state": list(job.state) if job.state else None,
+        "state": names or None,
+        "initial": len(held) == 2,
         "files": len(files),
         "threads": job.threads,
         "build_only": job.build_only,

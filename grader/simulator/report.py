@@ -7,9 +7,11 @@ against the submission: a race takes `correct` away, and nothing here gives it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from grader.records import Evidence, JsonValue, Launch, LineCount
+from grader.records import Evidence, JsonValue, Launch, LineCount, Narrowed
 from grader.simulator import fields
 from grader.simulator.reader import (
     MOST_FINDINGS,
@@ -28,11 +30,20 @@ __all__ = [
     "OF_THE_HOST",
     "Outcome",
     "api_calls",
+    "narrowed",
     "only_stores",
     "outcome",
+    "switches",
     "to_evidence",
     "with_own_lines",
 ]
+
+
+_PRECISIONS: Mapping[str, Literal["tf32", "float16", "bfloat16"]] = {
+    "tf32": "tf32",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+}
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,23 @@ def only_stores(report: JsonValue) -> bool:
     accesses = sum(fields.whole(entry.get("accesses")) for entry in launches)
     stores = sum(fields.whole(entry.get("stores")) for entry in lines)
     return 0 < accesses == stores and not any("Memcpy" in name for name in api_calls(report))
+
+
+def switches(report: JsonValue) -> tuple[str, ...]:
+    """Return which of torch's switches for fewer digits were on, from a guest's whole report."""
+    given = fields.mapping(report).get("switches")
+    return tuple(fields.text(name) for name in given[:20]) if isinstance(given, list) else ()
+
+
+def narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
+    """Return which of torch's operators lost digits, from the simulator's report."""
+    given = fields.counts(fields.mapping(simulator).get("narrowed"), 100)
+    words = ((key.partition(" "), count) for key, count in given.items())
+    return tuple(
+        Narrowed(precision=_PRECISIONS[how], operator=operator, count=count)
+        for (how, _, operator), count in words
+        if how in _PRECISIONS
+    )
 
 
 def to_evidence(

@@ -192,6 +192,17 @@ def test_a_reference_that_fails_is_no_failure_of_the_program(gpu: CudaDevice) ->
     assert "not so large" in found.note
 
 
+@pytest.mark.parametrize("rows", [1, 16, 63])
+def test_a_result_of_few_elements_of_a_large_input(gpu: CudaDevice, rows: int) -> None:
+    """The elements that are taken of the first call's result lie within it."""
+    spec = TensorSpec(shape=(rows, (1 << 28) // 16))
+    full = Workload(name="large", role="full", inputs=(spec,))
+    reference = REFERENCE.replace("torch.tanh(x) * 2", "x.mean(dim=1, keepdim=True)")
+    task = TASK.model_copy(update={"reference": reference, "workloads": (TASK.workloads[0], full)})
+    found = timed(gpu, model("return x.mean(dim=1).unsqueeze(1)"), task)
+    assert (found.run, found.comparison, found.dishonest) == (None, None, ())
+
+
 def test_the_parts_of_a_time(gpu: CudaDevice) -> None:
     found = timed(gpu, HONEST["eager"])
     by_name = {timing.what: timing for timing in found.timings}

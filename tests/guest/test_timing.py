@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.devices.timing_player import UNSEEN
 from grader.guest import timing
 from grader.guest.protocol import Frame
 
@@ -46,6 +47,27 @@ def test_the_elements_that_were_asked_for(size: int, calls: int, most: int) -> N
     (got,) = taken(results, most=most, block=block, parts=[0.0, 1.0])
     chosen = list(range(size)) if size <= most else [*range(block), *range(size - block, size)]
     assert got.tolist() == [[float(k + 1000 * call) for k in chosen] for call in range(calls)]
+
+
+@given(
+    size=st.integers(0, 1 << 40),
+    most=st.integers(1, 100),
+    block=st.integers(1, 100),
+    parts=st.lists(st.floats(0, 1), min_size=1, max_size=5),
+)
+def test_no_position_is_outside_of_an_output(
+    size: int, most: int, block: int, parts: list[float]
+) -> None:
+    found = timing.positions(size, {"most": most, "block": block, "parts": parts})
+    assert ((found >= 0) & (found < size)).all()
+    assert len(found) == (size if size <= most else min(block, size) * len(parts))
+
+
+@pytest.mark.parametrize("size", [1, 2, 16, 63, 64, 65])
+def test_a_small_result_that_nobody_compares(size: int) -> None:
+    """What the first call hands over, in whose blocks a result of few elements has no room."""
+    (got,) = taken([[torch.arange(size, dtype=torch.float32)]], **UNSEEN)
+    assert set(got[0].tolist()) <= set(range(size))
 
 
 class Late(torch.Tensor):

@@ -146,6 +146,31 @@ def test_a_result_as_far_off_as_torch_own_is_accepted_and_said():
     assert "torch's own" in found.note
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), flushed=st.booleans(), wrong=st.booleans())
+def test_what_underflows_says_nothing_of_the_rest(seed, flushed, wrong):
+    """As in a product of many numbers: most results are too small for float32, some are not."""
+    rng = np.random.default_rng(seed)
+    exact = rng.choice([-1.0, 1.0], 500) * 10.0 ** rng.uniform(-80, -30, 500)
+    exact[0] = 1e-32
+    actual = exact.astype(np.float32)
+    if flushed:
+        actual[np.abs(actual) < 2.0**-126] = 0
+    else:
+        actual[np.abs(exact) < 1e-60] = 1.4e-45
+    actual[0] *= 1.01 if wrong else 1
+    assert judged(actual, exact).equal != wrong
+
+
+def test_what_overflows_in_torch_as_well_is_right():
+    exact = np.array([1e39, -1e39, 1.0, 2.0])
+    with np.errstate(over="ignore"):
+        actual = exact.astype(np.float32)
+        assert judged(actual, exact).equal
+        actual[0] = 3e38
+        assert not judged(actual, exact).equal
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [

@@ -75,6 +75,26 @@ def test_float64_and_weights_by_name_then_by_order() -> None:
         np.testing.assert_array_equal(reply.results[0].outputs[0].array, np.full((2, 3), 12.0))
 
 
+def test_weights_cross_with_what_the_reference_drew() -> None:
+    """The submission keeps the weight transposed and under another name."""
+    x = np.ones((2, 5), np.float32)
+    load = GuestWorkload("a", (x, 1.0))
+    drew = converse(job(LINEAR, init=(5,), want_state=True), strongest(), Limits()).state
+    state = {name: np.full_like(value, 3) for name, value in drew.items()}
+    state["inner.weight"][1] = 1
+    kept = LINEAR.replace("Model", "ModelNew").replace(
+        "        self.inner = torch.nn.Linear(features, 3)\n",
+        "        made = torch.nn.Linear(features, 3)\n"
+        "        self.bias, self.table = made.bias, torch.nn.Parameter(made.weight.T.clone())\n",
+    )
+    kept = kept.replace("self.inner(x)", "(x @ self.table + self.bias)")
+    given = job(kept, load, init=(5,), entry="ModelNew", state=state, initial=drew)
+    reply = converse(given, strongest(), Limits())
+    assert reply.loaded == "2 by value"
+    output = reply.results[0].outputs[0].array
+    np.testing.assert_array_equal(output, [[18.0, 8.0, 18.0]] * 2)
+
+
 @pytest.mark.parametrize(
     "dtype",
     [

@@ -9,6 +9,7 @@
 
 #include "device_log.hpp"
 #include "device_numbers.hpp"
+#include "device_precision.hpp"
 #include "device_storages.hpp"
 #include "device_values.hpp"
 
@@ -48,6 +49,7 @@ class Call {
       at::AutoDispatchBelowADInplaceOrView below_autograd;
       InsideOperator inside;
       widen_softmax(stack);
+      round_operands(op_, stack, first);
       op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
     }
     storages_.write_back(writes(op_));

@@ -18,6 +18,7 @@ constexpr size_t kMostNames = 500;
 struct Log {
   std::mutex mutex;
   std::map<std::string, uint64_t> counts;
+  std::map<std::string, uint64_t> narrowed;
 };
 
 Log& log() {
@@ -55,7 +56,23 @@ std::unique_ptr<at::ObserverContext> count(const at::RecordFunction& function) {
   return nullptr;
 }
 
+// {"aten::mul": 3, ...}; the caller frees it.
+char* as_json(const std::map<std::string, uint64_t>& counts) {
+  std::string out = "{";
+  for (const auto& [name, count] : counts) {
+    if (name.find_first_of("\"\\\n") != std::string::npos) continue;
+    out += (out.size() > 1 ? ",\"" : "\"") + name + "\":" + std::to_string(count);
+  }
+  return strdup((out + "}").c_str());
+}
+
 }  // namespace
+
+void note_narrowed(const std::string& how, const std::string& name) {
+  if (paused() > 0) return;
+  std::lock_guard lock(log().mutex);
+  ++log().narrowed[how + " " + name];
+}
 
 void note_call(const std::string& name) {
   if (InsideOperator::depth() > 0) return;
@@ -83,11 +100,16 @@ extern "C" __attribute__((visibility("default"))) void kgsim_torch_pause(int ste
 extern "C" __attribute__((visibility("default"))) char* kgsim_torch_operators(int clear) {
   auto& log = kgsim::log();
   std::lock_guard lock(log.mutex);
-  std::string out = "{";
-  for (const auto& [name, count] : log.counts) {
-    if (name.find_first_of("\"\\\n") != std::string::npos) continue;
-    out += (out.size() > 1 ? ",\"" : "\"") + name + "\":" + std::to_string(count);
-  }
+  auto* out = kgsim::as_json(log.counts);
   if (clear) log.counts.clear();
-  return strdup((out + "}").c_str());
+  return out;
+}
+
+// {"tf32 aten::mm": 3, ...} since the last call; the caller frees it.
+extern "C" __attribute__((visibility("default"))) char* kgsim_torch_narrowed() {
+  auto& log = kgsim::log();
+  std::lock_guard lock(log.mutex);
+  auto* out = kgsim::as_json(log.narrowed);
+  log.narrowed.clear();
+  return out;
 }

@@ -18,6 +18,9 @@ class InsideOperator {
 // dispatched again by hand, or made with torch's observers switched off.)
 void note_call(const std::string& name);
 
+// Operands of an operator lose digits here: `how` is "tf32", "float16" or "bfloat16".
+void note_narrowed(const std::string& how, const std::string& name);
+
 // Starts to watch every call that goes through torch's dispatcher, from Python or C++.
 void watch_operators();
 

@@ -1,0 +1,86 @@
+"""What failed in a guest, run once more in a plain one before it is charged.
+
+Guests of ours fill memory, look at inputs afterwards, take results by operators of ours. A failure that the same
+program does not show without any of that is the grader's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from grader.devices.base import RunResult
+from grader.devices.guests import GuestDevice
+from grader.errors import GraderError
+from grader.judge import Group, References, compare, groups
+from grader.records import Build, RunStatus, Submission, Task, Workload
+from grader.source import parse
+
+FAILED: Final[frozenset[RunStatus]] = frozenset({"raised", "crashed", "hung", "out_of_memory"})
+"""How a run ends that is charged to the program."""
+
+
+@dataclass(frozen=True)
+class PlainGuest:
+    """Where the runs of one program on one task are run again without instrumentation."""
+
+    device: GuestDevice
+    submission: Submission
+    build: Build
+    task: Task
+    references: References
+    in_place: bool
+
+    def charged(self, found: Sequence[RunResult]) -> list[RunResult]:
+        """Return the runs, in the order of the task's workloads; a failure counts if it shows again.
+
+        Where one of them does, the program is known to fail, and those that don't are left open. Where
+        none does, they are the grader's own.
+
+        Raises:
+            GraderError: a plain guest could not be had.
+
+        """
+        failed = {item.run.workload for item in found if item.run.status in FAILED}
+        if not failed:
+            return list(found)
+        refuted: set[str] = set()
+        shown = False
+        for group in groups(self.task.judged):
+            if not shown and failed & {w.name for w in group.workloads}:
+                right = self._right(group, failed)
+                refuted |= right
+                shown = bool(failed & {w.name for w in group.workloads} - right)
+        status: RunStatus = "not_run" if shown else "grader_error"
+        return [_refuted(item, status) if item.run.workload in refuted else item for item in found]
+
+    def _right(self, group: Group, failed: set[str]) -> set[str]:
+        """Return which of the failed workloads of a group are right in a plain guest."""
+        wanted = self._again(group, failed)
+        job = self.device.job(self.submission, self.build, group, wanted, self.references)
+        job = replace(job, options={**job.options, "plain": True, "in_place": self.in_place})
+        reply = self.device.converse(job, self.device.limits(self.device.options.run_seconds))
+        if reply.status == "grader_error":
+            raise GraderError(f"a plain run on {self.device.name} failed: {reply.reason}")
+        again = self.device.results(wanted, reply, parse(self.submission.code))
+        pairs = ((w, again[w.name]) for w in wanted if w.name in failed)
+        return {workload.name for workload, result in pairs if self._is_right(workload, result)}
+
+    def _again(self, group: Group, failed: set[str]) -> tuple[Workload, ...]:
+        """Return what is run again: the failed ones, and what came before where buffers are shared."""
+        if not self.in_place:
+            return tuple(w for w in group.workloads if w.name in failed)
+        last = max(i for i, w in enumerate(group.workloads) if w.name in failed)
+        return group.workloads[: last + 1]
+
+    def _is_right(self, workload: Workload, result: RunResult) -> bool:
+        if result.run.status != "ran":
+            return False
+        return compare(self.task, workload, self.references, result).equal
+
+
+def _refuted(item: RunResult, status: RunStatus) -> RunResult:
+    how = item.run.status.replace("_", " ")
+    reason = f"{how} only in the grader's own guest, and right in a plain one: {item.run.reason}"
+    return replace(item, run=item.run.model_copy(update={"status": status, "reason": reason}))
