@@ -10,6 +10,7 @@ from grader.records.finding import (
     Fix,
     Language,
     Place,
+    Prediction,
     Severity,
 )
 from grader.records.review import (
@@ -85,6 +86,7 @@ __all__ = [
     "Mend",
     "Mismatch",
     "Place",
+    "Prediction",
     "Prose",
     "Record",
     "Repair",

@@ -209,4 +209,5 @@ torch::Tensor run(torch::Tensor x) {
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
     mend="Rounds the number of blocks up.",
     check=check,
+    predicts="elsewhere",
 )

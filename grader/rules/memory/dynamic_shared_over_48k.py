@@ -161,4 +161,5 @@ torch::Tensor run(torch::Tensor x) {
     "much it is a warning, and nothing where the host compares the size.",
     mend="Inserts the call of cudaFuncSetAttribute.",
     check=check,
+    predicts="launch-fails",
 )

@@ -130,4 +130,5 @@ torch::Tensor run(torch::Tensor x) {
     "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
     mend="Adds the options of the first input.",
     check=check,
+    predicts="traps",
 )

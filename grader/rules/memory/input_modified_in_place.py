@@ -128,4 +128,5 @@ torch::Tensor run(torch::Tensor x) {
     "in place allows it.",
     mend="Works on a copy.",
     check=check,
+    predicts="writes-input",
 )

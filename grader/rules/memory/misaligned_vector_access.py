@@ -59,13 +59,12 @@ def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
 
 
 def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, long: bool) -> Finding:
-    where = "where a row's length is no multiple of it" if long else "already at these sizes"
+    where = "where a row's length is none" if long else "already at these sizes"
     return RULE.finding(
         case.place(node),
         f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from "
-        "an offset that need not be a "
-        f"multiple of {width} ({where}, e.g. {rest} over): the kernel stops with a misaligned "
-        "address",
+        f"an offset that is no multiple of {width} {where} (e.g. {rest} over): the kernel stops "
+        "there with a misaligned address",
         severity="warning" if long else None,
         data={"kernel": case.kernel, "width": width},
         fixes=element_by_element(case.unit, case.walk.kernel.node),
@@ -115,4 +114,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Reads and writes one element at a time: only those that are used, or through a vector type "
     "that needs no alignment.",
     check=check,
+    predicts="traps",
 )

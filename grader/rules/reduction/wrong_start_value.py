@@ -291,4 +291,5 @@ __global__ void peak(const float* x, float* y, int n) {
     "simulator and all results were right.",
     mend="Puts the neutral value there.",
     check=check,
+    conditions="rows in which every value lies beyond the start value",
 )

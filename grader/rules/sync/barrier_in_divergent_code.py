@@ -217,4 +217,5 @@ torch::Tensor run(torch::Tensor x) {
     "arrived.",
     mend="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
+    predicts="barrier",
 )

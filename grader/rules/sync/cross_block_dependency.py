@@ -170,4 +170,5 @@ torch::Tensor run(torch::Tensor x) {
     "a grid barrier, or a grid of one block.",
     mend="",
     check=check,
+    conditions="another order of the blocks",
 )

@@ -215,4 +215,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
     "than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
+    predicts="unwritten-read",
 )

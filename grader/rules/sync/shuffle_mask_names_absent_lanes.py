@@ -178,4 +178,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
     "before the branch.",
     check=check,
+    predicts="barrier",
 )

@@ -145,4 +145,5 @@ torch::Tensor run(torch::Tensor x) {
     "warps conflict as well it is SYN002.",
     mend="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
     check=check,
+    predicts="elsewhere",
 )
