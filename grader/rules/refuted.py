@@ -73,7 +73,7 @@ def _proven_error(finding: Finding) -> bool:
 
 def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
     """Yield what is left of a finding that the runs did not show: a note under other conditions."""
-    beyond = finding.conditions or ("a run that comes by this place" if answer == "unseen" else "")
+    beyond = finding.conditions or _beyond(finding, answer)
     if beyond:
         said = f"{finding.message.rstrip('.')} (no run showed it; it takes {beyond})"
         yield finding.model_copy(
@@ -84,6 +84,14 @@ def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
                 "conditions": beyond,
             }
         )
+
+
+def _beyond(finding: Finding, answer: Answer) -> str:
+    """Return what it would take to show a finding that says nothing of it; empty where it is wrong."""
+    if answer == "unseen":
+        return "a run that comes by this place"
+    light = finding.severity != "error" and finding.predicts in CODES
+    return "sizes other than those that were run" if light else ""
 
 
 def _at_most_a_warning(finding: Finding) -> Finding:
@@ -106,10 +114,9 @@ class _Seen:
             return "upheld"
         asked = _ASK.get(finding.predicts, _Seen.in_kernels)
         answer = asked(self, finding)
-        # A lighter finding speaks of other sizes, values and ways than those that were run.
-        if finding.severity != "error" and not (answer == "refuted" and asked in _FOR_GOOD):
-            return "upheld"
-        return answer
+        # A lighter finding speaks of other sizes, values and ways: runs at the task's own don't settle it.
+        settled = answer == "refuted" and asked not in {_Seen.in_values, _Seen.in_python}
+        return answer if finding.severity == "error" or settled else "upheld"
 
     def nothing(self, _finding: Finding) -> Answer:
         """No run can take it back."""
@@ -260,5 +267,3 @@ _ASK: Mapping[Prediction, Callable[[_Seen, Finding], Answer]] = {
     "no-launch": _Seen.in_launches,
 }
 """Who is asked for a prediction; for all others the kernels are."""
-_FOR_GOOD = (_Seen.in_build, _Seen.in_launches)
-"""What holds for all sizes and values once it was seen."""

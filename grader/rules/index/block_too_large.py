@@ -42,6 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(_where(case)),
                 _message(threads, follows),
                 severity="warning" if follows and not proof else None,
+                predicts="elsewhere" if follows and not proof else None,
                 fixes=(*_clamp(case), *_smaller(case)),
                 confidence="proven" if proof else "likely",
                 evidence=proof,

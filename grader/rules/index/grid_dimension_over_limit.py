@@ -81,6 +81,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         f"the grid's {names} {what} {axes_said}); only x may pass "
         f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
+        predicts="elsewhere",
         confidence="likely",
         data={"kernel": case.kernel},
     )

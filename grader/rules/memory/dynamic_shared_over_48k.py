@@ -95,6 +95,7 @@ def _finding(
         case.place(node),
         message,
         severity="warning" if long and not proof else None,
+        predicts="elsewhere" if long and not proof else None,
         confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=_fixes(case) if not asked else (),

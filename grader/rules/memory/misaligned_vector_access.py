@@ -59,12 +59,15 @@ def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
 
 
 def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, long: bool) -> Finding:
-    where = "where a row's length is none" if long else "already at these sizes"
+    reads = f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once"
+    where = (
+        f"where a row's length is no multiple of {width}, the offset is none either"
+        if long
+        else f"the offset is no multiple of {width} already at these sizes"
+    )
     return RULE.finding(
         case.place(node),
-        f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from "
-        f"an offset that is no multiple of {width} {where} (e.g. {rest} over): the kernel stops "
-        "there with a misaligned address",
+        f"{reads}, and {where} (e.g. {rest} over): the kernel stops there with a misaligned address",
         severity="warning" if long else None,
         data={"kernel": case.kernel, "width": width},
         fixes=element_by_element(case.unit, case.walk.kernel.node),
