@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from grader.rules.blocks import beside
 from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.outcome import Outcome
 from grader.rules.predictions import BY_HARDWARE, CODES
@@ -215,10 +216,10 @@ class _Seen:
         place = finding.place
         if place is None or not any(first <= place.line <= last for _, first, last in self._spans):
             return True
-        return any(
-            count.instructions and place.line <= count.line <= place.end_line
-            for count in run.counts
-        )
+        counted = {count.line for count in run.counts if count.instructions}
+        own = set(range(place.line, place.end_line + 1))
+        compiled = own & {count.line for each in self.outcome.begun for count in each.counts}
+        return bool(counted & (own if compiled else beside(self.source, place)))
 
     def _stopped(self, finding: Finding) -> bool:
         """Whether a kernel that it is about did not run to its end."""
