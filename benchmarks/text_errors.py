@@ -1,6 +1,6 @@
 """False errors of the text alone: how many answers known to be right get a finding of severity `error`, and of which rules.
 
-    python benchmarks/text_errors.py [--every N] [--most 0.01] [--warnings] FOLDER [FOLDER ...]
+    python benchmarks/text_errors.py [--tasks FOLDER] [--every N] [--most 0.01] [--warnings] FOLDER [FOLDER ...]
 
 Reads every sample under the folders as `grade.py --device none` does: nothing is built and nothing is run. The folders
 must hold only answers that are right (run them first, or take recorded verdicts). Prints each answer with an error, the
@@ -25,9 +25,9 @@ from grader.records import Finding, Review, Severity
 from grader.store import Store
 
 
-def reviews(paths: Sequence[Path], every: int) -> list[Review]:
+def reviews(paths: Sequence[Path], tasks: Path | None, every: int) -> list[Review]:
     """Return what is said of each sample from its text alone; fresh, so that the rules as they are now say it."""
-    options = Options(device="none", repair=False, fresh=True)
+    options = Options(device="none", repair=False, fresh=True, tasks=tasks)
     shop = pipeline.open_workshop(options, Store(), 20260101)
     return [review(shop, sample) for sample in list(read_samples(list(paths)))[::every]]
 
@@ -56,11 +56,12 @@ def show(one: Review) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--tasks", type=Path, help="KernelBench problems that they answer")
     parser.add_argument("--every", type=int, default=1, help="take every Nth answer")
     parser.add_argument("--most", type=float, default=0.01, help="largest share with an error")
     parser.add_argument("--warnings", action="store_true")
     chosen = parser.parse_args()
-    read = reviews(chosen.paths, chosen.every)
+    read = reviews(chosen.paths, chosen.tasks, chosen.every)
     wrong = [one for one in read if of_weight(one, "error")]
     for one in wrong:
         show(one)

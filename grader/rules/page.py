@@ -57,7 +57,8 @@ def _prediction(rule: Rule) -> str:
     said = SENTENCES[rule.prediction]
     if rule.conditions:
         said = f"{said.rstrip('.')}; it takes {rule.conditions}."
-    if rule.severity == "error" and rule.prediction != "nothing":
+    by_text = "text" in rule.detects and rule.severity == "error"
+    if by_text and rule.prediction != "nothing":
         alone = "an error" if rule.certain_from_text else "a warning"
         said = f"{said} From the text alone it is {alone}."
     return said

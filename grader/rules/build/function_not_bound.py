@@ -278,4 +278,5 @@ class ModelNew(torch.nn.Module):
     "otherwise calls the only exported function.",
     check=check,
     predicts="raises",
+    certain_from_text=True,
 )
