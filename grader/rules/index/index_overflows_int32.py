@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     wrapped = [item for item in observed(context, "oob") if item.data.get("wrapped")]
-    for finding in settle(
-        RULE, _of_text(source, context), wrapped, context, spans(source), contradict=False
-    ):
+    for finding in settle(RULE, _of_text(source, context), wrapped, spans(source)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
 

@@ -38,14 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         bad = _misaligned(second)
         if bad is not None:
             found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
-    yield from settle(
-        RULE,
-        tuple(found.values()),
-        observed(context, "misaligned"),
-        context,
-        spans(source),
-        contradict=False,
-    )
+    yield from settle(RULE, tuple(found.values()), observed(context, "misaligned"), spans(source))
 
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:

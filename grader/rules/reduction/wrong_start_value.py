@@ -44,7 +44,7 @@ SCALARS = frozenset(
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
     found = tuple(("", finding) for finding in _text(source, context))
-    yield from settle(RULE, found, observed(context, "uninit-local"), context, (), contradict=False)
+    yield from settle(RULE, found, observed(context, "uninit-local"), ())
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:

@@ -37,9 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 continue
             name = event.region.name if event.region else ""
             found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
-    yield from settle(
-        RULE, tuple(found.values()), _evidence(source, context), context, spans(source)
-    )
+    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
 
 
 def _is_other(case: Case, event: Event) -> bool:

@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         proof = observed(context, "shuffle")
     lines = spans(source)
     whole = whole_warp(source)
-    for finding in settle(RULE, tuple(found.values()), proof, context, lines, contradict=False):
+    for finding in settle(RULE, tuple(found.values()), proof, lines):
         more = finding.model_copy(update={"fixes": (*whole, *finding.fixes)})
         yield of_the_leavers(more, "sync-exited-lanes", lines)
 

@@ -44,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         item for item in observed(context, "race") if item.place and item.place.line in lines
     )
     proof += observed(context, "race-volatile")
-    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    yield from settle(RULE, tuple(found.values()), proof, spans(source))
     yield from _old_shuffles(source, context)
 
 
