@@ -3,7 +3,7 @@
     python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N [--start K]] [part of a name ...]
 
 Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
-severity `error` (or `warning`, where the seed doesn't show at the task's own sizes and the verdict is `correct`),
+severity `error` (or `warning`, where the seed doesn't show at the task's own sizes and the verdict is `correct`, and with `--text`),
 of a rule that names the defect, at a line where it may be named. Prints what was missed, the
 table by kind of mutation and the table by rule; exits with 1 under 95% recall or with any error on a correct
 original. `--text` reads only (no build, no run, no verdict). `--keep` stores each evaluation, so that a second run only reads and judges again (for work on rules).
@@ -49,9 +49,9 @@ class Outcome:
 
     @property
     def claims(self) -> list[Finding]:
-        """What counts as found: errors, and warnings where the result is right at the task's sizes."""
-        right = self.review.verdict.status == "correct"
-        severities = {"error", "warning"} if right else {"error"}
+        """What counts as found: errors, and warnings where the result is right at the task's sizes, or nothing was run."""
+        light = self.review.verdict.status == "correct" or self.review.evaluation.device == "none"
+        severities = {"error", "warning"} if light else {"error"}
         return [finding for finding in self.review.findings if finding.severity in severities]
 
     @property

@@ -9,6 +9,7 @@ from functools import cached_property
 from grader.diagnose.program import Program
 from grader.records import Evidence, Finding, Place
 from grader.rules.engine import SEVERITIES
+from grader.rules.predictions import CODES as SHOWN_BY_KERNELS
 from grader.source import edits
 
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -35,6 +36,13 @@ class Way:
         old, new = self.first.splitlines(), self.mended.splitlines()
         pairs = enumerate(zip(self.back, new, strict=True), 1)
         return frozenset(line for line, (was, text) in pairs if not was or old[was - 1] != text)
+
+    @cached_property
+    def kept(self) -> frozenset[int]:
+        """Lines of the first text that the mends left as they are."""
+        return frozenset(
+            was for line, was in enumerate(self.back, 1) if was and line not in self.changed
+        )
 
     def line(self, line: int) -> int:
         """Return a line's number in the first text; an inserted line becomes the last old one above it."""
@@ -88,32 +96,60 @@ class Way:
 def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
     """Return the findings of all states with places in the first one's lines.
 
-    A finding of the first state that a later state proves takes over its evidence; one that only a later state shows
-    says after which mends. What is no error, and stands where a mend wrote, is said of the mend and left out.
+    A finding of the first state that a later state proves takes over its evidence; one that a later state's runs weigh
+    otherwise takes over that weight, or is taken back; one that only a later state shows says after which mends. What
+    is no error, and stands where a mend wrote, is said of the mend and left out.
     """
     first = states[0].submission
     found = {_identity(finding): finding for finding in states[0].findings}
     for state in states[1:]:
-        labels = tuple(fix.label for _, fix in state.mends)
         way = Way(first.code, state.submission.code, first.line_map)
-        for finding in state.findings:
-            moved = way.finding(finding)
-            known = found.get(_identity(moved))
-            if known is None and not _of_the_mend(finding, way):
-                found[_identity(moved)] = moved.model_copy(
-                    update={"after_mend": labels, "fixes": ()}
-                )
-            elif known and known.confidence != "proven" and moved.confidence == "proven":
-                found[_identity(moved)] = known.model_copy(
-                    update={
-                        "severity": min(known.severity, moved.severity, key=SEVERITIES.index),
-                        "confidence": "proven",
-                        "evidence": (*known.evidence, *moved.evidence),
-                        "message": moved.message,
-                        "after_mend": labels,
-                    }
-                )
+        moved = {_identity(one): one for one in map(way.finding, state.findings)}
+        if _ran(state):
+            found = {
+                key: one
+                for key, one in found.items()
+                if key in moved or not _shows_in_runs(one, way)
+            }
+        for finding, there in zip(state.findings, map(way.finding, state.findings), strict=True):
+            known = found.get(_identity(there))
+            if known is not None or not _of_the_mend(finding, way):
+                found[_identity(there)] = _after(state, known, there)
     return tuple(found.values())
+
+
+def _after(state: Program, known: Finding | None, there: Finding) -> Finding:
+    """Return what is said of a defect once a later state says it too, or is the first to."""
+    labels = tuple(fix.label for _, fix in state.mends)
+    if known is None:
+        return there.model_copy(update={"after_mend": labels, "fixes": ()})
+    if known.confidence == "proven":
+        return known
+    if there.confidence == "proven":
+        update = {
+            "severity": min(known.severity, there.severity, key=SEVERITIES.index),
+            "confidence": "proven",
+            "evidence": (*known.evidence, *there.evidence),
+            "message": there.message,
+            "after_mend": labels,
+        }
+        return known.model_copy(update=update)
+    if not _ran(state):
+        return known
+    weight = {
+        name: getattr(there, name) for name in ("severity", "confidence", "message", "conditions")
+    }
+    return known.model_copy(update=weight)
+
+
+def _ran(state: Program) -> bool:
+    return any(run.status == "ran" for run in state.evaluation.runs)
+
+
+def _shows_in_runs(finding: Finding, way: Way) -> bool:
+    """Whether a run shows a finding if it is right, and the mends, which are for builds and calls, left its lines alone."""
+    unproven = finding.confidence != "proven" and finding.predicts in SHOWN_BY_KERNELS
+    return unproven and finding.place is not None and finding.place.line in way.kept
 
 
 def _identity(finding: Finding) -> tuple[str, int]:

@@ -28,6 +28,7 @@ from grader.records import (
 )
 from grader.rules import Context
 from grader.rules.engine import Inspection, inspect
+from grader.rules.outcome import Outcome
 from grader.source import parse
 
 
@@ -54,6 +55,7 @@ def inspected(
         extraction=extraction,
         sample=sample,
         device=evaluation.device,
+        outcome=Outcome(build, evaluation.runs, evaluation.comparisons),
     )
     options = workshop.options
     found = inspect(parse(program.code), context, options.select, options.ignore)

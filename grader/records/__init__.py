@@ -10,6 +10,7 @@ from grader.records.finding import (
     Fix,
     Language,
     Place,
+    Prediction,
     Severity,
 )
 from grader.records.review import (
@@ -91,6 +92,7 @@ __all__ = [
     "Mismatch",
     "Narrowed",
     "Place",
+    "Prediction",
     "Prose",
     "Record",
     "Repair",

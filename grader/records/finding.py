@@ -24,6 +24,23 @@ EvidenceKind = Literal[
     "text",
 ]
 
+Prediction = Literal[
+    "nothing",
+    "elsewhere",
+    "build-fails",
+    "raises",
+    "launch-fails",
+    "traps",
+    "out-of-bounds",
+    "race",
+    "unwritten-read",
+    "barrier",
+    "writes-input",
+    "wrong-values",
+    "no-launch",
+]
+"""What a build or a run shows where a finding is right (`grader.rules.predictions`)."""
+
 
 class Place(Record):
     """A stretch of a submission, in its own lines and in the sample's."""
@@ -99,4 +116,10 @@ class Finding(Record):
     after_mend: tuple[str, ...] = ()
     """Labels of the mends after which it showed; empty for the submission as it is."""
     fixes: tuple[Fix, ...] = ()
+    predicts: Prediction = "nothing"
+    """What a build or a run shows where it is right."""
+    conditions: str = ""
+    """What it takes to show, beyond a run that comes by its lines: "a row of no whole vectors"."""
+    workload: str = ""
+    """The workload at whose sizes it was computed; empty where any run may show it."""
     data: dict[str, JsonValue] = {}

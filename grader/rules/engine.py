@@ -10,6 +10,7 @@ from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.idle import leave_out_idle
 from grader.rules.merge import merge
 from grader.rules.other_sizes import as_remarks
+from grader.rules.refuted import weighed_by_runs
 from grader.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def inspect(
     if waiting:
         code = waiting[0].code
         trouble.append(f"the rules from {code} on were not asked: this text takes too long")
-    found = sorted(leave_out_idle(found, source), key=lambda finding: finding.rule)
-    # Before they are merged as well: what is a remark explains nothing.
+    # Before they are merged: what a run refutes, and what is a remark, explains nothing.
+    found = list(weighed_by_runs(leave_out_idle(found, source), source, context, _certain()))
+    found = sorted(found, key=lambda finding: finding.rule)
     told = as_remarks(merge(as_remarks(found, context)), context)
     return Inspection(tuple(sorted(told, key=_rank)), tuple(trouble))
 
@@ -92,6 +94,11 @@ def chosen(
     return tuple(
         rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore)
     )
+
+
+def _certain() -> frozenset[str]:
+    """Return the codes of the rules that need no build and no run."""
+    return frozenset(rule.code for rule in all_rules().values() if rule.certain_from_text)
 
 
 def _named(rule: Rule, names: Collection[str]) -> bool:

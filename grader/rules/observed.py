@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
-from grader.rules.rule import Context, Rule
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grader.records import Evidence, Finding
+    from grader.rules.rule import Context, Rule
 
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""
@@ -137,17 +140,14 @@ def settle(
     rule: Rule,
     found: Sequence[tuple[str, Finding]],
     evidence: Iterable[Evidence],
-    context: Context,
     spans: Sequence[tuple[str, int, int]],
-    *,
-    contradict: bool = True,
 ) -> Iterator[Finding]:
     """Join text findings of one rule with what runs showed of the same kernels.
 
     `found` pairs each text finding with its kernel's name; `spans` gives kernels (and helpers) with
     their first and last line. Evidence goes to the nearest text finding of the same kernel; what no
-    text finding explains becomes a finding of its own. A text finding is dropped if the kernel ran
-    to its end on the simulator and showed nothing of the kind.
+    text finding explains becomes a finding of its own. What runs did not show is weighed elsewhere
+    (`grader.rules.refuted`).
     """
     pending: dict[int, list[Evidence]] = {}
     rest: dict[tuple[str, int], list[Evidence]] = {}
@@ -157,11 +157,11 @@ def settle(
             pending.setdefault(index, []).append(item)
         else:
             rest.setdefault((item.code, item.place.line if item.place else 0), []).append(item)
-    for index, (kernel, finding) in enumerate(found):
+    for index, (_, finding) in enumerate(found):
         proof = pending.get(index)
         if proof:
             yield _proved(finding, proof)
-        elif not (contradict and ran_clean(context, kernel)):
+        else:
             yield finding
     for items in rest.values():
         yield rule.finding(

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from grader.rules.examples import WHOLE
+from grader.rules.predictions import SENTENCES
 from grader.rules.registry import all_rules
 from grader.rules.rule import Example, Examples, Rule
 
@@ -40,6 +41,7 @@ def page(rule: Rule) -> str:
         rule.summary,
         rule.why,
         f"**Found from** {found}.",
+        f"**What a run shows if it is right:** {_prediction(rule)}",
         f"**Not reported:** {rule.guards}",
         f"**Mend:** {rule.mend or 'none; it is explained only.'}",
         "## Bad",
@@ -48,6 +50,18 @@ def page(rule: Rule) -> str:
         *_blocks(rule.good),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _prediction(rule: Rule) -> str:
+    """Return what a build or a run shows, what else that takes, and what the text is worth alone."""
+    said = SENTENCES[rule.prediction]
+    if rule.conditions:
+        said = f"{said.rstrip('.')}; it takes {rule.conditions}."
+    by_text = "text" in rule.detects and rule.severity == "error"
+    if by_text and rule.prediction != "nothing":
+        alone = "an error" if rule.certain_from_text else "a warning"
+        said = f"{said} From the text alone it is {alone}."
+    return said
 
 
 def index(rules: Mapping[str, Rule]) -> str:

@@ -17,10 +17,13 @@ from grader.records import (
     Launch,
     LineCount,
     Place,
+    Prediction,
     Sample,
     Severity,
     Task,
 )
+from grader.rules.outcome import Outcome
+from grader.rules.predictions import usual
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -44,6 +47,8 @@ class Context:
     sample: Sample | None = None
     device: str = "none"
     """Where it ran: `sim`, `cuda`, or `none` while there is only text."""
+    outcome: Outcome | None = None
+    """What came of it as a whole, by which its findings are weighed; None leaves them as the rules say them."""
 
     def seen(self, *kinds: str) -> tuple[Evidence, ...]:
         """Return the evidence of these kinds, in the order in which it was observed."""
@@ -87,6 +92,17 @@ class Rule:
     mend: str
     """What its fixes do; empty where it only explains."""
     check: Check
+    predicts: Prediction | None = None
+    """What a build or a run shows where it is right; None for what is usual in its family."""
+    conditions: str = ""
+    """What it takes to show, beyond a run that comes by its lines; a finding may say another."""
+    certain_from_text: bool = False
+    """Whether the text alone makes it sure: else it is at most a warning until a build or a run shows it."""
+
+    @property
+    def prediction(self) -> Prediction:
+        """What a build or a run shows where it is right."""
+        return self.predicts or usual(self.code)
 
     def finding(
         self,
@@ -98,22 +114,32 @@ class Rule:
         evidence: Iterable[Evidence] = (),
         fixes: Iterable[Fix] = (),
         data: Mapping[str, JsonValue] | None = None,
+        predicts: Prediction | None = None,
+        conditions: str | None = None,
+        workload: str = "",
     ) -> Finding:
         """Return a finding of this rule.
 
         `data["fold"] = True` marks notes that hit nearly every kernel: reports collect them
         into one line. `data["cause"]`, a string, names the defect: findings of several rules
         with the same cause are merged into the one that takes precedence. `data["rejects"] = True`
-        marks what the text alone proves to be cheating by construction.
+        marks what the text alone proves to be cheating by construction. `predicts`, `conditions` and
+        `workload` say what a run shows where it is right, and at which sizes (`grader.rules.refuted`);
+        a note predicts nothing unless it is said.
         """
+        weight = severity or self.severity
+        usually: Prediction = "nothing" if weight == "note" else self.prediction
         return Finding(
             rule=self.code,
             name=self.name,
-            severity=severity or self.severity,
+            severity=weight,
             confidence=confidence,
             message=message,
             place=place,
             evidence=tuple(evidence),
             fixes=tuple(fixes),
+            predicts=predicts or usually,
+            conditions=self.conditions if conditions is None else conditions,
+            workload=workload,
             data=dict(data or {}),
         )

@@ -161,6 +161,12 @@ def task_inputs(task: Task | None, role: str) -> tuple[object, ...]:
     return ()
 
 
+def full_size_of(context: Context, name: str) -> str:
+    """Return the workload that the walks `full` are of; empty for those of the sizes that are run anyway."""
+    workloads = context.task.workloads if context.task is not None and name == "full" else ()
+    return next((workload.name for workload in workloads if workload.role == "full"), "")
+
+
 def _ranks(bound: Mapping[str, Binding]) -> Mapping[int, int]:
     """Return the dimensions that each input has at least, from the sizes that are passed."""
     ranks: dict[int, int] = {}

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Evidence, Launch, Place
+from grader.records import Build, Evidence, Launch, LineCount, Place, Run
 from grader.rules import review_text
 from grader.rules.examples import as_submission
+from grader.rules.outcome import Outcome
 from grader.rules.rule import Context
 from grader.simulator.wording import KINDS
 from grader.source import parse
@@ -77,7 +78,11 @@ def test_a_clean_run_takes_a_text_finding_back() -> None:
     text = (KERNELS / "tree_sum.cu").read_text()
     code = as_submission(text.replace("s[tid] = sum;\n    __syncthreads();", "s[tid] = sum;"))
     launch = Launch(kernel="row_mean", grid=(4, 1, 1), block=(256, 1, 1), shared_bytes=0)
-    ran = Context(device="sim", launches=(launch,))
+    lines = [
+        LineCount(kernel="row_mean", line=n + 1, instructions=8) for n in range(code.count("\n"))
+    ]
+    run = Run(workload="w", device="sim", status="ran", launches=(launch,), counts=tuple(lines))
+    ran = Context(device="sim", outcome=Outcome(Build(status="built", device="sim"), (run,)))
     assert [f.rule for f in review_text(parse(code), Context(), select=("SYN",))] == ["SYN002"]
     assert review_text(parse(code), ran, select=("SYN",)) == ()
 

@@ -91,4 +91,5 @@ torch::Tensor f(torch::Tensor x) {
     guards="Nearly every submission has it: said once and folded.",
     mend="",
     check=check,
+    predicts="nothing",
 )

@@ -133,4 +133,5 @@ torch::Tensor f(torch::Tensor x) {
     "so does contiguous() in forward. Nearly every kernel has it: folded into one line.",
     mend="",
     check=check,
+    predicts="nothing",
 )

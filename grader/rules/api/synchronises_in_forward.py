@@ -152,4 +152,5 @@ if __name__ == "__main__":
     mend="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
     "of its own, which somebody has to wait for.",
     check=check,
+    predicts="nothing",
 )

@@ -236,4 +236,5 @@ RULE = Rule(
     mend="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
     "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
+    certain_from_text=True,
 )

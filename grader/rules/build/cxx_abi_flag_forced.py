@@ -84,4 +84,5 @@ ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cud
     "the same, so it is a warning until the import has failed.",
     mend="Deletes the flag; load_inline sets the right one.",
     check=check,
+    predicts="elsewhere",
 )

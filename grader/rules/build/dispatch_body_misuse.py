@@ -77,6 +77,7 @@ def _lost_return(unit: Unit, call: Call) -> Iterator[Finding]:
         yield RULE.finding(
             unit.place(inside[0]),
             f"this returns from the lambda only; {function.name} itself ends without a value",
+            predicts="raises",
         )
 
 

@@ -52,6 +52,7 @@ def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Conte
         severity="error" if refused or evidence else "warning",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
+        predicts="build-fails" if refused or evidence else "elsewhere",
         fixes=fix("use scalar_type()", [replace_node(unit, field, "scalar_type")], certain=True),
     )
 

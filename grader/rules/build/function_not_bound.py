@@ -277,4 +277,6 @@ class ModelNew(torch.nn.Module):
     "exists; lists what Python calls where nothing is exported; "
     "otherwise calls the only exported function.",
     check=check,
+    predicts="raises",
+    certain_from_text=True,
 )

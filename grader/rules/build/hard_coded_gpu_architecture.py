@@ -127,4 +127,5 @@ RULE = Rule(
     "driver's own complaint.",
     mend="Takes the flags or the assignment out.",
     check=check,
+    predicts="elsewhere",
 )

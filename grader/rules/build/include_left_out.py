@@ -79,4 +79,5 @@ torch::Tensor f(torch::Tensor x) {
     guards="An error only with no_implicit_headers=True or with the compiler's complaint.",
     mend="Adds the include.",
     check=check,
+    predicts="elsewhere",
 )

@@ -147,4 +147,5 @@ RULE = Rule(
     "it silent, as do attributes that the program asks for first.",
     mend="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
+    certain_from_text=True,
 )

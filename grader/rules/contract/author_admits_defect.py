@@ -179,4 +179,5 @@ RULE = Rule(
     "is a warning where results are wrong.",
     mend="",
     check=check,
+    predicts="nothing",
 )

@@ -126,4 +126,5 @@ RULE = Rule(
     mend="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
     "braces of C++; writes C++'s raw strings as Python's.",
     check=check,
+    certain_from_text=True,
 )

@@ -137,4 +137,5 @@ RULE = Rule(
     "files count as CUDA; strings that can't be read in full count as kernels.",
     mend="",
     check=check,
+    predicts="nothing",
 )

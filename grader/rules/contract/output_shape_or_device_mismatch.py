@@ -245,4 +245,5 @@ RULE = Rule(
     mend="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values "
     "can be meant to be those.",
     check=check,
+    predicts="wrong-values",
 )

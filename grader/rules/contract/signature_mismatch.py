@@ -288,4 +288,5 @@ RULE = Rule(
     mend="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
     "autograd.Function.",
     check=check,
+    certain_from_text=True,
 )

@@ -265,4 +265,5 @@ RULE = Rule(
     "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
     "the unused function.",
     check=check,
+    certain_from_text=True,
 )

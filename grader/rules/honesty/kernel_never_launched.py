@@ -94,6 +94,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
             f"the kernel {kernel.name} is never launched",
             severity="note",
+            predicts="no-launch",
             fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
             data={"kernels": [kernel.name]},
         )
@@ -308,4 +309,5 @@ torch::Tensor f(torch::Tensor x) {
     "torch.ops are followed. A kernel beside others that do run is only a note.",
     mend="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
+    predicts="no-launch",
 )

@@ -13,7 +13,7 @@ from grader.rules.memory.hosts import refuses, resolve
 from grader.rules.mending import fix
 from grader.rules.observed import kernel_of, launch_cause, observed
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.rules.walks import Case, cases, full_size_of, spans
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     proof = tuple(e for e in observed(context, "launch") if "block" in e.text or "thread" in e.text)
     odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
     seen: set[str] = set()
-    for case in cases(source, context, "main", "full"):
+    sizes = [(case, name) for name in ("main", "full") for case in cases(source, context, name)]
+    for case, name in sizes:
         threads = case.launch.threads
         if threads is None or case.kernel in seen:
             continue
@@ -41,9 +42,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(_where(case)),
                 _message(threads, follows),
                 severity="warning" if follows and not proof else None,
+                predicts="elsewhere" if follows and not proof else None,
                 fixes=(*_clamp(case), *_smaller(case)),
                 confidence="proven" if proof else "likely",
                 evidence=proof,
+                workload=full_size_of(context, name),
                 data={
                     "kernel": case.kernel,
                     "threads": threads,
@@ -216,4 +219,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
     "Says `__launch_bounds__` where the registers are too many.",
     check=check,
+    predicts="launch-fails",
 )

@@ -10,7 +10,7 @@ from grader.rules.index.grid_axes import into_x
 from grader.rules.memory.hosts import resolve
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.rules.walks import Case, cases, full_size_of
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the grid's second and third size, and where they come from."""
     seen: set[str] = set()
     proof = tuple(e for e in observed(context, "launch") if "grid" in e.text)
-    for case in cases(source, context, "main", "full"):
+    sizes = [(case, name) for name in ("main", "full") for case in cases(source, context, name)]
+    for case, name in sizes:
         grid = case.launch.grid
         over = [k for k in (1, 2) if (grid[k] or 0) > LIMIT]
         if over and case.sizes.complete and case.kernel not in seen:
@@ -37,6 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="error",
                 confidence="proven" if proof else "likely",
                 evidence=proof,
+                workload=full_size_of(context, name),
                 data={"kernel": case.kernel, **launch_cause(case.kernel, proof)},
                 fixes=into_x(source, case.kernel, over[0]),
             )
@@ -79,6 +81,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         f"the grid's {names} {what} {axes_said}); only x may pass "
         f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
+        predicts="elsewhere",
         confidence="likely",
         data={"kernel": case.kernel},
     )
@@ -129,4 +132,5 @@ torch::Tensor run(torch::Tensor x) {
     "error where the task's own size passes it.",
     mend="Exchanges the long axis with x, in the launch and in the kernel.",
     check=check,
+    predicts="launch-fails",
 )

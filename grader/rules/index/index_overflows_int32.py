@@ -10,7 +10,7 @@ from grader.rules.cuda_code import descendants, one_line, text
 from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.rules.walks import Case, cases, full_size_of, spans
 from grader.source.flow import Event
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     wrapped = [item for item in observed(context, "oob") if item.data.get("wrapped")]
-    for finding in settle(
-        RULE, _of_text(source, context), wrapped, context, spans(source), contradict=False
-    ):
+    for finding in settle(RULE, _of_text(source, context), wrapped, spans(source)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
 
@@ -33,16 +31,24 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...]:
     found: list[tuple[str, Finding]] = []
     seen: set[tuple[str, int]] = set()
-    for case in cases(source, context, "main", "full"):
-        if not case.sizes.complete or not _large(case):
-            continue
-        for walk in (case.walk, case.flow.last_block(case.walk)):
-            for event in walk.events if walk is not None else ():
+    for name in ("main", "full"):
+        at = full_size_of(context, name)
+        for case in cases(source, context, name):
+            for event in _overflows(case):
                 key = (case.kernel, case.line(event.node))
-                if event.kind == "int-overflow" and key not in seen and not _fed(event, seen, case):
+                if key not in seen and not _fed(event, seen, case):
                     seen.add(key)
-                    found.append((case.kernel, _finding(case, event)))
+                    found.append((case.kernel, _finding(case, event, at)))
     return tuple(found)
+
+
+def _overflows(case: Case) -> Iterator[Event]:
+    """Yield where an index of the first or the last block passes what 32 bits hold."""
+    if not case.sizes.complete or not _large(case):
+        return
+    for walk in (case.walk, case.flow.last_block(case.walk)):
+        events = walk.events if walk is not None else ()
+        yield from (event for event in events if event.kind == "int-overflow")
 
 
 def _large(case: Case) -> bool:
@@ -59,13 +65,14 @@ def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
     return any(kernel == case.kernel for kernel, _ in seen)
 
 
-def _finding(case: Case, event: Event) -> Finding:
+def _finding(case: Case, event: Event, workload: str) -> Finding:
     return RULE.finding(
         case.place(event.node),
         f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a "
         "32-bit int ends at "
         "2147483647: it wraps to a negative number and the wrong memory is read",
         fixes=_widen(case.unit, event.node),
+        workload=workload,
         data={"kernel": case.kernel, "value": event.data["value"]},
     )
 

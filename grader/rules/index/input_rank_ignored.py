@@ -194,4 +194,5 @@ torch::Tensor run(torch::Tensor x) {
     "rank, or where a run with one came out wrong.",
     mend="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
     check=check,
+    predicts="elsewhere",
 )

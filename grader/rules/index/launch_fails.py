@@ -80,4 +80,5 @@ RULE = Rule(
     "over.",
     mend="Puts a grid's long axis into x, in the launch and in the kernel.",
     check=check,
+    predicts="launch-fails",
 )

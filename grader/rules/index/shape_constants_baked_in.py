@@ -114,6 +114,7 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
         case.place(where if short else access.node),
         f"{why}: of {numel} elements of `{access.region.name}` the last {numel - covered} are never written",
         severity="error" if case.sizes.real else "warning",
+        predicts="unwritten-read",
         fixes=_round_up(case) if short else (),
         data={"kernel": case.kernel},
     )
@@ -209,4 +210,5 @@ torch::Tensor run(torch::Tensor x) {
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
     mend="Rounds the number of blocks up.",
     check=check,
+    predicts="elsewhere",
 )

@@ -79,6 +79,7 @@ def _finding(case: Case, event: Event, severity: Severity) -> Finding:
         case.place(event.node),
         message,
         severity=severity,
+        predicts="elsewhere" if case.sizes.name.startswith("long") else None,
         fixes=_fixes(case, name),
         data={
             "kernel": case.kernel,

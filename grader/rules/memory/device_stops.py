@@ -54,4 +54,5 @@ RULE = Rule(
     guards="Only what a run has shown.",
     mend="",
     check=check,
+    predicts="traps",
 )

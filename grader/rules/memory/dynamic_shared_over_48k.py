@@ -95,6 +95,7 @@ def _finding(
         case.place(node),
         message,
         severity="warning" if long and not proof else None,
+        predicts="elsewhere" if long and not proof else None,
         confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=_fixes(case) if not asked else (),
@@ -161,4 +162,5 @@ torch::Tensor run(torch::Tensor x) {
     "much it is a warning, and nothing where the host compares the size.",
     mend="Inserts the call of cudaFuncSetAttribute.",
     check=check,
+    predicts="launch-fails",
 )

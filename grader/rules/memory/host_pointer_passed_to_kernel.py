@@ -28,7 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from confirm(found, proof, kernels)
     told = {kernel for kernel, _ in found}
     rest = [item for item in proof if kernel_of(item, kernels) not in told]
-    yield from settle(RULE, (), rest, context, kernels)
+    yield from settle(RULE, (), rest, kernels)
 
 
 def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
@@ -130,4 +130,5 @@ torch::Tensor run(torch::Tensor x) {
     "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
     mend="Adds the options of the first input.",
     check=check,
+    predicts="traps",
 )

@@ -99,4 +99,5 @@ RULE = Rule(
     guards="Only what a run has shown; tensors of the CPU may be read so.",
     mend="",
     check=check,
+    predicts="traps",
 )

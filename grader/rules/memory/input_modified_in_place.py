@@ -10,7 +10,7 @@ from grader.records import Evidence, Finding, Fix
 from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start, global_regions, origin
 from grader.rules.mending import fix
-from grader.rules.observed import observed, ran_clean
+from grader.rules.observed import observed
 from grader.rules.rule import Context, Rule
 from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
@@ -33,8 +33,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 continue
             given = bound.get(root.name)
             if given is None or given.kind != "tensor" or _copied(source, case):
-                continue
-            if not proof and ran_clean(context, case.kernel):
                 continue
             found.setdefault(
                 root.name, _finding(case, root.name, region.name, copied=region.tensor is not root)
@@ -134,4 +132,5 @@ torch::Tensor run(torch::Tensor x) {
     "in place allows it.",
     mend="Works on a copy.",
     check=check,
+    predicts="writes-input",
 )

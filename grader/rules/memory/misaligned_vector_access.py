@@ -38,14 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         bad = _misaligned(second)
         if bad is not None:
             found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
-    yield from settle(
-        RULE,
-        tuple(found.values()),
-        observed(context, "misaligned"),
-        context,
-        spans(source),
-        contradict=False,
-    )
+    yield from settle(RULE, tuple(found.values()), observed(context, "misaligned"), spans(source))
 
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
@@ -59,13 +52,15 @@ def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
 
 
 def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, long: bool) -> Finding:
-    where = "where a row's length is no multiple of it" if long else "already at these sizes"
+    reads = f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once"
+    where = (
+        f"where a row's length is no multiple of {width}, the offset is none either"
+        if long
+        else f"the offset is no multiple of {width} already at these sizes"
+    )
     return RULE.finding(
         case.place(node),
-        f"line {case.line(node)} reads {width} elements of `{pointer.region.name}` at once from "
-        "an offset that need not be a "
-        f"multiple of {width} ({where}, e.g. {rest} over): the kernel stops with a misaligned "
-        "address",
+        f"{reads}, and {where} (e.g. {rest} over): the kernel stops there with a misaligned address",
         severity="warning" if long else None,
         data={"kernel": case.kernel, "width": width},
         fixes=element_by_element(case.unit, case.walk.kernel.node),
@@ -115,4 +110,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Reads and writes one element at a time: only those that are used, or through a vector type "
     "that needs no alignment.",
     check=check,
+    predicts="traps",
 )

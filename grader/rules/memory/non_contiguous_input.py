@@ -193,4 +193,5 @@ torch::Tensor run(torch::Tensor x) {
     "results are wrong) or a run with a transposed input came out wrong.",
     mend="Makes the input contiguous at the beginning of the host function.",
     check=check,
+    predicts="elsewhere",
 )

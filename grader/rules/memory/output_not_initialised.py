@@ -231,4 +231,5 @@ torch::Tensor run(torch::Tensor x) {
     "that the kernel itself stores to first, are fine.",
     mend="Makes the buffer with zeros.",
     check=check,
+    predicts="unwritten-read",
 )

@@ -190,4 +190,5 @@ RULE = Rule(
     "differs.",
     mend="",
     check=check,
+    conditions="values so small that the epsilon counts",
 )

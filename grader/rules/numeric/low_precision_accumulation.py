@@ -169,4 +169,5 @@ __global__ void dot(const __half* a, __half* y, int n) {
     "a few hundred terms are accurate.",
     mend="Declares the accumulator as float.",
     check=check,
+    predicts="elsewhere",
 )

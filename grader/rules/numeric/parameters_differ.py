@@ -320,5 +320,6 @@ RULE = Rule(
     "`a=sqrt(5)`) are left to the comparison of the numbers.",
     mend="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
     check=check,
+    conditions="other weights than those that were drawn",
 )
 __all__ = ["RULE", "Reference"]

@@ -147,4 +147,5 @@ RULE = Rule(
     guards="Code that looks at `self.training` is believed; a warning until a result differs.",
     mend="",
     check=check,
+    conditions="statistics that differ between the two modes",
 )

@@ -268,4 +268,5 @@ __global__ void softmax(const float* x, float* y, int n) {
     "is a note.",
     mend="Takes GELU's exact form in the place of the tanh one.",
     check=check,
+    predicts="elsewhere",
 )

@@ -155,4 +155,5 @@ RULE = Rule(
     "note, and a warning where results differ.",
     mend="Divides by n.",
     check=check,
+    conditions="rows so short, or a mean so large against the spread, that the difference counts",
 )

@@ -179,4 +179,5 @@ __global__ void unit(const float* x, float* y, int n, float eps) {
     "test of the denominator settles it.",
     mend="Divides rows of zeros by 1.",
     check=check,
+    predicts="elsewhere",
 )

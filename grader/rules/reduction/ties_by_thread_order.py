@@ -200,4 +200,5 @@ RULE = Rule(
     "kept. An error where results were wrong, a warning before anything ran, silent where results were right.",
     mend="Lets the smaller index decide between equal values, in every exchange of the kernel.",
     check=check,
+    conditions="equal values in different threads of a row",
 )

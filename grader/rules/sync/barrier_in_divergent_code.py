@@ -41,9 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     exited = [k for k, (_, f) in found.items() if f.severity == "warning"]
     keep = {k: v for k, v in found.items() if k not in exited}
     certain = tuple(v for k, v in found.items() if k in exited)
-    settled = settle(
-        RULE, (*keep.values(), *certain), proof, context, spans(source), contradict=not certain
-    )
+    settled = settle(RULE, (*keep.values(), *certain), proof, spans(source))
     fed = starved_reads(source, context)
     for finding in settled:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
@@ -217,4 +215,5 @@ torch::Tensor run(torch::Tensor x) {
     "arrived.",
     mend="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
+    predicts="barrier",
 )

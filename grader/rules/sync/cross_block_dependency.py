@@ -29,12 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if pair is not None:
                 found[case.kernel] = (case.kernel, _finding(case, *pair))
     yield from settle(
-        RULE,
-        tuple(found.values()),
-        (*_inside(context), *observed(context, "grid")),
-        context,
-        spans(source),
-        contradict=False,
+        RULE, tuple(found.values()), (*_inside(context), *observed(context, "grid")), spans(source)
     )
 
 
@@ -170,4 +165,5 @@ torch::Tensor run(torch::Tensor x) {
     "a grid barrier, or a grid of one block.",
     mend="",
     check=check,
+    conditions="another order of the blocks",
 )

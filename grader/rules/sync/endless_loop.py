@@ -56,4 +56,5 @@ RULE = Rule(
     guards="Only what a run has shown.",
     mend="",
     check=check,
+    predicts="barrier",
 )

@@ -28,9 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             key = (case.kernel, event.region.name)
             if key not in found:
                 found[key] = (case.kernel, _finding(case, event))
-    yield from settle(
-        RULE, tuple(found.values()), _evidence(source, context), context, spans(source)
-    )
+    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:

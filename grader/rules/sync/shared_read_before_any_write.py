@@ -37,9 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 continue
             name = event.region.name if event.region else ""
             found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
-    yield from settle(
-        RULE, tuple(found.values()), _evidence(source, context), context, spans(source)
-    )
+    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
 
 
 def _is_other(case: Case, event: Event) -> bool:
@@ -215,4 +213,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
     "than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
+    predicts="unwritten-read",
 )

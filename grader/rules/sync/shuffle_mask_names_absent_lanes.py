@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         proof = observed(context, "shuffle")
     lines = spans(source)
     whole = whole_warp(source)
-    for finding in settle(RULE, tuple(found.values()), proof, context, lines, contradict=False):
+    for finding in settle(RULE, tuple(found.values()), proof, lines):
         more = finding.model_copy(update={"fixes": (*whole, *finding.fixes)})
         yield of_the_leavers(more, "sync-exited-lanes", lines)
 
@@ -178,4 +178,5 @@ torch::Tensor run(torch::Tensor x) {
     mend="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
     "before the branch.",
     check=check,
+    predicts="barrier",
 )

@@ -44,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         item for item in observed(context, "race") if item.place and item.place.line in lines
     )
     proof += observed(context, "race-volatile")
-    yield from settle(RULE, tuple(found.values()), proof, context, spans(source), contradict=False)
+    yield from settle(RULE, tuple(found.values()), proof, spans(source))
     yield from _old_shuffles(source, context)
 
 
@@ -145,4 +145,5 @@ torch::Tensor run(torch::Tensor x) {
     "warps conflict as well it is SYN002.",
     mend="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
     check=check,
+    predicts="elsewhere",
 )

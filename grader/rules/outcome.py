@@ -1,0 +1,50 @@
+"""What came of a program before its findings are weighed: its build, its runs, its comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.records import Build, Comparison, Run
+
+LAUNCHED = frozenset({"ran", "raised", "crashed", "hung", "timeout", "out_of_memory"})
+"""How runs end that began; the others say nothing of the program."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done with a program; all of it is empty where only its text was read."""
+
+    build: Build | None = None
+    runs: tuple[Run, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def begun(self) -> tuple[Run, ...]:
+        """The runs that say something of the program."""
+        return tuple(run for run in self.runs if run.status in LAUNCHED)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it ran, each time to its end."""
+        return bool(self.begun) and all(run.status == "ran" for run in self.begun)
+
+    @property
+    def built(self) -> bool:
+        """Whether compilers and loader took all of it; what builds itself later must have run."""
+        lazy = self.build is not None and self.build.lazy
+        built = self.build is not None and self.build.status == "built"
+        return built and (not lazy or any(run.status == "ran" for run in self.runs))
+
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong that a finding may be the reason of."""
+        refused = self.build is not None and self.build.status == "failed"
+        return refused or (bool(self.begun) and not self.ended) or not self.right()
+
+    def right(self, *, general: bool = False, workload: str = "") -> bool:
+        """Whether no comparison that counts shows a difference: at the task's sizes, at others as well, or at one workload's."""
+        return not any(
+            item.counts and not item.equal
+            for item in self.comparisons
+            if (general or item.role != "general") and workload in {"", item.workload}
+        )

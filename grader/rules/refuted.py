@@ -1,0 +1,270 @@
+"""A finding never contradicts what was seen: what builds and runs say of what it predicts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from grader.rules.blocks import beside
+from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
+from grader.rules.outcome import Outcome
+from grader.rules.predictions import BY_HARDWARE, CODES
+from grader.rules.python_code import python_code
+from grader.rules.walks import spans
+
+if TYPE_CHECKING:
+    from grader.records import Evidence, Finding, Prediction, Run
+    from grader.rules.rule import Context
+    from grader.source import Source
+
+Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
+"""`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
+`unseen`: runs went well around it, and whether they came by it is not known. `uncovered`: nothing
+got that far."""
+Coverage = Literal["line", "kernel", "none"]
+BRANCHES = (
+    ast.If,
+    ast.IfExp,
+    ast.Try,
+    ast.While,
+    ast.For,
+    ast.BoolOp,
+    ast.Lambda,
+    ast.comprehension,
+)
+SURE_TO_RUN = ("__init__", "forward")
+"""Methods of the model that every run comes by."""
+
+
+def weighed_by_runs(
+    findings: Iterable[Finding], source: Source, context: Context, certain: frozenset[str]
+) -> Iterator[Finding]:
+    """Yield the findings that what was seen leaves standing, each with the weight that it leaves it.
+
+    Refuted: dropped, or a note that says what else it takes. Uncovered: a warning at most, unless the text
+    makes it `certain` (codes of rules), or nothing better explains what went wrong.
+    """
+    if context.outcome is None:
+        yield from findings
+        return
+    found = tuple(findings)
+    seen = _Seen(source, context, context.outcome)
+    suspects = context.outcome.failed and not any(_proven_error(one) for one in found)
+    for finding in found:
+        answer = seen.answer(finding)
+        if answer in {"refuted", "unseen"}:
+            yield from _without_weight(finding, answer)
+        elif answer == "uncovered" and not suspects and finding.rule not in certain:
+            yield _at_most_a_warning(finding)
+        else:
+            yield finding
+
+
+def shown(finding: Finding) -> bool:
+    """Whether something that was observed, and not a text alone, shows it."""
+    return any(item.kind != "text" for item in finding.evidence)
+
+
+def _proven_error(finding: Finding) -> bool:
+    return finding.severity == "error" and shown(finding)
+
+
+def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
+    """Yield what is left of a finding that the runs did not show: a note under other conditions."""
+    beyond = finding.conditions or _beyond(finding, answer)
+    if beyond:
+        said = f"{finding.message.rstrip('.')} (no run showed it; it takes {beyond})"
+        yield finding.model_copy(
+            update={
+                "severity": "note",
+                "confidence": "possible",
+                "message": said,
+                "conditions": beyond,
+            }
+        )
+
+
+def _beyond(finding: Finding, answer: Answer) -> str:
+    """Return what it would take to show a finding that says nothing of it; empty where it is wrong."""
+    if answer == "unseen":
+        return "a run that comes by this place"
+    light = finding.severity != "error" and finding.predicts in CODES
+    return "sizes other than those that were run" if light else ""
+
+
+def _at_most_a_warning(finding: Finding) -> Finding:
+    if finding.severity != "error":
+        return finding
+    return finding.model_copy(update={"severity": "warning"})
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was seen of one program, asked by what a finding predicts."""
+
+    source: Source
+    context: Context
+    outcome: Outcome
+
+    def answer(self, finding: Finding) -> Answer:
+        """Return what was seen of a finding's prediction."""
+        if finding.data.get("rejects") is True or shown(finding):
+            return "upheld"
+        asked = _ASK.get(finding.predicts, _Seen.in_kernels)
+        answer = asked(self, finding)
+        # A lighter finding speaks of other sizes, values and ways: runs at the task's own don't settle it.
+        settled = answer == "refuted" and asked not in {_Seen.in_values, _Seen.in_python}
+        return answer if finding.severity == "error" or settled else "upheld"
+
+    def nothing(self, _finding: Finding) -> Answer:
+        """No run can take it back."""
+        return "upheld"
+
+    def elsewhere(self, _finding: Finding) -> Answer:
+        """Speak of sizes and values that are not the task's."""
+        return "uncovered"
+
+    def in_build(self, _finding: Finding) -> Answer:
+        """Whether the build failed, or took it."""
+        if self.outcome.built:
+            return "refuted"
+        build = self.outcome.build
+        return "upheld" if build is not None and build.status == "failed" else "uncovered"
+
+    def in_python(self, finding: Finding) -> Answer:
+        """Whether Python raised, or came by the line without."""
+        if not self.outcome.begun:
+            return "uncovered"
+        if not self.outcome.ended:
+            return "upheld"
+        return "refuted" if self._surely_run(finding) else "unseen"
+
+    def in_values(self, finding: Finding) -> Answer:
+        """Whether the results were wrong, at the sizes that it speaks of."""
+        right, at = self.outcome.right, finding.workload
+        compared = {item.workload for item in self.outcome.comparisons if item.counts}
+        if not compared or (at and at not in compared):
+            return "uncovered"
+        if not right(workload=at):
+            return "upheld"
+        if not right(general=True, workload=at):
+            return "uncovered"
+        return _of_coverage(self.coverage(finding))
+
+    def in_launches(self, finding: Finding) -> Answer:
+        """Whether one of the kernels that it names ran."""
+        names = finding.data.get("kernels")
+        named = tuple(map(str, names)) if isinstance(names, list) else ()
+        if any(name in launched for name in named for launched in self._launched):
+            return "refuted"
+        if any(item.code == KERNELS_MATTER for item in self.context.seen("probe")):
+            return "refuted" if finding.severity == "error" else "upheld"
+        return "upheld" if self.outcome.ended and self.exact else "uncovered"
+
+    def in_kernels(self, finding: Finding) -> Answer:
+        """Whether a run showed what it predicts of a kernel, at the sizes that it speaks of."""
+        if not self.exact and finding.predicts not in BY_HARDWARE:
+            return "uncovered"
+        if any(self._of(item, finding) for item in self.context.evidence):
+            return "upheld"
+        return _of_coverage(self.coverage(finding))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the device checks each access and counts the instructions of each line."""
+        return self.context.device == "sim"
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[str, int, int], ...]:
+        return spans(self.source)
+
+    @property
+    def _launched(self) -> frozenset[str]:
+        return frozenset(launch.kernel for run in self.outcome.begun for launch in run.launches)
+
+    def _kernels(self, finding: Finding) -> frozenset[str]:
+        """Return the kernels that a finding may be about, by its place or its own word."""
+        place = finding.place
+        around = {
+            name for name, first, last in self._spans if place and first <= place.line <= last
+        }
+        named = finding.data.get("kernel")
+        return frozenset({named} if isinstance(named, str) and named else around)
+
+    def coverage(self, finding: Finding) -> Coverage:
+        """Return how near the runs came to a finding's lines.
+
+        Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
+        """
+        runs = [run for run in self.outcome.begun if finding.workload in {"", run.workload}]
+        if not runs or self._stopped(finding) or not all(run.status == "ran" for run in runs):
+            return "none"
+        if not self.exact:
+            return "kernel"
+        launched = [run for run in runs if run.launches]
+        kernels = self._kernels(finding)
+        names = {launch.kernel for run in launched for launch in run.launches}
+        if kernels and not any(one in name for one in kernels for name in names):
+            return "none"
+        return "line" if any(self._came_by(run, finding) for run in launched) else "kernel"
+
+    def _came_by(self, run: Run, finding: Finding) -> bool:
+        """Whether a run executed an instruction of a finding's lines; host code ran where kernels were launched."""
+        place = finding.place
+        if place is None or not any(first <= place.line <= last for _, first, last in self._spans):
+            return True
+        counted = {count.line for count in run.counts if count.instructions}
+        own = set(range(place.line, place.end_line + 1))
+        compiled = own & {count.line for each in self.outcome.begun for count in each.counts}
+        return bool(counted & (own if compiled else beside(self.source, place)))
+
+    def _stopped(self, finding: Finding) -> bool:
+        """Whether a kernel that it is about did not run to its end."""
+        kernels = self._kernels(finding)
+        fatal = [
+            str(item.data.get("kernel", ""))
+            for item in self.context.evidence
+            if item.kind in RUN_KINDS and item.code in FATAL
+        ]
+        return any(not kernels or not name or any(k in name for k in kernels) for name in fatal)
+
+    def _of(self, item: Evidence, finding: Finding) -> bool:
+        """Whether evidence shows the prediction of a finding in a kernel that it is about."""
+        if item.code.replace("_", "-") not in CODES.get(finding.predicts, frozenset()):
+            return False
+        named, kernels = str(item.data.get("kernel", "")), self._kernels(finding)
+        return not named or not kernels or any(kernel in named for kernel in kernels)
+
+    def _surely_run(self, finding: Finding) -> bool:
+        """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
+        code, place = python_code(self.source), finding.place
+        if code is None or place is None or place.language != "python":
+            return False
+        function, branch = "", False
+        for node in ast.walk(code.tree):
+            first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+            if not first <= place.line <= (last or 0):
+                continue
+            branch = branch or isinstance(node, BRANCHES)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                function = node.name  # the walk goes inwards
+        return not branch and function in {"", *SURE_TO_RUN}
+
+
+def _of_coverage(coverage: Coverage) -> Answer:
+    answers: dict[Coverage, Answer] = {"line": "refuted", "kernel": "unseen", "none": "uncovered"}
+    return answers[coverage]
+
+
+_ASK: Mapping[Prediction, Callable[[_Seen, Finding], Answer]] = {
+    "nothing": _Seen.nothing,
+    "elsewhere": _Seen.elsewhere,
+    "build-fails": _Seen.in_build,
+    "raises": _Seen.in_python,
+    "wrong-values": _Seen.in_values,
+    "no-launch": _Seen.in_launches,
+}
+"""Who is asked for a prediction; for all others the kernels are."""

@@ -1,0 +1,69 @@
+"""Right programs that look like wrong ones: no error from their text, and none after a build and runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import pipeline
+from grader.config import Options
+from grader.pipeline.review import review
+from grader.records import Review, Sample
+from grader.rules import Context, review_text
+from grader.source import parse
+from grader.store import Store
+from grader.tasks import builtin_tasks
+
+PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parent / "right").glob("*.py"))}
+QUICK = ("kernel_through_function_pointer", "functions_picked_by_name")
+"""Those that CI runs on the simulator: the first has an error that only the run takes back."""
+
+
+def _read(name: str) -> tuple[str, str]:
+    """Return a program's task and its text, without the line that names the task."""
+    first, _, rest = PROGRAMS[name].read_text("utf-8").partition("\n")
+    return first.removeprefix("# task: ").strip(), "\n" + rest
+
+
+def _review(name: str, device: str, cache: Path) -> Review:
+    task, code = _read(name)
+    options = Options(device=device, repair=False, task=task, cache=cache)  # type: ignore[arg-type]
+    shop = pipeline.open_workshop(options, Store(cache), 20260101)
+    return review(shop, Sample(id=name, origin=name, format="python", text=code))
+
+
+def _errors(found: Review) -> list[str]:
+    return [f"{one.rule}: {one.message}" for one in found.findings if one.severity == "error"]
+
+
+def test_there_are_many_kinds() -> None:
+    assert len(PROGRAMS) >= 15
+    assert len({_read(name)[0] for name in PROGRAMS}) >= 15
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_text_alone_shows_no_error(name: str, tmp_path: Path) -> None:
+    found = _review(name, "none", tmp_path)
+    assert not found.notes
+    assert not _errors(found)
+
+
+def test_what_a_rule_gets_wrong_here_is_an_error_to_the_rule() -> None:
+    task, code = _read(QUICK[0])
+    found = review_text(parse(code), Context(task=builtin_tasks()[task]))
+    assert "error" in {one.severity for one in found}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS],
+)
+def test_a_run_shows_no_error(name: str) -> None:
+    task, code = _read(name)
+    options = Options(device="sim", repair=False, task=task)
+    shop = pipeline.open_workshop(options, Store(), 20260101)
+    found = review(shop, Sample(id=name, origin=name, format="python", text=code))
+    assert found.verdict.status == "correct", found.verdict
+    assert found.verdict.general
+    assert not _errors(found)
