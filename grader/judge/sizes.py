@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from grader.judge.facts import Facts, first_dim
+from grader.judge.relations import lost
 from grader.tasks.scale import LONG
 
 SMALL: Mapping[str, int] = {
@@ -59,6 +60,8 @@ class Size:
     """Of what a simulator runs in seconds: less for a program that does far more than the reference."""
     kept: bool = False
     """Whether sizes stayed as they are because an answer writes them."""
+    lost: int = 0
+    """How much of what holds between the full size's numbers does not hold here."""
 
     @property
     def elements(self) -> int:
@@ -110,7 +113,10 @@ def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
 
     `full` is what the problem itself draws, where that could be had.
     """
-    return _chosen(_fitting(sizes, full) if full is not None else sizes, full)
+    if full is None:
+        return _chosen(sizes, full)
+    fitting = _fitting(sizes, full)
+    return _chosen([replace(size, lost=lost(size.fact, full)) for size in fitting], full)
 
 
 def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
@@ -167,7 +173,9 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = [size for size in large if size.cost <= most]
     near += [size for size in _thicker(large, near) if size not in near]
-    return sorted(near, key=lambda size: (size.thin, size.batch == 1, size.cost, size.elements))
+    return sorted(
+        near, key=lambda size: (size.thin, size.lost, size.batch == 1, size.cost, size.elements)
+    )
 
 
 def _fuller(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
@@ -218,8 +226,10 @@ def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
 
 
 def _preference(size: Size) -> tuple[float, ...]:
-    """Order sizes: norms over many values, channels kept, more than one in a batch, the largest."""
-    return (size.thin, size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+    """Order sizes: norms over many values, what holds between the numbers, channels kept, more than one
+    in a batch, the largest."""
+    kept = (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+    return (size.thin, size.lost, *kept)
 
 
 def _spread(odd: Sequence[Size]) -> list[Size]:

@@ -235,7 +235,8 @@ def _chain(text: str, numbers: tuple[_Number, ...], way: _Way) -> Iterator[Varia
 def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Number], int]:
     """Return what each number becomes: numbers of one sort keep their order and what they are to one another."""
     free = [number for number in numbers if not BATCH.search(number.name)]
-    spatial = _spaced({n.value for n in free if n.spatial}, way, factor, SPATIAL_FLOOR)
+    lengths = {n.value for n in free if n.spatial}
+    spatial = _spaced(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
     fewer, others = _features([n for n in free if not n.spatial], way, factor)
 
     def change(number: _Number) -> int:
@@ -276,6 +277,8 @@ def _spaced(
     factor: int,
     floor: int,
     fixed: Mapping[int, int] | None = None,
+    *,
+    close: bool = False,
 ) -> dict[int, int]:
     odd = way.kind == "odd"
     stay = {value: value for value in way.fixed} | dict(fixed or {})
@@ -285,7 +288,7 @@ def _spaced(
         return made | 1 if odd and value > FLOOR else made
 
     small = {value: value for value in values if value <= floor}
-    return spaced(values, smaller, most_quotient(factor), stay | small, odd=odd)
+    return spaced(values, smaller, most_quotient(factor), stay | small, odd=odd, close=close)
 
 
 def divided(value: int, factor: int, floor: int) -> int:

@@ -27,21 +27,23 @@ def spaced(
     fixed: Mapping[int, int] | None = None,
     *,
     odd: bool = False,
+    close: bool = False,
 ) -> dict[int, int]:
     """Return a smaller number for each value, at least what `smaller` gives and at most the value.
 
     They are strictly in the values' order. Where one value is q times another, q <= `most`, so are the
     new ones, and for a larger q at least `most` times. `fixed` are numbers that have been chosen already;
-    with `odd` all new ones are odd (one more than an even value at most), and quotients are given up.
+    with `odd` all new ones are odd (one more than an even value at most), and quotients are given up. With `close` they are given up too,
+    and of a power of two only that it is even: three lengths become 4, 6 and 8, where 4, 8 and 16 cost too much.
     """
     made = dict(fixed or {})
     for value in sorted(set(values) - set(made)):
         below = [new for old, new in made.items() if old < value]
         least = max([smaller(value), *(new + 1 for new in below)])
-        base = 1 if odd else _base(value, made)
+        base = 1 if odd or close else _base(value, made)
         if base > 1:
             least = max(least, made[base] * min(value // base, most))
-        made[value] = _of_kind(value, least, made.get(base, 1), odd=odd)
+        made[value] = _of_kind(value, least, made.get(base, 1), odd=odd, close=close)
     return made
 
 
@@ -50,12 +52,14 @@ def _base(value: int, made: Mapping[int, int]) -> int:
     return max((old for old in made if 1 < old < value and value % old == 0), default=1)
 
 
-def _of_kind(value: int, least: int, divisor: int, *, odd: bool) -> int:
+def _of_kind(value: int, least: int, divisor: int, *, odd: bool, close: bool) -> int:
     """Return the first number from `least` on of the value's kind that `divisor` divides; at most the value."""
     if odd:
         return least | 1
     if least >= value:
         return value
+    if close:
+        return min(least + (value - least) % 2, value)
     if value & (value - 1) == 0:
         return min(1 << (least - 1).bit_length(), value)
     if divisor == 1 and (value % MULTIPLE or least < MULTIPLE):

@@ -56,3 +56,8 @@ def test_numbers_that_stay_are_divided_more_than_once():
     made = spaced({512, 8192}, lambda value: divided(value, 2**15, 32), 2, {256: 256})
     assert made[8192] > made[512] > 256
     assert made[8192] % 256 == 0
+
+
+def test_lengths_may_be_close():
+    made = spaced({16, 32, 64}, lambda value: divided(value, 2**15, 4), 2, close=True)
+    assert list(made.values()) == [4, 6, 8]
