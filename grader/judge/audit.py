@@ -67,7 +67,9 @@ def audit(
     reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
     reference of a built-in task can't be run.
     """
-    asked = tuple(w for w in task.workloads if w.role in DECIDING) if workloads is None else workloads
+    asked = (
+        tuple(w for w in task.workloads if w.role in DECIDING) if workloads is None else workloads
+    )
     right = reference(task, tuple(asked), seed, form, limits)
     usable = tuple(w for w in asked if _usable(right.expected[w.name]))
     varied = {
@@ -75,7 +77,9 @@ def audit(
         for w in usable
     }
     found = results(task, varied, usable, right, form, limits)
-    made = {name: run for name, run in _made_here(right).items() if programs is None or name in programs}
+    made = {
+        name: run for name, run in _made_here(right).items() if programs is None or name in programs
+    }
     named = dict.fromkeys(v.program for some in varied.values() for v in some)
     others = {name: _native_of(found, name) for name in named}
     return tuple(_row(task, usable, right, name, run) for name, run in (made | others).items())
@@ -135,7 +139,7 @@ def _row(
     passes: list[str] = []
     fails: list[str] = []
     kernelbench: list[bool] = []
-    for workload, arrays in _answers(usable, right, run):
+    for workload, arrays in _answers(usable, run):
         natives = right.expected[workload.name].native
         fits = [a.shape for a in arrays] == [n.shape for n in natives]
         equal = fits and equal_values(task, workload, right, arrays)
@@ -147,7 +151,7 @@ def _row(
 
 
 def _answers(
-    usable: tuple[Workload, ...], right: References, run: Program
+    usable: tuple[Workload, ...], run: Program
 ) -> Iterator[tuple[Workload, tuple[Array, ...]]]:
     """Yield what a program gives where it gives anything."""
     for workload in usable:

@@ -34,7 +34,7 @@ def lost(fact: Facts, full: Facts) -> int:
     return sum(_lost(*pair) for pair in pairs) + 2 * alone
 
 
-def _lost(u: int, v: int, a: int, b: int, batch: bool) -> int:  # noqa: FBT001 - a part of a pair
+def _lost(u: int, v: int, a: int, b: int, batch: bool) -> int:
     if batch:
         return int(a == b and u != v)
     if a == b or u == v:

@@ -75,6 +75,11 @@ class Size:
         return max(work / self.share, int(self.fact["weights"]) / SMALL["weights"])
 
     @property
+    def regular(self) -> bool:
+        """Whether it may stand for the full size."""
+        return self.kind in REGULAR
+
+    @property
     def small(self) -> bool:
         """Whether a simulator runs it in seconds."""
         return self.cost <= 1
@@ -115,8 +120,7 @@ def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     """
     if full is None:
         return _chosen(sizes, full)
-    fitting = _fitting(sizes, full)
-    return _chosen([replace(size, lost=lost(size.fact, full)) for size in fitting], full)
+    return _chosen([replace(s, lost=lost(s.fact, full)) for s in fitting(sizes, full)], full)
 
 
 def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
@@ -141,14 +145,14 @@ def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     )
 
 
-def _fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+def fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
     """Return the sizes at which inputs that fit together at full size still do.
 
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
     M are the same number, though a smaller batch would change only N.
     """
-    fitting = [size for size in sizes if _matches(full) <= _matches(size.fact)]
-    return fitting or list(sizes)
+    found = [size for size in sizes if _matches(full) <= _matches(size.fact)]
+    return found or list(sizes)
 
 
 def _matches(fact: Facts) -> set[tuple[int, int, int]]:
@@ -226,8 +230,7 @@ def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
 
 
 def _preference(size: Size) -> tuple[float, ...]:
-    """Order sizes: norms over many values, what holds between the numbers, channels kept, more than one
-    in a batch, the largest."""
+    """Order sizes: norms over many values, numbers as they were to one another, channels kept, the largest."""
     kept = (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
     return (size.thin, size.lost, *kept)
 

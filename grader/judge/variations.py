@@ -7,7 +7,7 @@ the same, a program with that mistake can't be told from a right one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Literal
 
@@ -33,6 +33,8 @@ MOST_DIMS = 4
 MOST_SWAPS = 8
 MOST_PARAMETERS = 16
 """How many of each are asked about at most: a deep network has hundreds of parameters."""
+SECONDS = 20.0
+"""Wall time of a guest that computes variations; those that it does not come to are not known."""
 MIXED = 2**24
 """Elements of an input up to which it is permuted."""
 
@@ -87,6 +89,7 @@ def results(
     `asked` are each workload's. Workloads of one constructor call share a guest.
     """
     found: dict[tuple[str, str], Expected] = {}
+    limits = replace(limits, wall=min(limits.wall, SECONDS))
     for group in groups([w for w in workloads if asked[w.name]]):
         named = {
             f"{number}": (workload.name, variation)
@@ -162,7 +165,9 @@ def _swapped(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation
         for a, b in _equal_dims(value):
             turned = np.ascontiguousarray(np.swapaxes(value, a, b))
             if not np.array_equal(turned, value):
-                yield Variation("swapped equal dims", f"{a}, {b} of input {i}", _with(given, i, turned))
+                yield Variation(
+                    "swapped equal dims", f"{a}, {b} of input {i}", _with(given, i, turned)
+                )
     for name, array in state.items():
         for a, b in _equal_dims(array):
             what = f"{a}, {b} of {name}"
@@ -180,7 +185,9 @@ def _permuted(given: Arguments) -> Iterator[Variation]:
         for dim in range(min(value.ndim, MOST_DIMS)):
             mixed = _mixed(value, dim)
             if not np.array_equal(mixed, value):
-                yield Variation("a permuted part", f"dim {dim} of input {i}", _with(given, i, mixed))
+                yield Variation(
+                    "a permuted part", f"dim {dim} of input {i}", _with(given, i, mixed)
+                )
 
 
 def _arrays(given: Arguments) -> Iterator[tuple[int, Array]]:
