@@ -36,7 +36,7 @@ def describe(
     """
     if task.workloads:
         return task
-    found = _asked(task.reference, form, limits, kept, share)
+    found = examined(task.reference, form, limits, kept, share)
     return task.model_copy(
         update={
             "workloads": found.workloads,
@@ -48,10 +48,17 @@ def describe(
 
 
 @lru_cache(maxsize=512)
-def _asked(
-    reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
+def examined(
+    reference: str,
+    form: Form,
+    limits: Limits,
+    kept: frozenset[int] = frozenset(),
+    share: float = 1.0,
 ) -> Audited:
-    """Return all that depends on the text alone; the same text is asked about only once."""
+    """Return all that depends on the text alone; the same text is asked about only once.
+
+    Raises GraderError for our own failure.
+    """
     known = _described(reference, form, limits, kept, share)
     if isinstance(known, str):
         return Audited((), note=known)

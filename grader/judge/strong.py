@@ -32,6 +32,10 @@ class Audited:
     note: str = ""
     weak: tuple[str, ...] = ()
     """Why verdicts mean little all the same: what passes on all of them."""
+    rows: tuple[AuditRow, ...] = ()
+    """What each wrong program gets at the sizes that were chosen; none where it was not asked."""
+    unmoved: frozenset[str] = frozenset()
+    """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
 
 
 @dataclass(frozen=True)
@@ -142,4 +146,10 @@ def _settled(tried: Sequence[_Tried]) -> Audited:
             workloads += more
             open_ &= item.passing
     weak = (*weaknesses(best.rows), *(f"{program} would pass" for program in sorted(open_)))
-    return Audited(tuple(workloads), best.made.length, weak=tuple(dict.fromkeys(weak)))
+    return Audited(
+        tuple(workloads),
+        best.made.length,
+        weak=tuple(dict.fromkeys(weak)),
+        rows=best.rows,
+        unmoved=best.passing - mistakes,
+    )
