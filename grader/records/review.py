@@ -28,6 +28,8 @@ Status = Literal[
     "grader_error",
 ]
 DeviceName = Literal["cuda", "sim", "none"]
+SeenAt = Literal["full", "sampled blocks", "reduced sizes"]
+"""The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
 
 
 class Verdict(Record):
@@ -49,6 +51,8 @@ class Verdict(Record):
     reasons: tuple[str, ...] = ()
     kernelbench: bool | None = None
     """What KernelBench's own tolerance would have said."""
+    seen_at: SeenAt | None = None
+    """What `correct` rests on; None where no values were compared."""
 
 
 class Evaluation(Record):
