@@ -22,7 +22,7 @@ def lost(fact: Facts, full: Facts) -> int:
 
     Two different numbers became equal, two equal ones became different, or one that is a multiple of another
     is so no more: 2 each. They changed their order, or a number is equal to the batch that was not: 1. A
-    batch of one, where a wrong step from one to the next does not show: 2.
+    batch of one, where a wrong step from one to the next does not show: 4.
     """
     small, large = _numbers(fact), _numbers(full)
     pairs = {
@@ -31,7 +31,7 @@ def lost(fact: Facts, full: Facts) -> int:
         if min(large[a], large[b]) >= LEAST
     }
     alone = any(_batch(p) and large[p] > 1 and small[p] == 1 for p in large if p in small)
-    return sum(_lost(*pair) for pair in pairs) + 2 * alone
+    return sum(_lost(*pair) for pair in pairs) + 4 * alone
 
 
 def _lost(u: int, v: int, a: int, b: int, batch: bool) -> int:

@@ -136,6 +136,8 @@ def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     for size in sorted(long, key=lambda size: -size.batch):
         if full is not None and _reaches(size.fact, full, nominal):
             nominal.append(size.fact)
+    whole = (s.fact for s in sizes if s.kind == "whole" and s.cost <= NEAR)
+    nominal += [fact for fact in whole if fact not in nominal]
     return Chosen(
         nominal=tuple(nominal),
         stressed=(second or first).fact,

@@ -55,8 +55,8 @@ class Chain:
     """Variants of one kind, the smallest first."""
 
     kind: str
-    """`spatial` (channels and features kept), `all` (every large number), `odd`, or `long`: one
-    large number kept as it is and all others as small as may be."""
+    """`spatial` (channels and features kept), `all` (every large number), `odd`, `long`: one large
+    number kept as it is and all others as small as may be, or `whole`: the text as it is."""
     variants: tuple[Variant, ...]
 
 
@@ -153,7 +153,8 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
     ]
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
     odd = _Way("odd", ODD_BATCH, sharing=sharing)
-    return (*made, Chain("odd", tuple(_chain(text, numbers, odd))))
+    made.append(Chain("odd", tuple(_chain(text, numbers, odd))))
+    return (*made, Chain("whole", (Variant(text, batches[0], 1),)))
 
 
 def _changeable(text: str) -> tuple[_Number, ...] | None:
