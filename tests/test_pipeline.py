@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from grader import judge, pipeline
+from grader import pipeline
 from grader.config import Options
 from grader.pipeline import review as stages
 from grader.pipeline.written_sizes import limits, written
@@ -19,7 +19,9 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
     (tmp_path / "level1").mkdir()
     (tmp_path / "level1" / "94_MSELoss.py").write_text(PROBLEM)
     monkeypatch.setattr(
-        judge, "describe", lambda task, *_: task.model_copy(update={"notes": ("it is too large",)})
+        stages,
+        "described",
+        lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
     workshop = SimpleNamespace(
         options=SimpleNamespace(task=None, tasks=tmp_path), form=None, limits=None

@@ -59,8 +59,9 @@ def tasks(
     Parameters
     ----------
     audit
-        A problem file, or a folder of them: a table of what zeros, a constant, the input, a skipped
-        part, a half-precision copy and the answer to other inputs would get.
+        A problem file, or a folder of them: a table of what zeros, a constant, the input, a
+        half-precision copy, and the reference with other inputs or weights, with dims swapped or a
+        parameter left out would get at the sizes that decide.
     coverage
         List the problem files below this folder instead, with the families of the kernels that their
         reference-fixed program consists of, or why there is none.
@@ -119,21 +120,20 @@ def _verifier() -> Callable[[Task, Submission], Evaluation]:
 
 
 def _audit(audited: Path, *, unsafe: bool) -> int:
-    from grader.judge.survey import PROGRAMS, survey
+    from grader.judge.audit import KINDS
+    from grader.judge.survey import survey
     from grader.report.escape import one_line
     from grader.sandbox import Limits, strongest
 
     if not audited.exists():
         raise UsageError(f"{audited} does not exist", "name a problem file, or a folder of them")
-    sys.stdout.write(
-        f"| problem | {' | '.join(PROGRAMS)} | weak |\n|{'---|' * (len(PROGRAMS) + 2)}\n"
-    )
+    sys.stdout.write(f"| problem | {' | '.join(KINDS)} | weak |\n|{'---|' * (len(KINDS) + 2)}\n")
 
     def begun(number: int, total: int, name: str) -> None:
         errors.print(f"{number} of {total}: {plain(name)}", highlight=False, soft_wrap=True)
 
     for item in survey(audited, strongest(unsafe=unsafe), Limits(), begun):
-        said = [item.cell(program) for program in PROGRAMS]
+        said = [item.cell(program) for program in KINDS]
         cells = [item.name, *said, item.note or "; ".join(item.weak)]
         sys.stdout.write(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |\n")
         sys.stdout.flush()

@@ -18,7 +18,7 @@ import numpy as np
 from grader.devices import other_blocks
 from grader.devices.base import RunResult
 from grader.judge import Group, compare
-from grader.judge.conduct import probe
+from grader.judge.conduct import COMPARED, probe
 from grader.judge.honesty import TO_THE_HOST, computing, in_forward, names_of
 from grader.judge.part import FullSizePart
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
@@ -63,6 +63,7 @@ def full_size(
     seen = look(job)
     if seen is None or (found := _wrong_values(task, part, *seen)) or not _of_one_launch(*seen):
         return found if seen else ()
+    right = _right_values(part, *seen)
     (launch,), stored = seen[0].launches, int(seen[1].outputs[2].array)
     whole = _rows_of(part, min(part.cut))
     where = (
@@ -71,7 +72,16 @@ def full_size(
         else None
     )
     again = look(_elsewhere(job, where)) if where else None
-    return _wrong_elsewhere(task, part, stored, whole, *again) if again else ()
+    return (again and _wrong_elsewhere(task, part, stored, whole, *again)) or right
+
+
+def _right_values(part: FullSizePart, run: Run, result: GuestResult) -> tuple[Evidence, ...]:
+    """Return how much of what a kernel stored at full size was compared, where it was all right."""
+    if run.status != "ran" or computing([run]):
+        return ()
+    looked_at = int((result.outputs[1].array == STORED).sum())
+    text = f"at {part.full.name}, {looked_at} elements that a first block of the kernel stored are right"
+    return (probe(COMPARED, text, part.full.name),) if looked_at else ()
 
 
 def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:

@@ -77,9 +77,16 @@ def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
 
 
 def _normalised(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """Return how many values a batch or instance norm takes statistics from; 0 where it takes none."""
+    """Return how many values a norm takes its statistics from; 0 where it takes none."""
+    if not args or not isinstance(args[0], torch.Tensor):
+        return 0
+    if name == "group_norm":
+        groups = int(args[1] if len(args) > 1 else kwargs["num_groups"])
+        return int(prod(args[0].shape[1:]) // groups)
+    if name == "layer_norm":
+        return prod(args[1] if len(args) > 1 else kwargs["normalized_shape"])
     kept = KEPT_DIMS.get(name)
-    if kept is None or not args or not isinstance(args[0], torch.Tensor):
+    if kept is None:
         return 0
     if not kwargs.get("training", kwargs.get("use_input_stats", True)):
         return 0

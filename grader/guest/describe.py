@@ -39,6 +39,8 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("trace"):
         return trace(module, On("meta"))
     torch.manual_seed(0)
+    # A distribution looks at the values of its arguments, and tensors on `meta` have none.
+    torch.distributions.Distribution.set_default_validate_args(False)
     make = _Maker(vars(module).get("Model"))
     end = time.process_time() + float(options["seconds"])
     chains = options["chains"]

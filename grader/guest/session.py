@@ -28,6 +28,7 @@ from grader.guest import (
     timing,
     weights,
 )
+from grader.guest.altered import altered
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
@@ -238,7 +239,8 @@ class Session:
             return plain_run.forward(model, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
-        with torch.no_grad():
+        change = self._options.get("altered", {}).get(name)
+        with torch.no_grad(), altered(model, change):
             with OperatorLog(operators) if logged else nullcontext():
                 result = model(*args)
             self._place.synchronize()

@@ -1,24 +1,33 @@
 """Would wrong programs pass? A task is asked before it judges anything.
 
 Public benchmarks have dozens of problems whose verdict means little: outputs that are always zero,
-losses of uniform noise that are always the same, outputs far below an absolute tolerance.
+losses of uniform noise that are always the same, outputs far below an absolute tolerance. And a size
+that is made smaller may be one at which a wrong program is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
-from grader.judge.compare import compare
+from grader.judge.compare import equal_values, within_kernelbench
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.reference import reference
-from grader.records import DECIDING, JsonValue, Task, Workload
+from grader.judge.variations import Arguments, Kind, results, variations
+from grader.records import DECIDING, Task, Workload
 from grader.sandbox import Form, Limits
 
-Arguments = tuple[Array | JsonValue, ...]
+Own = Literal["zeros", "a constant", "a constant multiple", "half precision", "the input"]
+"""Wrong programs that need no reference."""
+KINDS: tuple[str, ...] = (*get_args(Own), *get_args(Kind))
+"""All kinds of wrong programs, in the order of a table's columns."""
+TRIVIAL = frozenset({*get_args(Own), "the answer to other inputs", "a skipped part"})
+"""Wrong at any task that means something. Of the other kinds each is right at some: a sum of all its
+inputs is the same in any order."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +35,17 @@ class AuditRow:
     """What one wrong program would get."""
 
     program: str
-    """`zeros`, `a constant`, `the input`, `a constant multiple`, `a skipped part`,
-    `half precision`, `the answer to other inputs`."""
+    """Its kind and, for some kinds, after a colon which input, dim or parameter it mistakes."""
     passes: tuple[str, ...]
     """Deciding workloads on which it would be taken for right."""
     fails: tuple[str, ...]
-    kernelbench: bool
+    kernelbench: bool = False
     """Whether KernelBench's tolerance would let it pass at the nominal sizes."""
+
+    @property
+    def kind(self) -> str:
+        """Return its kind, one of `KINDS`."""
+        return self.program.partition(":")[0]
 
     @property
     def caught(self) -> bool:
@@ -40,40 +53,45 @@ class AuditRow:
         return bool(self.fails) or not self.passes
 
 
-@dataclass(frozen=True)
-class _Array:
-    array: Array
-    device: str = "cuda"
-    dtype: str = ""
-
-
-@dataclass(frozen=True)
-class _Returned:
-    outputs: tuple[_Array, ...]
-    structure: str
-
-
-def audit(task: Task, form: Form, limits: Limits, seed: int = 0) -> tuple[AuditRow, ...]:
+def audit(
+    task: Task,
+    form: Form,
+    limits: Limits,
+    seed: int = 0,
+    workloads: Collection[Workload] | None = None,
+    programs: Collection[str] | None = None,
+) -> tuple[AuditRow, ...]:
     """Return what wrong programs would get on the task's deciding workloads.
 
-    Where the reference is NaN or infinite, or fails, a workload is left out. Raises GraderError
-    where the reference of a built-in task can't be run.
+    On `workloads` alone where they are given, and of `programs` alone where those are. Where the
+    reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
+    reference of a built-in task can't be run.
     """
-    workloads = tuple(w for w in task.workloads if w.role in DECIDING)
-    right = reference(task, workloads, seed, form, limits)
-    usable = tuple(w for w in workloads if _usable(right.expected[w.name]))
-    skipped = {name: tuple(map(_skipped, given)) for name, given in right.inputs.items()}
-    others = {
-        "a skipped part": reference(task, usable, seed, form, limits, inputs=skipped).expected,
-        "the answer to other inputs": reference(task, usable, seed + 1, form, limits).expected,
+    asked = (
+        tuple(w for w in task.workloads if w.role in DECIDING) if workloads is None else workloads
+    )
+    right = reference(task, tuple(asked), seed, form, limits)
+    usable = tuple(w for w in asked if _usable(right.expected[w.name]))
+    varied = {
+        w.name: [v for v in variations(task, w, right) if programs is None or v.program in programs]
+        for w in usable
     }
-    programs = {**_made_here(right), **{name: _native_of(some) for name, some in others.items()}}
-    return tuple(_row(task, usable, right, name, run) for name, run in programs.items())
+    found = results(task, varied, usable, right, form, limits)
+    made = {
+        name: run for name, run in _made_here(right).items() if programs is None or name in programs
+    }
+    named = dict.fromkeys(v.program for some in varied.values() for v in some)
+    others = {name: _native_of(found, name) for name in named}
+    return tuple(_row(task, usable, right, name, run) for name, run in (made | others).items())
 
 
 def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
-    """Return why verdicts of a task mean little: one sentence for each program that passes."""
-    return tuple(f"{row.program} would pass" for row in rows if row.passes and not row.caught)
+    """Return why verdicts of a task mean little: one sentence for each program that passes.
+
+    Of programs that are right at some tasks only the trivial ones say something by themselves.
+    """
+    weak = (row for row in rows if row.kind in TRIVIAL)
+    return tuple(f"{row.program} would pass" for row in weak if row.passes and not row.caught)
 
 
 Program = Callable[[Workload], tuple[Array, ...] | None]
@@ -107,8 +125,12 @@ def _made_here(right: References) -> Mapping[str, Program]:
     }
 
 
-def _native_of(expected: Mapping[str, Expected]) -> Program:
-    return lambda workload: expected[workload.name].native or None
+def _native_of(found: Mapping[tuple[str, str], Expected], program: str) -> Program:
+    def run(workload: Workload) -> tuple[Array, ...] | None:
+        expected = found.get((workload.name, program))
+        return expected.native if expected is not None else None
+
+    return run
 
 
 def _row(
@@ -117,23 +139,24 @@ def _row(
     passes: list[str] = []
     fails: list[str] = []
     kernelbench: list[bool] = []
-    for workload, arrays in _answers(usable, right, run):
-        returned = _Returned(tuple(map(_Array, arrays)), right.expected[workload.name].structure)
-        found = compare(task, workload, right, returned)
-        (passes if found.equal else fails).append(workload.name)
+    for workload, arrays in _answers(usable, run):
+        natives = right.expected[workload.name].native
+        fits = [a.shape for a in arrays] == [n.shape for n in natives]
+        equal = fits and equal_values(task, workload, right, arrays)
+        (passes if equal else fails).append(workload.name)
         if workload.role == "nominal":
-            kernelbench.append(bool(found.kernelbench_equal))
+            pairs = zip(arrays, natives, strict=True) if fits else ()
+            kernelbench.append(fits and all(within_kernelbench(a, n) for a, n in pairs))
     return AuditRow(name, tuple(passes), tuple(fails), bool(kernelbench) and all(kernelbench))
 
 
 def _answers(
-    usable: tuple[Workload, ...], right: References, run: Program
+    usable: tuple[Workload, ...], run: Program
 ) -> Iterator[tuple[Workload, tuple[Array, ...]]]:
-    """Yield what a program gives where it gives anything of the right form."""
+    """Yield what a program gives where it gives anything."""
     for workload in usable:
         arrays = run(workload)
-        natives = right.expected[workload.name].native
-        if arrays is not None and [a.shape for a in arrays] == [n.shape for n in natives]:
+        if arrays:
             yield workload, arrays
 
 
@@ -163,14 +186,3 @@ def _input_like(given: Arguments, natives: tuple[Array, ...]) -> tuple[Array, ..
         if isinstance(value, np.ndarray) and value.shape == natives[0].shape:
             return (_kept(value, natives[0]),)
     return None
-
-
-def _skipped(value: Array | JsonValue) -> Array | JsonValue:
-    """Return an input whose second half (along its last dim) is a copy of the first."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim == 0:
-        return value
-    made = value.copy()
-    half = value.shape[-1] // 2
-    if half:
-        made[..., -half:] = value[..., :half]
-    return made

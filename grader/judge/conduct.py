@@ -21,6 +21,8 @@ UNSTEADY = {
     "host-computes": "",
 }
 LIBERTIES = ("input-returned",)
+COMPARED = "compared-at-full-size"
+"""Some blocks ran at the task's own size, and what they stored was right."""
 IDLE = "kernels-idle"
 """The results are the same when no kernel runs."""
 

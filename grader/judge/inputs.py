@@ -81,7 +81,7 @@ def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
 
 
 def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
-    if array.dtype.kind != "f" or array.size == 0 or _is_mask(array):
+    if array.dtype.kind != "f" or array.size == 0 or is_mask(array):
         return array
     values = array.astype(np.float64)
     if name.rsplit(".", 1)[-1].endswith("var"):
@@ -93,7 +93,8 @@ def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
     return np.asarray(drawn, array.dtype)
 
 
-def _is_mask(array: Array) -> bool:
+def is_mask(array: Array) -> bool:
+    """Whether it holds zeros and ones, or infinities: what no training changes."""
     ones = int(np.count_nonzero(array == 1))
     both = 0 < ones < array.size and ones + int(np.count_nonzero(array == 0)) == array.size
     return both or not bool(np.isfinite(array).all())

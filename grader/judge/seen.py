@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.records import DECIDING, Comparison, Run, RunStatus, Status, Task, Workload
+from grader.judge.conduct import COMPARED
+from grader.records import (
+    DECIDING,
+    Comparison,
+    Evidence,
+    Run,
+    RunStatus,
+    SeenAt,
+    Status,
+    Task,
+    TensorSpec,
+    Workload,
+)
 
 FATAL: Mapping[RunStatus, Status] = {
     "grader_error": "grader_error",
@@ -16,6 +28,11 @@ FATAL: Mapping[RunStatus, Status] = {
 """A run that ended so settles the verdict, in this order, whatever other runs gave."""
 OPEN: Mapping[RunStatus, Status] = {"timeout": "timeout", "not_run": "not_run"}
 """A run that ended so settles it only where no other run shows a wrong result."""
+
+
+def _size(workload: Workload) -> tuple[object, ...]:
+    shapes = (i.shape if isinstance(i, TensorSpec) else i for i in workload.inputs)
+    return (*shapes, workload.init)
 
 
 class Seen:
@@ -31,6 +48,7 @@ class Seen:
         lazy: bool = False,
     ) -> None:
         self.weak = task.weak if task else ()
+        self.sized = task is not None and task.full is not None
         self.named = task is not None and task.source != "builtin"
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
@@ -77,6 +95,17 @@ class Seen:
         """
         found = self.wrong(self.deciding - DECIDING)
         return next((item for item in found if not item.kernelbench_equal), None)
+
+    def at(self, probes: Sequence[Evidence]) -> SeenAt | None:
+        """Return the largest size at which values were compared; None where none were."""
+        if not self.comparisons:
+            return None
+        full = next((w for w in self.workloads.values() if w.role == "full"), None)
+        compared = (self.workloads[name] for name in self.comparisons if name in self.workloads)
+        if any(w.role == "full" or (full and _size(w) == _size(full)) for w in compared):
+            return "full"
+        sampled = any(item.code == COMPARED for item in probes)
+        return "sampled blocks" if sampled else "reduced sizes"
 
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""

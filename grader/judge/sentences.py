@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from grader.judge.seen import FATAL, Seen
-from grader.records import DECIDING, Build, Comparison, Run, RunStatus
+from grader.records import DECIDING, Build, Comparison, Run, RunStatus, SeenAt
 
 KERNELBENCH_PASSES = (
     "KernelBench's comparison (allclose) passes it on the task's own kind of inputs: what is wrong is small, or shows on "
@@ -112,9 +112,18 @@ def where(deciding: int) -> str:
     return f"all {deciding} deciding workloads" if deciding > 1 else "the deciding workload"
 
 
-def correct(seen: Seen, deciding: int) -> str:
-    """Return the sentence of right results on so many workloads that decide."""
+AT: Mapping[SeenAt, str] = {
+    "full": "",
+    "sampled blocks": " and in sampled blocks of the task's own size",
+    "reduced sizes": ", at reduced sizes alone",
+}
+"""What right results rest on."""
+
+
+def correct(seen: Seen, deciding: int, at: SeenAt | None) -> str:
+    """Return the sentence of right results on so many workloads that decide, the largest of them `at` that size."""
     say = f"Correct on {where(deciding)}" if deciding > 1 else "Correct"
+    say += AT[at] if at and seen.sized else ""
     if seen.general() is False:
         return f"{say}, but not in general: {elsewhere(seen)}"
     weak = seen.weak

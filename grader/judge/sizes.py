@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from grader.judge.facts import Facts, first_dim
+from grader.judge.relations import lost
 from grader.tasks.scale import LONG
 
 SMALL: Mapping[str, int] = {
@@ -59,6 +60,8 @@ class Size:
     """Of what a simulator runs in seconds: less for a program that does far more than the reference."""
     kept: bool = False
     """Whether sizes stayed as they are because an answer writes them."""
+    lost: int = 0
+    """How much of what holds between the full size's numbers does not hold here."""
 
     @property
     def elements(self) -> int:
@@ -70,6 +73,11 @@ class Size:
         """Return how many times what a simulator runs in seconds it is."""
         work = max(int(self.fact[name]) / SMALL[name] for name in WORK)
         return max(work / self.share, int(self.fact["weights"]) / SMALL["weights"])
+
+    @property
+    def regular(self) -> bool:
+        """Whether it may stand for the full size."""
+        return self.kind in REGULAR
 
     @property
     def small(self) -> bool:
@@ -110,7 +118,9 @@ def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
 
     `full` is what the problem itself draws, where that could be had.
     """
-    return _chosen(_fitting(sizes, full) if full is not None else sizes, full)
+    if full is None:
+        return _chosen(sizes, full)
+    return _chosen([replace(s, lost=lost(s.fact, full)) for s in fitting(sizes, full)], full)
 
 
 def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
@@ -126,6 +136,8 @@ def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     for size in sorted(long, key=lambda size: -size.batch):
         if full is not None and _reaches(size.fact, full, nominal):
             nominal.append(size.fact)
+    whole = (s.fact for s in sizes if s.kind == "whole" and s.cost <= NEAR)
+    nominal += [fact for fact in whole if fact not in nominal]
     return Chosen(
         nominal=tuple(nominal),
         stressed=(second or first).fact,
@@ -135,14 +147,14 @@ def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     )
 
 
-def _fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+def fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
     """Return the sizes at which inputs that fit together at full size still do.
 
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
     M are the same number, though a smaller batch would change only N.
     """
-    fitting = [size for size in sizes if _matches(full) <= _matches(size.fact)]
-    return fitting or list(sizes)
+    found = [size for size in sizes if _matches(full) <= _matches(size.fact)]
+    return found or list(sizes)
 
 
 def _matches(fact: Facts) -> set[tuple[int, int, int]]:
@@ -167,7 +179,9 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = [size for size in large if size.cost <= most]
     near += [size for size in _thicker(large, near) if size not in near]
-    return sorted(near, key=lambda size: (size.thin, size.batch == 1, size.cost, size.elements))
+    return sorted(
+        near, key=lambda size: (size.thin, size.lost, size.batch == 1, size.cost, size.elements)
+    )
 
 
 def _fuller(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
@@ -218,8 +232,9 @@ def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
 
 
 def _preference(size: Size) -> tuple[float, ...]:
-    """Order sizes: norms over many values, channels kept, more than one in a batch, the largest."""
-    return (size.thin, size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+    """Order sizes: norms over many values, numbers as they were to one another, channels kept, the largest."""
+    kept = (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
+    return (size.thin, size.lost, *kept)
 
 
 def _spread(odd: Sequence[Size]) -> list[Size]:

@@ -7,26 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.errors import GraderError, UsageError
-from grader.judge.audit import AuditRow, audit, weaknesses
-from grader.judge.describe import describe
+from grader.judge.audit import TRIVIAL
+from grader.judge.describe import examined
+from grader.judge.strong import ROUNDED, Audited
 from grader.records import Task
 from grader.sandbox import Form, Limits
 from grader.tasks.problem import load
 
-PROGRAMS = (
-    "zeros",
-    "a constant",
-    "a constant multiple",
-    "half precision",
-    "the input",
-    "a skipped part",
-    "the answer to other inputs",
-)
-"""What is tried, in the order of a table's columns."""
-
-
 SECONDS = 60.0
 """Time of each guest that is asked about a problem; where it isn't enough, the note says so."""
+NOT_ASKED = "too large to be audited: each run of the reference takes long"
 
 
 @dataclass(frozen=True)
@@ -34,27 +24,40 @@ class Surveyed:
     """One problem file."""
 
     name: str
-    rows: tuple[AuditRow, ...] = ()
+    found: Audited
     note: str = ""
     """Why it could not be asked."""
 
     @property
     def weak(self) -> tuple[str, ...]:
         """Return why verdicts on it mean little."""
-        return weaknesses(self.rows)
+        return self.found.weak
 
-    def cell(self, program: str) -> str:
-        """Return what a wrong program would get.
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Return its nominal sizes."""
+        return tuple(w.name for w in self.found.workloads if w.role == "nominal")
 
-        `caught`, `passes` (ours), `caught, passes KernelBench's` (its tolerance at nominal sizes), or
-        `-` where it can't be said of this problem.
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """Return the wrong programs that pass at one of the sizes of its own values and fail at others."""
+        sizes = set(self.sizes)
+        rows = (
+            row for row in self.found.rows if sizes & set(row.passes) and row.kind not in ROUNDED
+        )
+        return tuple(row.program for row in rows if row.program not in self.found.unmoved)
+
+    def cell(self, kind: str) -> str:
+        """Return what wrong programs of a kind would get.
+
+        `caught`, `passes` (ours), `no effect` (at no size does it change the result), `caught, passes
+        KernelBench's` (its tolerance at nominal sizes), or `-` where it can't be said of this problem.
         """
-        row = next((row for row in self.rows if row.program == program), None)
-        if row is None or not (row.passes or row.fails):
-            return "-"
-        if not row.caught:
-            return "passes"
-        return "caught, passes KernelBench's" if row.kernelbench else "caught"
+        rows = [r for r in self.found.rows if r.kind == kind and (r.passes or r.fails)]
+        left = [row for row in rows if row.program not in self.found.unmoved]
+        if not left or any(not row.caught for row in left):
+            return "passes" if left or (rows and kind in TRIVIAL) else "no effect" if rows else "-"
+        return "caught, passes KernelBench's" if any(r.kernelbench for r in left) else "caught"
 
 
 def survey(
@@ -77,14 +80,13 @@ def survey(
         )
     for number, (name, draft) in enumerate(drafts, 1):
         begun(number, len(drafts), name)
-        task = describe(draft, form, limits)
-        if not task.workloads:
-            yield Surveyed(name, note="; ".join(task.notes) or "it can't be described")
-            continue
         try:
-            yield Surveyed(name, audit(task, form, limits))
+            found = examined(draft.reference, form, limits)
         except GraderError as error:
-            yield Surveyed(name, note=str(error))
+            yield Surveyed(name, Audited(()), str(error))
+            continue
+        note = "" if found.rows else found.note or NOT_ASKED
+        yield Surveyed(name, found, note)
 
 
 def _problems(folder: Path) -> Iterator[tuple[str, Task]]:

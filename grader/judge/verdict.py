@@ -18,6 +18,7 @@ from grader.records import (
     Comparison,
     Evidence,
     Run,
+    SeenAt,
     Status,
     Task,
     Verdict,
@@ -66,7 +67,8 @@ def verdict(
     own_weights = any(probe.code == OWN_WEIGHTS for probe in probes)
     lazy = build is not None and build.lazy
     seen = Seen(task, runs, comparisons, own_weights=own_weights, lazy=lazy)
-    found = _own_work(_steady(_of_the_runs(seen), seen, probes), runs)
+    at = seen.at(probes)
+    found = _own_work(_steady(_of_the_runs(seen, at), seen, probes), runs)
     later = unsteady(probes, roles=seen.roles, general=True)
     sound = _sound(found, seen, probes, shapes)
     strays = _strays(sound, seen, probes)
@@ -89,6 +91,7 @@ def verdict(
         honest=not dishonest if runs else None,
         reasons=(*dishonest, *reasons),
         kernelbench=seen.kernelbench(),
+        seen_at=at,
     )
 
 
@@ -226,7 +229,7 @@ def _build_verdict(build: Build) -> Verdict:
     )
 
 
-def _of_the_runs(seen: Seen) -> _Found:
+def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
     deciding = seen.of(DECIDING)
     if not deciding:
         return _Found("not_run", "It builds; no workload that decides was run.")
@@ -250,4 +253,4 @@ def _of_the_runs(seen: Seen) -> _Found:
     missing = [w.name for w in deciding if w.name not in seen.comparisons]
     if missing:
         return _Found("grader_error", f"The grader failed: no comparison of {missing[0]}.")
-    return _Found("correct", sentences.correct(seen, len(deciding)), reasons)
+    return _Found("correct", sentences.correct(seen, len(deciding), at), reasons)

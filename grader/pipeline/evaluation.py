@@ -13,6 +13,7 @@ from grader.judge import References
 from grader.pipeline.clock import Clock
 from grader.pipeline.workshop import (
     Workshop,
+    described,
     full_size_part_of,
     known,
 )
@@ -63,7 +64,7 @@ def evaluate(
 
 def evaluate_draft(workshop: Workshop, submission: Submission, draft: Task) -> Evaluation:
     """Judge a program on a problem file's draft: a guest is asked for its workloads first."""
-    return evaluate(workshop, submission, judge.describe(draft, workshop.form, workshop.limits))
+    return evaluate(workshop, submission, described(workshop, draft))
 
 
 def _evaluate(

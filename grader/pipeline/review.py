@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from grader import judge, tasks
+from grader import tasks
 from grader.diagnose import Program, deepen
 from grader.ingest import extract
 from grader.pipeline.assembly import assemble, bare
@@ -19,6 +19,7 @@ from grader.pipeline.repairs import find_mend, find_reference_fixed
 from grader.pipeline.smaller_sizes import at_sizes_that_fit
 from grader.pipeline.workshop import (
     Workshop,
+    described,
     review_key,
 )
 from grader.records import (
@@ -286,7 +287,7 @@ def choose_task(
         choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
     if choice.task is None or choice.task.workloads:
         return choice
-    filled = judge.describe(choice.task, workshop.form, workshop.limits)
+    filled = described(workshop, choice.task)
     if filled.workloads or asked:
         return choice.model_copy(update={"task": filled})
     plain = tasks.choose(

@@ -31,6 +31,9 @@ T = TypeVar("T")
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 
+DESCRIBING = ("guest", "judge", "records", "sandbox", "tasks")
+"""Rooms of this package that say which workloads a problem has."""
+
 
 class Turns:
     """A lock for each name while somebody has it: what is the same is done once at a time."""
@@ -116,6 +119,32 @@ def _folder_key(folder: Path) -> str:
         )
     except OSError as error:
         raise GraderError(f"can't read the tasks in {folder}: {error.strerror}") from error
+
+
+def described(
+    workshop: Workshop, draft: Task, kept: frozenset[int] = frozenset(), share: float = 1.0
+) -> Task:
+    """Return a problem's draft with workloads (see `judge.describe`); asked once for each text, and kept.
+
+    Raises GraderError for our own failure.
+    """
+    if draft.workloads:
+        return draft
+    parts = (
+        draft.model_dump_json(),
+        str(sorted(kept)),
+        str(share),
+        str(workshop.options.memory_gb),
+    )
+    key = digest("described", grader_version(*DESCRIBING), *parts)
+    with workshop.turns.of(key):
+        stored = workshop.store.read("described", key)
+        if stored is not None:
+            return Task.model_validate_json(stored)
+        task = judge.describe(draft, workshop.form, workshop.limits, kept, share)
+        if task.workloads:  # where there are none, it may be that time was short
+            workshop.store.write("described", key, task.model_dump_json().encode())
+        return task
 
 
 def known(workshop: Workshop, task: Task) -> References:

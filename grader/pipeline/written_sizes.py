@@ -14,8 +14,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from grader import judge
-from grader.pipeline.workshop import Workshop, known
+from grader.pipeline.workshop import Workshop, described, known
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
 from grader.source import parse
 from grader.tasks.scale import floor_at, sizes_of
@@ -76,7 +75,7 @@ def asked_anew(
     The reference does at most `share` of the usual work there; `kept` are sizes that stay as they are.
     """
     draft = task.model_copy(update={"workloads": ()})
-    found = judge.describe(draft, workshop.form, workshop.limits, kept, share)
+    found = described(workshop, draft, kept, share)
     notes = (*found.notes, why)
     return found.model_copy(update={"notes": notes}) if found.workloads else None
 

@@ -31,6 +31,8 @@ Status = Literal[
 RIGHT_VALUES: frozenset[Status] = frozenset({"correct", "unsound"})
 """Every value that decides came out right; that an `unsound` program's did is luck."""
 DeviceName = Literal["cuda", "sim", "none"]
+SeenAt = Literal["full", "sampled blocks", "reduced sizes"]
+"""The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
 
 
 class Verdict(Record):
@@ -52,6 +54,8 @@ class Verdict(Record):
     reasons: tuple[str, ...] = ()
     kernelbench: bool | None = None
     """What KernelBench's own tolerance would have said."""
+    seen_at: SeenAt | None = None
+    """What `correct` rests on; None where no values were compared."""
 
 
 class Evaluation(Record):

@@ -22,6 +22,7 @@ from grader.records import (
     Repair,
     Review,
     RunStatus,
+    SeenAt,
     Severity,
     Status,
 )
@@ -127,6 +128,8 @@ class Row(Record):
     honest: bool | None
     kernelbench_correct: bool | None
     """What KernelBench's own tolerance would have said."""
+    seen_at: SeenAt | None = None
+    """The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
     speedup: float | None
     """Over eager PyTorch, measured on a GPU; None without a measurement."""
     speedup_interval: list[float] | None
@@ -172,6 +175,7 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         general=verdict.general,
         honest=verdict.honest,
         kernelbench_correct=verdict.kernelbench,
+        seen_at=verdict.seen_at,
         speedup=verdict.speedup,
         speedup_interval=_interval(verdict.speedup_low, verdict.speedup_high),
         findings=[_finding(finding) for finding in review.findings],

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from grader.tasks.spacing import most_quotient, spaced
 
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
@@ -53,8 +55,8 @@ class Chain:
     """Variants of one kind, the smallest first."""
 
     kind: str
-    """`spatial` (channels and features kept), `all` (every large number), `odd`, or `long`: one
-    large number kept as it is and all others as small as may be."""
+    """`spatial` (channels and features kept), `all` (every large number), `odd`, `long`: one large
+    number kept as it is and all others as small as may be, or `whole`: the text as it is."""
     variants: tuple[Variant, ...]
 
 
@@ -69,6 +71,11 @@ class _Number:
     name: str
     """Of the constant that it belongs to; empty inside a function."""
 
+    @property
+    def spatial(self) -> bool:
+        """Whether it is a height, a width or a length."""
+        return SPATIAL.search(self.name) is not None
+
 
 @dataclass(frozen=True)
 class _Sharing:
@@ -82,12 +89,34 @@ class _Sharing:
         named = number.value == self.count and SHARERS.search(number.name) is not None
         return bool(self.widths) and (named or number.value in self.widths)
 
-    def changed(self, number: _Number, kind: str, factor: int) -> int:
-        """Return the number where there are fewer of them."""
+    def of(self, width: int, fewer: int) -> int:
+        """Return what so many sharers have of a width, each as much as before."""
+        return width // self.count * fewer
+
+    def fewer(self, kind: str, factor: int) -> int:
+        """Return the number of them at a factor of reduction."""
         fewer = max(self.count // factor, FEWEST_SHARERS)
-        if kind == "odd":
-            fewer = min(fewer | 1, self.count)
-        return number.value // self.count * fewer
+        return min(fewer | 1, self.count) if kind == "odd" else fewer
+
+    def rising(self, kind: str, factor: int) -> Iterator[int]:
+        """Yield that number and larger ones, up to as many as there were."""
+        number = self.fewer(kind, factor)
+        while number < self.count:
+            yield number
+            number = 2 * number + 1 if kind == "odd" else 2 * number
+        yield self.count
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How the numbers of a text become smaller."""
+
+    kind: str
+    batch: int
+    floor: int = FLOOR
+    sharing: _Sharing = _Sharing()
+    fixed: frozenset[int] = frozenset()
+    """Numbers that stay, to which the others are as they were."""
 
 
 def floor_at(share: float) -> int:
@@ -118,12 +147,14 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
     batches = BATCHES if named else BATCHES[-1:]
     sharing = _sharing(numbers)
     made = [
-        Chain(kind, tuple(_chain(text, numbers, kind, batch, sharing, floor)))
+        Chain(kind, tuple(_chain(text, numbers, _Way(kind, batch, floor, sharing))))
         for kind in ("spatial", "all")
         for batch in batches
     ]
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
-    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, sharing))))
+    odd = _Way("odd", ODD_BATCH, sharing=sharing)
+    made.append(Chain("odd", tuple(_chain(text, numbers, odd))))
+    return (*made, Chain("whole", (Variant(text, batches[0], 1),)))
 
 
 def _changeable(text: str) -> tuple[_Number, ...] | None:
@@ -139,15 +170,20 @@ def _changeable(text: str) -> tuple[_Number, ...] | None:
 def _around(
     text: str, numbers: tuple[_Number, ...], kept: frozenset[int], floor: int
 ) -> tuple[Chain, ...]:
-    """Return the variants in which some numbers stay, whoever shares them; and the odd ones."""
+    """Return the variants in which some numbers stay; and the odd ones.
+
+    At first the others are to these as they were: what they divide they go on to divide, more than once.
+    Where that is too large, the others become small by themselves.
+    """
     free = tuple(number for number in numbers if number.value not in kept)
-    alone = _Sharing()
     made = [
-        Chain(kind, tuple(_chain(text, free, kind, batch, alone, floor)))
+        Chain(kind, tuple(_chain(text, free, _Way(kind, batch, floor, fixed=fixed))))
+        for fixed in (kept, frozenset[int]())
         for kind in ("spatial", "all")
         for batch in BATCHES
     ]
-    return (*made, Chain("odd", tuple(_chain(text, numbers, "odd", ODD_BATCH, _sharing(numbers)))))
+    odd = _Way("odd", ODD_BATCH, sharing=_sharing(numbers))
+    return (*made, Chain("odd", tuple(_chain(text, numbers, odd))))
 
 
 def _sharing(numbers: tuple[_Number, ...]) -> _Sharing:
@@ -177,51 +213,83 @@ def _with_one_kept(
     text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int, sharing: _Sharing
 ) -> Variant:
     kind = "spatial" if SPATIAL.search(kept.name) else "all"
-
     shared = kept.value in sharing.widths
 
-    def change(number: _Number) -> int:
-        if number.value == kept.value and not BATCH.search(number.name):
-            return number.value
-        if shared and sharing.covers(number):
-            return number.value
-        return _changed(number, kind, batch, FACTORS[0], sharing)
+    def stays(number: _Number) -> bool:
+        same = number.value == kept.value and not BATCH.search(number.name)
+        return same or (shared and sharing.covers(number))
 
-    return Variant(_edited(text, numbers, change), batch, FACTORS[0])
+    free = tuple(number for number in numbers if not stays(number))
+    change = _plan(free, _Way(kind, batch, sharing=sharing), FACTORS[0])
+    return Variant(_edited(text, free, change), batch, FACTORS[0])
 
 
-def _chain(
-    text: str,
-    numbers: tuple[_Number, ...],
-    kind: str,
-    batch: int,
-    sharing: _Sharing,
-    floor: int = FLOOR,
-) -> Iterator[Variant]:
+def _chain(text: str, numbers: tuple[_Number, ...], way: _Way) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
-
-        def change(number: _Number, factor: int = factor) -> int:
-            return _changed(number, kind, batch, factor, sharing, floor)
-
-        made = _edited(text, numbers, change)
+        made = _edited(text, numbers, _plan(numbers, way, factor))
         if made not in seen:
-            yield Variant(made, batch, factor)
+            yield Variant(made, way.batch, factor)
         seen.add(made)
 
 
-def _changed(
-    number: _Number, kind: str, batch: int, factor: int, sharing: _Sharing, floor: int = FLOOR
-) -> int:
-    if BATCH.search(number.name):
-        return min(number.value, batch)
-    spatial = SPATIAL.search(number.name) is not None
-    if kind == "spatial" and not spatial:
-        return number.value
-    if not spatial and sharing.covers(number):
-        return sharing.changed(number, kind, factor)
-    smaller = divided(number.value, factor, SPATIAL_FLOOR if spatial else floor)
-    return smaller | 1 if kind == "odd" and number.value > FLOOR else smaller
+def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Number], int]:
+    """Return what each number becomes: numbers of one sort keep their order and what they are to one another."""
+    free = [number for number in numbers if not BATCH.search(number.name)]
+    lengths = {n.value for n in free if n.spatial}
+    spatial = _spaced(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
+    fewer, others = _features([n for n in free if not n.spatial], way, factor)
+
+    def change(number: _Number) -> int:
+        if BATCH.search(number.name):
+            return min(number.value, way.batch)
+        if number.spatial:
+            return spatial[number.value]
+        if way.kind == "spatial":
+            return number.value
+        if way.sharing.covers(number):
+            return number.value // way.sharing.count * fewer
+        return others[number.value]
+
+    return change
+
+
+def _features(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Mapping[int, int]]:
+    """Return how many sharers there are, and what each number that they don't share becomes."""
+    sharing = way.sharing
+    covered = {n.value for n in numbers if sharing.covers(n)} - {sharing.count}
+    free = {n.value for n in numbers if not sharing.covers(n)} - covered
+    alone = _spaced(free, way, factor, way.floor)
+    if not covered:
+        return sharing.fewer(way.kind, factor), alone
+    fewer = next(
+        some
+        for some in sharing.rising(way.kind, factor)
+        if some == sharing.count
+        or all(sharing.of(v, some) > alone[u] for v in covered for u in free if u < v)
+    )
+    fixed = {value: sharing.of(value, fewer) for value in covered}
+    return fewer, _spaced(free, way, factor, way.floor, fixed)
+
+
+def _spaced(
+    values: Collection[int],
+    way: _Way,
+    factor: int,
+    floor: int,
+    fixed: Mapping[int, int] | None = None,
+    *,
+    close: bool = False,
+) -> dict[int, int]:
+    odd = way.kind == "odd"
+    stay = {value: value for value in way.fixed} | dict(fixed or {})
+
+    def smaller(value: int) -> int:
+        made = divided(value, factor, floor)
+        return made | 1 if odd and value > FLOOR else made
+
+    small = {value: value for value in values if value <= floor}
+    return spaced(values, smaller, most_quotient(factor), stay | small, odd=odd, close=close)
 
 
 def divided(value: int, factor: int, floor: int) -> int:
@@ -273,9 +341,23 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[_Number]:
 
 
 def _literals(node: ast.AST, name: str) -> Iterator[_Number]:
-    for item in ast.walk(node):
-        if isinstance(item, ast.Constant) and type(item.value) is int and item.end_col_offset:
-            yield _Number(item.lineno, item.col_offset, item.end_col_offset, item.value, name)
+    """Yield the whole numbers in a piece of code; `2048 * 2` is one."""
+    value = _whole(node)
+    if value is None:
+        for child in ast.iter_child_nodes(node):
+            yield from _literals(child, name)
+    elif isinstance(node, ast.expr) and node.end_col_offset and node.lineno == node.end_lineno:
+        yield _Number(node.lineno, node.col_offset, node.end_col_offset, value, name)
+
+
+def _whole(node: ast.AST) -> int | None:
+    """Return the value of a literal, or of a product of literals; None for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _whole(node.left), _whole(node.right)
+        return None if left is None or right is None else left * right
+    return None
 
 
 def _edited(text: str, numbers: tuple[_Number, ...], change: Callable[[_Number], int]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.judge.describe import workloads_of
+from grader.judge.candidates import COSTLY, described
 from grader.judge.sizes import HUGE, MOST, SMALL
+from grader.judge.strong import audited
+from grader.sandbox import Limits, strongest
 from grader.tasks.scale import chains
 
 PROBLEM = """
@@ -40,7 +42,7 @@ def made_of(cost: dict[str, int]):
         for i, chain in enumerate(found)
     ]
     description = {"full": fact(10, cost), "chains": facts, "values": [{"low": 0.0, "high": 1.0}]}
-    return workloads_of(found, description)
+    return described(found, description)
 
 
 def cost_at(limits) -> dict[str, int]:
@@ -50,21 +52,24 @@ def cost_at(limits) -> dict[str, int]:
 
 @pytest.mark.parametrize("limits", [SMALL, MOST])
 def test_what_runs_in_seconds_gets_every_kind_of_workload(limits):
-    workloads, _, note = made_of(cost_at(limits))
-    assert {w.role for w in workloads} == {"nominal", "stress", "general", "full"}
-    assert any(w.weights == "drawn" for w in workloads)
-    assert not note
+    made = made_of(cost_at(limits)).workloads()
+    assert {w.role for w in made.all} == {"nominal", "stress", "general", "full"}
+    assert any(w.weights == "drawn" for w in made.all)
+    assert not made.chosen.huge
 
 
 def test_what_takes_long_for_each_run_gets_one_workload():
-    workloads, length, note = made_of(cost_at(HUGE))
-    assert [(w.role, w.inputs[0].shape[0]) for w in workloads] == [("nominal", 2), ("full", 10)]
-    assert [w.costly for w in workloads] == [True, False]
-    assert length >= 25088
-    assert "races are not looked for" in note
+    known = made_of(cost_at(HUGE))
+    made = known.workloads()
+    assert [(w.role, w.inputs[0].shape[0]) for w in made.all] == [("nominal", 2), ("full", 10)]
+    assert [w.costly for w in made.all] == [True, False]
+    assert made.length >= 25088
+    found = audited(known, PROBLEM, strongest(), Limits())
+    assert found.workloads == made.all
+    assert found.note == COSTLY
 
 
 def test_what_takes_minutes_gets_none_and_says_so():
-    workloads, _, note = made_of({name: 3 * n for name, n in cost_at(HUGE).items()})
-    assert workloads == ()
-    assert "small enough" in note
+    known = made_of({name: 3 * n for name, n in cost_at(HUGE).items()})
+    assert known.workloads() is None
+    assert "small enough" in known.missing

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.judge.audit import AuditRow
-from grader.judge.survey import PROGRAMS, Surveyed, survey
+from grader.judge.audit import KINDS, AuditRow
+from grader.judge.strong import Audited
+from grader.judge.survey import Surveyed, survey
 from grader.sandbox import Limits, strongest
 
 PROBLEM = """
@@ -39,7 +40,7 @@ def test_a_weak_problem_is_told_from_a_sound_one(tmp_path: Path) -> None:
     sound, weak = survey(tmp_path, strongest(), Limits(wall=120.0), lambda *said: told.append(said))
     assert told == [(1, 2, "1_sound.py"), (2, 2, "2_weak.py")]
     assert (sound.name, sound.weak) == ("1_sound.py", ())
-    assert {sound.cell(program) for program in PROGRAMS} <= {"caught", "-"}
+    assert {sound.cell(program) for program in KINDS} <= {"caught", "-"}
     assert weak.cell("zeros") == "passes"
     assert weak.cell("the answer to other inputs") == "passes"
     assert any("zeros" in reason for reason in weak.weak)
@@ -52,5 +53,5 @@ def test_a_folder_without_problems_is_a_mistake(tmp_path: Path) -> None:
 
 def test_what_kernelbench_would_let_pass_is_said() -> None:
     row = AuditRow("zeros", passes=(), fails=("n",), kernelbench=True)
-    assert Surveyed("p", (row,)).cell("zeros") == "caught, passes KernelBench's"
-    assert Surveyed("p", (row,)).cell("the input") == "-"
+    assert Surveyed("p", Audited((), rows=(row,))).cell("zeros") == "caught, passes KernelBench's"
+    assert Surveyed("p", Audited((), rows=(row,))).cell("the input") == "-"

@@ -37,7 +37,7 @@ def constants(text: str) -> dict[str, int]:
 
 def test_every_variant_is_python_and_leaves_the_model_alone():
     found = chains(TEXT)
-    assert {chain.kind for chain in found} == {"spatial", "all", "long", "odd"}
+    assert {chain.kind for chain in found} == {"spatial", "all", "long", "odd", "whole"}
     for chain in found:
         assert len({variant.text for variant in chain.variants}) == len(chain.variants)
         for variant in chain.variants:
@@ -57,8 +57,9 @@ def test_spatial_variants_keep_features():
 
 def test_a_long_variant_keeps_one_number_and_makes_the_others_small():
     long = [chain.variants for chain in chains(TEXT) if chain.kind == "long"]
-    assert len(long) == 1
-    alone, variant = long[0]
+    assert len(long) == 2
+    assert all("M = 1024 * 2" in variant.text for variant in long[0])
+    alone, variant = long[1]
     assert constants(alone.text)["batch_size"] == 1
     assert "dim1, 4, 4096" not in variant.text
     assert "features, dim1, 32, 4096" in variant.text
@@ -107,6 +108,16 @@ def test_the_kind_of_a_number_is_kept():
                 assert found["inner"] % 2 == 1
 
 
+def test_a_product_of_numbers_is_one_number():
+    text = "M = 1024 * 2\nN = 1024\n"
+    assert sizes_of(text) == {2048, 1024}
+    for chain in chains(text):
+        for variant in chain.variants:
+            made = constants(variant.text)
+            assert made["M"] > made["N"]
+            assert chain.kind != "odd" or made["M"] % 2
+
+
 def test_no_python_no_variants():
     assert chains("def (") == ()
     assert chains("\0") == ()
@@ -140,7 +151,7 @@ def get_inputs():
 
 def test_fewer_heads_are_as_wide_as_they_were():
     found = chains(ATTENTION)
-    assert {chain.kind for chain in found} == {"spatial", "all", "odd"}
+    assert {chain.kind for chain in found} == {"spatial", "all", "odd", "whole"}
     for chain in found:
         for variant in chain.variants:
             made = constants(variant.text)
@@ -154,7 +165,8 @@ def test_where_two_numbers_of_heads_are_named_widths_shrink_as_all_do():
     text = ATTENTION + "kv_heads = 4\n"
     found = [constants(v.text) for c in chains(text) if c.kind == "all" for v in c.variants]
     assert {c["n_head"] for c in found} == {12}
-    assert min(c["n_embd"] for c in found) == 32
+    assert all(c["n_embd"] % 12 == 0 for c in found)
+    assert min(c["n_embd"] for c in found) == 96
 
 
 def test_the_groups_of_a_norm_stay_as_wide():
@@ -194,8 +206,8 @@ def test_sizes_that_are_to_stay_do_but_in_the_odd_ones():
         for variant in chain.variants:
             made = constants(variant.text)
             assert ({made["dim1"], made["features"]} == kept) == (chain.kind != "odd")
-    smallest = next(chain.variants[0] for chain in found if chain.kind == "all")
-    assert constants(smallest.text)["M"] < 2048
+    smallest = [constants(c.variants[0].text)["M"] for c in found if c.kind == "all"]
+    assert {1024, 64} <= set(smallest)
 
 
 def test_a_small_height_is_a_size_that_is_changed_and_may_stay():

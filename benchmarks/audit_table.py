@@ -1,0 +1,154 @@
+"""What wrong programs would get on each problem of a folder, as a table and in figures.
+
+    python benchmarks/audit_table.py /path/to/KernelBench docs/reference/audit.md
+
+Problems that a run has been through are kept beside the table (`audit.md.jsonl`) and not asked again: delete
+that file after a change to how sizes are chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.errors import UsageError
+from grader.judge.audit import audit
+from grader.judge.describe import describe
+from grader.judge.survey import survey
+from grader.records import Task
+from grader.sandbox import Form, Limits, strongest
+from grader.tasks.problem import load
+
+FULL = Limits(wall=300.0, memory=6 << 30)
+"""Of the guests that compute a result of full size."""
+MOST = 2**27
+"""Elements of the inputs of a full size that is computed."""
+ANSWERS = ("zeros", "a constant", "the answer to other inputs")
+"""What is asked about the full size of a problem that lets something trivial pass."""
+HEAD = """# Audit of KernelBench's deciding sizes
+
+Made by `python benchmarks/audit_table.py FOLDER docs/reference/audit.md`; do not edit.
+
+A problem is decided at reduced sizes. Before one of them decides, wrong programs are tried on it: zeros, a
+constant, the input, and the reference itself on other inputs, with a part of an input skipped or permuted,
+with an input left out, with other weights, with two equal dims swapped, and with each parameter left out.
+A size at which one of them passes that fails at another is replaced.
+
+*Weak*: what passes on every deciding workload. *At its own size*: whether zeros, a constant or the answer to
+other inputs pass there too (by this grader's tolerance), computed where inputs of full size fit into memory.
+*No effect*: changes to the reference that change its result at no size that was tried (a sum in another order,
+a bias that a norm takes away again): a program that makes them is right.
+"""
+
+
+def main() -> None:
+    """Ask about every problem, then write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("table", type=Path)
+    given = parser.parse_args()
+    kept = given.table.with_suffix(f"{given.table.suffix}.jsonl")
+    done = {row["problem"]: row for row in _read(kept)}
+    form = strongest()
+    for path in sorted(given.folder.rglob("*.py"), key=_order):
+        name = f"{path.parent.name}/{path.stem}"
+        if name in done:
+            continue
+        row = _row(name, path, form)
+        if row is not None:
+            done[name] = row
+            with kept.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(
+                f"{row['seconds']:6.1f} s  {name}: {'; '.join(row['weak']) or row['note']}",
+                flush=True,
+            )
+    given.table.write_text(_table(done))
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _order(path: Path) -> tuple[str, int]:
+    number = path.stem.split("_")[0]
+    return path.parent.name, int(number) if number.isdigit() else 0
+
+
+def _row(name: str, path: Path, form: Form) -> dict[str, Any] | None:
+    begin = time.monotonic()
+    try:
+        (item,) = survey(path, form, Limits())
+    except UsageError:
+        return None
+    return {
+        "problem": name,
+        "sizes": list(item.sizes),
+        "weak": list(item.weak),
+        "passing": list(item.passing),
+        "unmoved": sorted(item.found.unmoved),
+        "asked": sorted({row.kind for row in item.found.rows}),
+        "note": item.note,
+        "seconds": round(time.monotonic() - begin, 1),
+        "full": _at_full_size(describe(load(path), form, Limits()), form) if item.weak else "",
+    }
+
+
+def _at_full_size(task: Task, form: Form) -> str:
+    """Return what passes at the problem's own size."""
+    full = task.full
+    if full is None or sum(_elements(item) for item in full.inputs) > MOST:
+        return "not computed"
+    rows = audit(task, form, FULL, workloads=(full,), programs=ANSWERS)
+    if not rows or not any(row.passes or row.fails for row in rows):
+        return "not computed"
+    passing = [row.program for row in rows if row.passes]
+    return f"{', '.join(passing)} pass" if passing else "none passes"
+
+
+def _elements(item: Any) -> int:
+    found = 1
+    for length in getattr(item, "shape", ()):
+        found *= length
+    return found
+
+
+def _table(done: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = sorted(done.values(), key=lambda row: _order(Path(f"{row['problem']}.py")))
+    asked = [row for row in rows if row["asked"]]
+    weak = [row for row in asked if row["weak"]]
+    open_ = [row for row in asked if row["passing"] and not row["weak"]]
+    lines = [
+        HEAD,
+        f"{len(rows)} problems; {len(asked)} audited, {len(rows) - len(asked)} not (see the note).",
+        f"On {len(asked) - len(weak) - len(open_)} every wrong program fails at each deciding size;",
+        f"on {len(open_)} one passes at one of them and fails at another; {len(weak)} are weak.\n",
+        "| problem | deciding sizes | weak | at its own size | passes at one size | no effect | note |",
+        f"|{'---|' * 7}",
+    ]
+    lines += [f"| {' | '.join(map(_cell, _cells(row)))} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["problem"],
+        "<br>".join(row["sizes"]),
+        "; ".join(text.removesuffix(" would pass") for text in row["weak"]),
+        row["full"],
+        "; ".join(row["passing"]),
+        "; ".join(row["unmoved"]),
+        row["note"],
+    )
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The sizes that a problem's reference ran at, and the workloads that are made of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader.judge.facts import Facts, checked, inputs_of, is_whole, reduction_length
+from grader.judge.sizes import Chosen, Size, choose, fitting
+from grader.judge.workloads import Maker
+from grader.records import Workload
+from grader.tasks.scale import Chain
+
+COSTLY = "its layers fix a large size: one workload stands for it, and races are not looked for"
+NONE_RUNS = "its reference runs at no size that was tried"
+NONE_IS_SMALL = "no size of it is small enough for a CPU (its sizes can't be changed)"
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """Workloads of chosen sizes."""
+
+    chosen: Chosen
+    all: tuple[Workload, ...]
+    length: int
+    """How many terms meet in one output, at a guess."""
+
+    @property
+    def nominal(self) -> tuple[Workload, ...]:
+        """Return those of the task's own kind of values."""
+        return tuple(workload for workload in self.all if workload.role == "nominal")
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a guest said of a problem."""
+
+    sizes: tuple[Size, ...]
+    full: Facts | None
+    values: tuple[Facts, ...]
+    """What each input's values are like."""
+    places: bool
+    """Whether the reference finds places of extremes."""
+    error: str = ""
+    """What its reference said at the first size where it failed."""
+
+    @property
+    def missing(self) -> str:
+        """Return why there are no workloads; empty where there are."""
+        if not self.sizes:
+            return f"{NONE_RUNS}: {self.error}" if self.error else NONE_RUNS
+        return "" if choose(self.sizes, self.full) else NONE_IS_SMALL
+
+    def workloads(self) -> Workloads | None:
+        """Return the workloads of the best sizes; None where there are none that a CPU can run."""
+        chosen = choose(self.sizes, self.full)
+        if chosen is None:
+            return None
+        maker = Maker(self.values)
+        made = list(maker.all(chosen, self.full, self.places and is_whole(chosen.stressed)))
+        unique = {workload.name: workload for workload in reversed(made)}
+        length = max(map(reduction_length, chosen.nominal))
+        return Workloads(chosen, tuple(reversed(unique.values())), length)
+
+    def without(self, fact: Facts) -> Described:
+        """Return it with sizes that are unlike this one: of other arguments where there are any, else of another shape."""
+        others = [size for size in self.sizes if size.fact["init"] != fact["init"]]
+        if not any(size.regular for size in others):
+            others = [s for s in self.sizes if _shapes(s.fact) != _shapes(fact)]
+        return replace(self, sizes=tuple(others))
+
+
+def described(
+    found: Sequence[Chain],
+    description: Facts,
+    places: bool = False,
+    share: float = 1.0,
+    *,
+    kept: bool = False,
+) -> Described:
+    """Return what a guest's description of these variants says.
+
+    `places` says that the reference finds places of extremes, `kept` that sizes stay because an answer
+    writes them. Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where it makes no sense.
+    """
+    sizes = tuple(
+        Size(chain.kind, variant.batch, checked(fact), share, kept)
+        for chain, facts in zip(found, description["chains"], strict=True)
+        for variant, fact in zip(chain.variants, facts, strict=False)
+        if fact["ok"]
+    )
+    failed = (f for facts in description["chains"] for f in facts if not f["ok"])
+    error = next((str(fact["error"]) for fact in failed), "")
+    full = inputs_of(description["full"]) if description["full"]["ok"] else None
+    values = tuple(item if isinstance(item, dict) else {} for item in description["values"])
+    fit = sizes if full is None else tuple(fitting(sizes, full))
+    return Described(fit, full, values, places, error[:300])
+
+
+def _shapes(fact: Facts) -> list[object]:
+    return [item.get("shape") for item in fact["inputs"]]

@@ -1,0 +1,69 @@
+"""How much of what holds between a task's numbers still holds between smaller ones.
+
+The numbers are the lengths of the inputs' dims and the whole numbers among the constructor's arguments, each
+at its place. A program that mistakes one for another is found where they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from grader.judge.facts import Facts
+from grader.records import JsonValue
+
+LEAST = 5
+"""Kernel sizes, strides and numbers of stacked inputs are equal to other small numbers by chance."""
+Place = tuple[str, int, int]
+
+
+def lost(fact: Facts, full: Facts) -> int:
+    """Return how much a smaller size has lost of what holds between the numbers of the full size.
+
+    Two different numbers became equal, two equal ones became different, or one that is a multiple of another
+    is so no more: 2 each. They changed their order, or a number is equal to the batch that was not: 1. A
+    batch of one, where a wrong step from one to the next does not show: 4.
+    """
+    small, large = _numbers(fact), _numbers(full)
+    pairs = {
+        (large[a], large[b], small[a], small[b], _batch(a) or _batch(b))
+        for a, b in combinations([place for place in large if place in small], 2)
+        if min(large[a], large[b]) >= LEAST
+    }
+    alone = any(_batch(p) and large[p] > 1 and small[p] == 1 for p in large if p in small)
+    return sum(_lost(*pair) for pair in pairs) + 4 * alone
+
+
+def _lost(u: int, v: int, a: int, b: int, batch: bool) -> int:
+    if batch:
+        return int(a == b and u != v)
+    if a == b or u == v:
+        return 2 * ((a == b) != (u == v))
+    low, high = (a, b) if u < v else (b, a)
+    if low > high:
+        return 1
+    divides = max(u, v) % min(u, v) == 0
+    return 2 * (divides and high % max(low, 1) != 0)
+
+
+def _batch(place: Place) -> bool:
+    return place[0] == "input" and place[2] == 0
+
+
+def _numbers(fact: Facts) -> Mapping[Place, int]:
+    shapes = (
+        (("input", i, dim), n)
+        for i, item in enumerate(fact["inputs"])
+        for dim, n in enumerate(item.get("shape", ()))
+    )
+    given = ((("init", k, 0), n) for k, n in enumerate(_whole(fact["init"])))
+    return dict([*shapes, *given])
+
+
+def _whole(value: JsonValue) -> Iterator[int]:
+    """Yield the whole numbers of nested arguments, in their order; 0 where there is another."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _whole(item)
+    else:
+        yield value if type(value) is int else 0

@@ -1,0 +1,224 @@
+"""What programs compute that mistake a part of a task: its reference on other inputs, or with other weights.
+
+Each variation is the reference itself with one thing changed. Where its result is that of the reference all
+the same, a program with that mistake can't be told from a right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from typing import Literal
+
+import numpy as np
+
+from grader.judge.expected import Expected, Group, References, groups
+from grader.judge.inputs import Array, is_mask, make_inputs
+from grader.records import JsonValue, Task, Workload
+from grader.sandbox import Form, GuestJob, GuestResult, GuestWorkload, Limits, converse
+
+Arguments = tuple[Array | JsonValue, ...]
+Kind = Literal[
+    "the answer to other inputs",
+    "a skipped part",
+    "an input left out",
+    "another weight",
+    "swapped equal dims",
+    "a permuted part",
+    "a parameter left out",
+]
+MOST_INPUTS = 4
+MOST_DIMS = 4
+MOST_SWAPS = 8
+MOST_PARAMETERS = 16
+"""How many of each are asked about at most: a deep network has hundreds of parameters."""
+SECONDS = 20.0
+"""Wall time of a guest that computes variations; those that it does not come to are not known."""
+MIXED = 2**24
+"""Elements of an input up to which it is permuted."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One change to what the reference computes."""
+
+    kind: Kind
+    what: str = ""
+    """Which input, dim or parameter."""
+    args: Arguments | None = None
+    """Other arguments of forward; None for the workload's own."""
+    weights: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What `grader.guest.altered` is to do."""
+
+    @property
+    def program(self) -> str:
+        """Return the kind and what it concerns."""
+        return f"{self.kind}: {self.what}" if self.what else self.kind
+
+
+def variations(task: Task, workload: Workload, right: References) -> Iterator[Variation]:
+    """Yield the variations of a task at a workload that change anything, the most telling first."""
+    given = right.inputs[workload.name]
+    others = make_inputs(task, workload, right.seed + 1)
+    state = {n: a for n, a in right.states[workload.name].items() if _random(a)}
+    if not _same(others, given):
+        yield Variation("the answer to other inputs", args=others)
+    if state:
+        yield Variation("another weight", weights={"redraw": list(state)})
+    skipped = tuple(map(_skipped, given))
+    if not _same(skipped, given):
+        yield Variation("a skipped part", args=skipped)
+    yield from _left_out(given, others)
+    yield from islice(_swapped(given, state), MOST_SWAPS)
+    yield from _permuted(given)
+    for name in _some(_left(right.states[workload.name])):
+        yield Variation("a parameter left out", name, weights={"zero": [name]})
+
+
+def results(
+    task: Task,
+    asked: Mapping[str, Sequence[Variation]],
+    workloads: Sequence[Workload],
+    right: References,
+    form: Form,
+    limits: Limits,
+) -> Mapping[tuple[str, str], Expected]:
+    """Return what the variations give, by workload and program; nothing where one fails or time is short.
+
+    `asked` are each workload's. Workloads of one constructor call share a guest.
+    """
+    found: dict[tuple[str, str], Expected] = {}
+    limits = replace(limits, wall=min(limits.wall, SECONDS))
+    for group in groups([w for w in workloads if asked[w.name]]):
+        named = {
+            f"{number}": (workload.name, variation)
+            for number, (workload, variation) in enumerate(
+                (workload, variation)
+                for workload in group.workloads
+                for variation in asked[workload.name]
+            )
+        }
+        for result in converse(_job(task, group, named, right), form, limits).results:
+            workload_name, variation = named[result.name]
+            if result.status == "ran":
+                found[workload_name, variation.program] = _seen(workload_name, result)
+    return found
+
+
+def _job(
+    task: Task, group: Group, named: Mapping[str, tuple[str, Variation]], right: References
+) -> GuestJob:
+    drawn = group.weights == "drawn"
+    return GuestJob(
+        role="reference",
+        code=task.reference,
+        entry="Model",
+        device="cpu",
+        workloads=tuple(
+            GuestWorkload(key, right.inputs[name] if v.args is None else v.args, None)
+            for key, (name, v) in named.items()
+        ),
+        init=group.init,
+        seed=right.guest_seed,
+        state=right.states[group.workloads[0].name] if drawn else None,
+        options={"altered": {key: dict(v.weights) for key, (_, v) in named.items() if v.weights}},
+    )
+
+
+def _seen(name: str, result: GuestResult) -> Expected:
+    arrays = tuple(output.array for output in result.outputs)
+    return Expected(name, arrays, arrays, result.structure)
+
+
+def _random(array: Array) -> bool:
+    """Whether weights were drawn: constants and masks are a part of the operator."""
+    return array.dtype.kind == "f" and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
+
+
+def _left(state: Mapping[str, Array]) -> list[str]:
+    """Return the parameters that can be left out: a weight of ones or a bias of zeros is none to a call."""
+    return [
+        name
+        for name, array in state.items()
+        if _random(array) or (array.dtype.kind == "f" and array.size == 1 and array.item() != 0)
+    ]
+
+
+def _some(names: Sequence[str]) -> Sequence[str]:
+    """Return some of the names, from the first to the last."""
+    step = max(1, -(-len(names) // MOST_PARAMETERS))
+    return names[::step]
+
+
+def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
+    """Yield for each of several inputs that it is another."""
+    places = [i for i, value in enumerate(given) if isinstance(value, np.ndarray)]
+    for i in places[:MOST_INPUTS] if len(places) > 1 else ():
+        if not _same(others[i : i + 1], given[i : i + 1]):
+            yield Variation("an input left out", f"{i}", args=_with(given, i, others[i]))
+
+
+def _swapped(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation]:
+    """Yield for each two equal dims of an input or a weight that they are swapped."""
+    for i, value in _arrays(given):
+        for a, b in _equal_dims(value):
+            turned = np.ascontiguousarray(np.swapaxes(value, a, b))
+            if not np.array_equal(turned, value):
+                yield Variation(
+                    "swapped equal dims", f"{a}, {b} of input {i}", _with(given, i, turned)
+                )
+    for name, array in state.items():
+        for a, b in _equal_dims(array):
+            what = f"{a}, {b} of {name}"
+            yield Variation("swapped equal dims", what, weights={"swap": [name, a, b]})
+
+
+def _equal_dims(array: Array) -> list[tuple[int, int]]:
+    pairs = combinations(range(array.ndim), 2)
+    return [(a, b) for a, b in pairs if array.shape[a] == array.shape[b] > 1]
+
+
+def _permuted(given: Arguments) -> Iterator[Variation]:
+    """Yield for each dim of each input that its second half is in another order."""
+    for i, value in _arrays(given):
+        for dim in range(min(value.ndim, MOST_DIMS)):
+            mixed = _mixed(value, dim)
+            if not np.array_equal(mixed, value):
+                yield Variation(
+                    "a permuted part", f"dim {dim} of input {i}", _with(given, i, mixed)
+                )
+
+
+def _arrays(given: Arguments) -> Iterator[tuple[int, Array]]:
+    found = ((i, v) for i, v in enumerate(given) if isinstance(v, np.ndarray) and v.size <= MIXED)
+    yield from islice(found, MOST_INPUTS)
+
+
+def _mixed(value: Array, dim: int) -> Array:
+    """Return it with the second half of a dim moved on by one; with short dims turned round."""
+    length = value.shape[dim]
+    order = np.arange(length)
+    half = length // 2
+    order[half:] = np.roll(order[half:], 1) if length - half > 1 else order[half:]
+    return np.take(value, order if length > 2 else order[::-1], axis=dim)
+
+
+def _skipped(value: Array | JsonValue) -> Array | JsonValue:
+    """Return an input whose second half (along its last dim) is a copy of the first."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim == 0:
+        return value
+    made = value.copy()
+    half = value.shape[-1] // 2
+    if half:
+        made[..., -half:] = value[..., :half]
+    return made
+
+
+def _with(given: Arguments, place: int, value: Array | JsonValue) -> Arguments:
+    return (*given[:place], value, *given[place + 1 :])
+
+
+def _same(one: Arguments, other: Arguments) -> bool:
+    pairs = zip(one, other, strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs if isinstance(a, np.ndarray))
