@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.records import Evidence
-from grader.rules.reaching import IN_TEXT_AND_EXTENSION
+from grader.rules.reaching import IN_EXTENSION
 
 OURS = frozenset({"kgsim_blas_handle", "kgsim_capture_stream"})
 """Functions of the simulator's own that the stand-ins of torch's headers call."""
@@ -19,12 +19,12 @@ _ELF = b"\x7fELF"
 # has some of them under a second name, for itself.
 _NAMES = re.compile(
     rb"(?:(kgsim_\w{1,60})|(?<![\w.])(?:_{1,2}(?:libc_)?)?("
-    + "|".join(sorted(IN_TEXT_AND_EXTENSION)).encode()
+    + "|".join(sorted(IN_EXTENSION)).encode()
     + rb"))\0"
 )
 
 
-_PARTS = (b"kgsim_", *(name.encode() + b"\0" for name in sorted(IN_TEXT_AND_EXTENSION)))
+_PARTS = (b"kgsim_", *(name.encode() + b"\0" for name in sorted(IN_EXTENSION)))
 """One of these is in whatever the pattern finds; nearly every library has none, which is told ten times sooner."""
 
 

@@ -5,15 +5,16 @@ from grader.judge.compare import compare
 from grader.judge.conduct import conduct
 from grader.judge.describe import describe
 from grader.judge.expected import Expected, Group, References, groups
-from grader.judge.honesty import computing, suspicions
+from grader.judge.honesty import Suspicions, computing, suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.own_weights import own_weights
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
 from grader.judge.trace import trace
-from grader.judge.verdict import verdict
+from grader.judge.verdict import noted, verdict
 
 __all__ = [
+    "Suspicions",
     "AuditRow",
     "Expected",
     "Group",
@@ -25,6 +26,7 @@ __all__ = [
     "describe",
     "groups",
     "make_inputs",
+    "noted",
     "own_weights",
     "reference",
     "suspicions",

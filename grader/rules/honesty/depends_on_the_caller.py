@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import PythonCode, python_code
+from grader.rules.honesty.data_flow import parameters
+from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
 CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}
+AROUND = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack",
+          "traceback.walk_stack")  # fmt: skip
+"""What names the functions that called this one."""
+GPU_FILES = ("/dev/nvidia", "/proc/driver/nvidia")
+"""What tells a machine with a GPU from one without."""
 CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.", "os.getpid", "os.getppid",
           "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
 """What is another at each call or in each process: no result may hang on it."""
@@ -47,16 +53,16 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     )
                 drawn = _drawn(code, node.test, chances)
                 if drawn:
-                    decides = isinstance(node, ast.IfExp) or _returns(node)
+                    decides = _decides(code, function, node)
                     yield RULE.finding(
                         source.place(node.test),
-                        f"this condition asks {drawn}: what forward does depends on chance or the clock",
+                        f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
                         severity="error" if decides else "warning",
                         data={"target": drawn, "rejects": decides},
                     )
                 asked = _asks(code, node.test)
                 if asked:
-                    tells = _names_a_builds_variable(node.test)
+                    tells = _tells_the_machine(node.test) and _decides(code, function, node)
                     yield RULE.finding(
                         source.place(node.test),
                         f"this condition asks {asked}: what forward does depends on who calls it",
@@ -134,6 +140,8 @@ def _asks(code: PythonCode, test: ast.AST) -> str:
         name = code.canonical(node) if isinstance(node, ast.Attribute | ast.Name) else ""
         if name in CALLER or name in CALLER_CALLS:
             return name
+        if isinstance(node, ast.Constant) and str(node.value).startswith(GPU_FILES):
+            return str(node.value)
     return ""
 
 
@@ -159,18 +167,46 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
             continue
         if _spelled(node) in chances:
             return chances[_spelled(node)]
-        if (name := code.canonical(node)).startswith(CHANCE) or name.endswith(".elapsed_time"):
+        if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(".elapsed_time"):
             return name
     return ""
 
 
-def _returns(branch: ast.If | ast.While) -> bool:
-    return any(isinstance(node, ast.Return) for node in nodes_under(branch))
+def _decides(code: PythonCode, function: ast.AST, node: ast.If | ast.IfExp | ast.While) -> bool:
+    """Whether a condition chooses what comes out: not a message, a build or what is to be logged.
+
+    The function must be given something that it works on, and return one thing or another of it.
+    """
+    if not isinstance(function, Function) or not parameters(function):
+        return False
+    returns = [one for one in nodes_under(function) if isinstance(one, ast.Return)]
+    if isinstance(node, ast.IfExp):
+        return _is_returned(code, node, returns)
+    inside = {id(one) for one in nodes_under(node)}
+    values = {
+        there: {ast.dump(one.value) for one in returns if one.value is not None and (id(one) in inside) is there}
+        for there in (True, False)
+    }
+    return bool(values[True]) and (len(values[True]) > 1 or values[True] != values[False])
 
 
-def _names_a_builds_variable(test: ast.AST) -> bool:
+def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -> bool:
+    """Whether a choice is what a function returns, by itself or by the name that it is bound to."""
+    around = set(code.ancestors(node))
+    if any(one in around for one in returns):
+        return True
+    bound = {
+        _spelled(target) for one in around if isinstance(one, ast.Assign) for target in one.targets
+    }
+    read = {_spelled(one) for back in returns for one in nodes_under(back)}
+    return not bound.isdisjoint(read - {""})
+
+
+def _tells_the_machine(test: ast.AST) -> bool:
+    """Whether a condition asks for what differs from a grader's machine to another's."""
     texts = {node.value for node in nodes_under(test) if isinstance(node, ast.Constant)}
-    return not OF_A_BUILD.isdisjoint(texts)
+    files = any(isinstance(one, str) and one.startswith(GPU_FILES) for one in texts)
+    return files or not OF_A_BUILD.isdisjoint(texts)
 
 
 def _spelled(node: ast.AST) -> str:
