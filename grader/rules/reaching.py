@@ -15,3 +15,8 @@ SYSTEM_CALLS = {
 """The same by their numbers on x86-64, for `syscall`."""
 IN_EXTENSION = (OTHER_PROCESSES - {"cudaIpcOpenMemHandle"}) | PROTECTION | {"syscall"}
 """What a built extension is searched for: a text that calls none of these, and an extension that does, hides it."""
+RUNTIME = (
+    r"__cudaRegister\w+|cuda(?:Launch|Memcpy|Memset|Malloc|Free|Event|Stream|Device|Graph|Func|Host|Get|Peek|Set)"
+    r"[A-Z]\w*|cudaFree|cudaMalloc|cudaMemcpy|cudaMemset"
+)
+"""Functions of CUDA's runtime: who defines one stands between a program and the device that it is run on."""

@@ -18,7 +18,7 @@ DRAWS = (
     "random.", "numpy.random.",
 )  # fmt: skip
 CALLS = ("torch.nn.Module.__call__", "torch.nn.Module._call_impl", "torch.Tensor.cpu", "torch.Tensor.numpy",
-         "torch.Tensor.tolist", "torch.Tensor.item", "json.", "pickle.")  # fmt: skip
+         "torch.Tensor.tolist", "torch.Tensor.item")  # fmt: skip
 ROLES = {
     "the clock": CLOCKS,
     "the comparison": COMPARISONS,

@@ -47,10 +47,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _imported(source: Source, context: Context) -> Iterator[Finding]:
-    """Report what the built extension calls and its text does not: the name was put together."""
+    """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
     called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = str(item.data.get("name", ""))
+        if item.code == "runtime-defined":
+            yield RULE.finding(
+                None,
+                f"the built extension defines {name} in the place of CUDA's own",
+                confidence="proven",
+                evidence=(item,),
+                data={"target": name, "rejects": True},
+            )
         if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
             yield RULE.finding(
                 None,
