@@ -14,11 +14,11 @@ from grader.judge.trace import trace
 from grader.judge.verdict import noted, verdict
 
 __all__ = [
-    "Suspicions",
     "AuditRow",
     "Expected",
     "Group",
     "References",
+    "Suspicions",
     "audit",
     "compare",
     "computing",

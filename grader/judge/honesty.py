@@ -97,7 +97,7 @@ BLIND = (
     "Nothing reads a value of its inputs or weights: what it returns is the same for all of them."
 )
 WEAK = (
-    "no value of the inputs is read, and need be: the task is weak, its exact result is always the same "
+    "no value of the inputs is read, and none needs to be: the task is weak, its exact result is always the same "
     "(the policy `custom-only` calls such an answer dishonest)"
 )
 """Only such a task finds a result right that reads nothing: the policy decides, on every device alike."""

@@ -239,7 +239,9 @@ def weighed(
     """Return the evaluation with a verdict that also weighs how the result came about."""
     found = judge.suspicions(evaluation, findings, workshop.options.policy)
     if not found.rejected and not found.dishonest:
-        verdict = judge.noted(evaluation.verdict, found.notes) if found.notes else evaluation.verdict
+        verdict = (
+            judge.noted(evaluation.verdict, found.notes) if found.notes else evaluation.verdict
+        )
         return evaluation.model_copy(update={"verdict": verdict})
     verdict = verdict_of(
         workshop,

@@ -48,7 +48,7 @@ class Verdict(Record):
     speedup_high: float | None = None
     reasons: tuple[str, ...] = ()
     kernelbench: bool | None = None
-    """What KernelBench's own tolerance would have said."""
+    """What KernelBench would say of the sample as it came, at its own tolerance; None where that isn't known."""
 
 
 class Evaluation(Record):

@@ -4,7 +4,9 @@ A name alone proves nothing: a page that a program mapped itself is its own to p
 may ask for a thread's number. What each of them is called with decides (`security/foreign_memory.py`).
 """
 
-OTHER_PROCESSES = frozenset({"ptrace", "process_vm_readv", "process_vm_writev", "cudaIpcOpenMemHandle"})
+OTHER_PROCESSES = frozenset(
+    {"ptrace", "process_vm_readv", "process_vm_writev", "cudaIpcOpenMemHandle"}
+)
 """These reach into another process: no kernel has one to talk to."""
 PROTECTION = frozenset({"mprotect", "pkey_mprotect", "mremap", "remap_file_pages"})
 """These open memory, or move it: their own pages' is a program's business, that of others is not."""

@@ -20,9 +20,7 @@ UNUSED = Finding(
 LIBRARY = UNUSED.model_copy(
     update={"rule": "CHT006", "severity": "note", "data": {"delegates": True}}
 )
-FILLS = UNUSED.model_copy(
-    update={"rule": "CHT007", "severity": "warning", "data": {UNREAD: True}}
-)
+FILLS = UNUSED.model_copy(update={"rule": "CHT007", "severity": "warning", "data": {UNREAD: True}})
 LAUNCH = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
 
 

@@ -309,7 +309,11 @@ def test_a_result_without_the_inputs_is_an_error_where_a_run_shows_it_wrong() ->
     wrong = Evidence(kind="mismatch", code="all-zeros", text="the whole output is 0")
     for evidence, severity in (((), "warning"), ((raised,), "warning"), ((wrong,), "error")):
         (found,) = review_text(source, Context(evidence=evidence), ["CHT007"])
-        assert (found.severity, found.data.get("rejects"), found.data["unread"]) == (severity, None, True)
+        assert (found.severity, found.data.get("rejects"), found.data["unread"]) == (
+            severity,
+            None,
+            True,
+        )
 
 
 def test_what_was_launched_inside_forward_is_called_from_there() -> None:

@@ -167,7 +167,9 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
             continue
         if _spelled(node) in chances:
             return chances[_spelled(node)]
-        if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(".elapsed_time"):
+        if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(
+            ".elapsed_time"
+        ):
             return name
     return ""
 
@@ -184,7 +186,11 @@ def _decides(code: PythonCode, function: ast.AST, node: ast.If | ast.IfExp | ast
         return _is_returned(code, node, returns)
     inside = {id(one) for one in nodes_under(node)}
     values = {
-        there: {ast.dump(one.value) for one in returns if one.value is not None and (id(one) in inside) is there}
+        there: {
+            ast.dump(one.value)
+            for one in returns
+            if one.value is not None and (id(one) in inside) is there
+        }
         for there in (True, False)
     }
     return bool(values[True]) and (len(values[True]) > 1 or values[True] != values[False])

@@ -27,7 +27,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     names = holders(source, code)
     forward = code.method("forward")
     base = _reference_base(code)
-    if base in names:  # a class of the file's own that works with its kernels, called like the reference
+    if (
+        base in names
+    ):  # a class of the file's own that works with its kernels, called like the reference
         return
     if base is not None and forward is None and not _redone(code):
         yield RULE.finding(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.observed import seen_wrong
+from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 

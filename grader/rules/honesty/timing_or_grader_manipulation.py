@@ -197,7 +197,9 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
     found += [(call, name) for made, call in code.calls if made in IMPORTS
               for name in [code.canonical(call)]]  # fmt: skip
     found = [(node, name) for node, name in found if name.partition(".")[0] in OWN_PACKAGES]
-    found += [(node, node.attr) for node in code.of(ast.Attribute) if node.attr.startswith(OWN_NAMES)]
+    found += [
+        (node, node.attr) for node in code.of(ast.Attribute) if node.attr.startswith(OWN_NAMES)
+    ]
     for literal in code.of(ast.Constant):
         if isinstance(literal.value, str) and "\n" not in literal.value:
             found += [(literal, name) for name in OWN_NAMES if name in literal.value]

@@ -90,9 +90,7 @@ def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, 
 
 def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Report threads that forward starts and nobody waits for; one that makes the result rejects."""
-    made = [
-        call for name, call in code.calls if name in THREADS and code.runs_in_forward(call)
-    ]
+    made = [call for name, call in code.calls if name in THREADS and code.runs_in_forward(call)]
     if not made or _joined(code):
         return
     works = [call for call in made if _makes_the_result(source, code, call)]
@@ -119,7 +117,12 @@ def _makes_the_result(source: Source, code: PythonCode, call: ast.Call) -> bool:
     names = holders(source, code) | returned
     given = [*call.args, *(word.value for word in call.keywords)]
     local = {node.name: node for node in code.of(ast.FunctionDef)}
-    bodies = [local[node.id] for one in given for node in nodes_under(one) if isinstance(node, ast.Name) and node.id in local]
+    bodies = [
+        local[node.id]
+        for one in given
+        for node in nodes_under(one)
+        if isinstance(node, ast.Name) and node.id in local
+    ]
     return any(mentions(one, names) for one in (*given, *bodies))
 
 

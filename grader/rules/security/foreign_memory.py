@@ -135,7 +135,7 @@ def _values(code: CudaCode, name: str) -> Iterator[Node]:
 
 def _names_it(code: CudaCode, call: Call) -> bool:
     """Whether the name that is looked up stands in the text: as a literal, or in a function's parameter."""
-    if len(call.arguments) < 2:  # noqa: PLR2004 - a library and a name
+    if len(call.arguments) < 2:
         return False
     asked = call.arguments[1]
     if asked.type == "identifier":

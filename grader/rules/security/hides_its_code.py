@@ -78,7 +78,10 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     """Whether what is decoded is run: it stands inside exec, eval, compile or a build."""
     return any(
         isinstance(around, ast.Call)
-        and (code.canonical(around.func) in RUNNERS or code.canonical(around.func).endswith(".load_inline"))
+        and (
+            code.canonical(around.func) in RUNNERS
+            or code.canonical(around.func).endswith(".load_inline")
+        )
         for around in code.ancestors(call)
     )
 

@@ -92,11 +92,12 @@ def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
             yield from _way_around(source.place(node), written)
 
 
-def _written(node: ast.Constant | ast.JoinedStr) -> str:
+def _written(node: ast.expr) -> str:
     """Return a literal's text, with `{}` for what is put in when it runs."""
     if isinstance(node, ast.JoinedStr):
         return "".join(constant_text(part) or "{}" for part in node.values)
-    return node.value if isinstance(node.value, str) else ""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) else ""
 
 
 def _way_around(place: Place, written: str) -> Iterator[Finding]:
