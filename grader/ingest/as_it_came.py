@@ -18,6 +18,7 @@ from grader.source import read_python
 MODEL = "ModelNew"
 _BLOCK = re.compile(r"```(.*?)```", re.DOTALL)
 _WORDS = ("python", "cpp")
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 _SAVED = frozenset({"python", "kernelbench"})
 _MOST = 2_000_000
 
@@ -77,14 +78,19 @@ def _binds(tree: ast.Module) -> bool:
 
 
 def _is_of(submission: Submission | None, tree: ast.Module) -> bool:
-    """Whether a submission's own lines are the same program; what was put in is not the sample's."""
+    """Whether a submission's own lines are the same program.
+
+    What was put in is not the sample's, and lines that try the model out may have been left out
+    (`pipeline/lent_names.py`): every other statement is there, in the same order.
+    """
     if submission is None:
         return False
-    lines = submission.code.splitlines()
-    mapped = zip(lines, submission.line_map, strict=False)
-    kept = "\n".join(line for line, number in mapped if number)
-    own, _ = read_python(kept)
+    mapped = zip(submission.code.splitlines(), submission.line_map, strict=False)
+    own, _ = read_python("\n".join(line if number else "" for line, number in mapped))
     try:
-        return own is not None and ast.dump(own) == ast.dump(tree)
+        ours = [ast.dump(one) for one in own.body] if own is not None else []
+        theirs = [(ast.dump(one), isinstance(one, _DEFINITIONS)) for one in tree.body]
     except RecursionError:
         return False
+    kept = [text for text, defines in theirs if defines or text in ours]
+    return bool(ours) and kept == ours

@@ -58,3 +58,10 @@ def test_what_was_put_in_is_not_the_samples() -> None:
         }
     )
     assert as_it_came(one, extraction.model_copy(update={"submission": lent})).is_ours
+
+
+def test_lines_that_try_the_model_out_make_no_other_program() -> None:
+    one = sample(f"{CODE}print(ModelNew()(*get_inputs()))\n", "kernelbench")
+    shorter = extract(sample(CODE, "kernelbench"))
+    assert as_it_came(one, shorter).is_ours
+    assert not as_it_came(sample(CODE + OTHER, "kernelbench"), shorter).is_ours
