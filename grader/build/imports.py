@@ -33,6 +33,7 @@ _RUNTIME = re.compile(RUNTIME.encode())
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _DYNAMIC_SYMBOLS = 11
+_LONGEST = 100
 _OF_OTHERS = 0
 """The section of a symbol that is imported."""
 
@@ -70,9 +71,9 @@ def _defined(data: bytes) -> Iterator[bytes]:
         (table,) = struct.unpack_from("<Q", data, 0x28)
         size, count = struct.unpack_from("<HH", data, 0x3A)
         sections = [_SECTION.unpack_from(data, table + size * i) for i in range(count)]
-        for section in sections:
-            if section[1] == _DYNAMIC_SYMBOLS:
-                yield from _symbols(data, section[4], section[5], sections[section[6]][4])
+        found = next((one for one in sections if one[1] == _DYNAMIC_SYMBOLS), None)
+        if found is not None:  # a library has one
+            yield from _symbols(data, found[4], found[5], sections[found[6]][4])
     except (struct.error, IndexError):
         return
 
@@ -82,4 +83,5 @@ def _symbols(data: bytes, begin: int, size: int, names: int) -> Iterator[bytes]:
     for at in range(begin, min(begin + size, len(data)), _SYMBOL.size):
         name, _, _, section, _, _ = _SYMBOL.unpack_from(data, at)
         if section != _OF_OTHERS:
-            yield data[names + name : data.find(b"\0", names + name)]
+            start = names + name
+            yield data[start : start + _LONGEST].partition(b"\0")[0]
