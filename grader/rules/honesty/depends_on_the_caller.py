@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import parameters
-from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.honesty.decisions import decides_the_result, gives_nothing, spelled
+from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 
@@ -53,7 +53,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     )
                 drawn = _drawn(code, node.test, chances)
                 if drawn:
-                    decides = _decides(code, function, node)
+                    decides = decides_the_result(code, function, node)
                     yield RULE.finding(
                         source.place(node.test),
                         f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
@@ -61,8 +61,17 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         data={"target": drawn, "rejects": decides},
                     )
                 asked = _asks(code, node.test)
-                if asked:
-                    tells = _tells_the_machine(node.test) and _decides(code, function, node)
+                if isinstance(node, ast.If) and gives_nothing(code, function, node):
+                    yield RULE.finding(
+                        source.place(node.test),
+                        "this condition asks for the machine, and what is returned then does not depend on the input",
+                        severity="error",
+                        data={"rejects": True},
+                    )
+                elif asked:
+                    tells = _tells_the_machine(node.test) and decides_the_result(
+                        code, function, node
+                    )
                     yield RULE.finding(
                         source.place(node.test),
                         f"this condition asks {asked}: what forward does depends on who calls it",
@@ -101,7 +110,7 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
             case _:
                 continue
         if drawn := _drawn(code, value, chances):
-            found[_spelled(held)] = drawn
+            found[spelled(held)] = drawn
     return found
 
 
@@ -113,7 +122,7 @@ def _counters(code: PythonCode) -> set[str]:
         for node in nodes_under(function)
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
-        and (spelled := _spelled(node.target)) and _outlives(function, spelled)
+        and (spelled := spelled(node.target)) and _outlives(function, spelled)
     }  # fmt: skip
 
 
@@ -130,8 +139,8 @@ def _outlives(function: ast.AST, spelled: str) -> bool:
 
 def _counter_in(test: ast.AST, counters: set[str]) -> str:
     for node in nodes_under(test):
-        if isinstance(node, ast.Attribute | ast.Name) and _spelled(node) in counters:
-            return _spelled(node)
+        if isinstance(node, ast.Attribute | ast.Name) and spelled(node) in counters:
+            return spelled(node)
     return ""
 
 
@@ -153,7 +162,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((_spelled(target), drawn) for target in targets if _spelled(target))
+            found.update((spelled(target), drawn) for target in targets if spelled(target))
     return found
 
 
@@ -165,8 +174,8 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
     for node in nodes:
         if not isinstance(node, ast.Attribute | ast.Name):
             continue
-        if _spelled(node) in chances:
-            return chances[_spelled(node)]
+        if spelled(node) in chances:
+            return chances[spelled(node)]
         if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(
             ".elapsed_time"
         ):
@@ -174,55 +183,11 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
     return ""
 
 
-def _decides(code: PythonCode, function: ast.AST, node: ast.If | ast.IfExp | ast.While) -> bool:
-    """Whether a condition chooses what comes out: not a message, a build or what is to be logged.
-
-    The function must be given something that it works on, and return one thing or another of it.
-    """
-    if not isinstance(function, Function) or not parameters(function):
-        return False
-    returns = [one for one in nodes_under(function) if isinstance(one, ast.Return)]
-    if isinstance(node, ast.IfExp):
-        return _is_returned(code, node, returns)
-    inside = {id(one) for one in nodes_under(node)}
-    values = {
-        there: {
-            ast.dump(one.value)
-            for one in returns
-            if one.value is not None and (id(one) in inside) is there
-        }
-        for there in (True, False)
-    }
-    return bool(values[True]) and (len(values[True]) > 1 or values[True] != values[False])
-
-
-def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -> bool:
-    """Whether a choice is what a function returns, by itself or by the name that it is bound to."""
-    around = set(code.ancestors(node))
-    if any(one in around for one in returns):
-        return True
-    bound = {
-        _spelled(target) for one in around if isinstance(one, ast.Assign) for target in one.targets
-    }
-    read = {_spelled(one) for back in returns for one in nodes_under(back)}
-    return not bound.isdisjoint(read - {""})
-
-
 def _tells_the_machine(test: ast.AST) -> bool:
     """Whether a condition asks for what differs from a grader's machine to another's."""
     texts = {node.value for node in nodes_under(test) if isinstance(node, ast.Constant)}
     files = any(isinstance(one, str) and one.startswith(GPU_FILES) for one in texts)
     return files or not OF_A_BUILD.isdisjoint(texts)
-
-
-def _spelled(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name):
-            return f"{owner}.{name}"
-        case _:
-            return ""
 
 
 MODEL = (
@@ -238,6 +203,10 @@ RULE = Rule(
     "and "
     "wins the timing.",
     bad=(
+        (
+            f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"
+            "        return x * 2\n"
+        ),
         (
             f"{MODEL}        self.calls += 1\n        if self.calls > 5:\n            return x\n"
             "        return x * 2\n"
