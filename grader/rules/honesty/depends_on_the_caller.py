@@ -117,24 +117,21 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
 def _counters(code: PythonCode) -> set[str]:
     """Return the attributes and globals that forward counts up."""
     return {
-        spelled
+        name
         for function in code.reached
         for node in nodes_under(function)
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
-        and (spelled := spelled(node.target)) and _outlives(function, spelled)
+        and (name := spelled(node.target)) and _outlives(function, name)
     }  # fmt: skip
 
 
-def _outlives(function: ast.AST, spelled: str) -> bool:
+def _outlives(function: ast.AST, name: str) -> bool:
     """Whether a name lives longer than one call."""
     declared = {
-        name
-        for node in nodes_under(function)
-        if isinstance(node, ast.Global)
-        for name in node.names
+        one for node in nodes_under(function) if isinstance(node, ast.Global) for one in node.names
     }
-    return spelled.startswith(("self.", "ModelNew.")) or spelled in declared
+    return name.startswith(("self.", "ModelNew.")) or name in declared
 
 
 def _counter_in(test: ast.AST, counters: set[str]) -> str:
