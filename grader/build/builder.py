@@ -20,7 +20,7 @@ from grader.build.prepare import Prepared
 from grader.build.programs import programs
 from grader.errors import GraderError
 from grader.records import Build, JsonValue, Submission, digest
-from grader.rules.reaching import IN_TEXT_AND_EXTENSION
+from grader.rules.reaching import IN_EXTENSION, RUNTIME
 from grader.sandbox import Form, Limits
 from grader.source import parse
 from grader.store import grader_version, touch
@@ -43,7 +43,7 @@ def build_key(
     ours = grader_version("build", "guest", "simulator/ptx")
     drivers = str(programs(prepared.folder, prepared.toolchain))
     where = (prepared.address, drivers, device, mode, arch or "", ours)
-    return digest("build", submission.key, *where, *stamp, *sorted(IN_TEXT_AND_EXTENSION))[:40]
+    return digest("build", submission.key, *where, *stamp, *sorted(IN_EXTENSION), RUNTIME)[:40]
 
 
 def artifact(artifact_dir: Path, build: Build) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from grader.judge.conduct import idle
@@ -95,7 +96,13 @@ TORCHS_NAMESPACES = frozenset(
 BLIND = (
     "Nothing reads a value of its inputs or weights: what it returns is the same for all of them."
 )
-"""Of a task whose result is always the same, for instance; whoever answers it is asked to compute it."""
+WEAK = (
+    "no value of the inputs is read, and none needs to be: the task is weak, its exact result is always the same "
+    "(the policy `custom-only` calls such an answer dishonest)"
+)
+"""Only such a task finds a result right that reads nothing: the policy decides, on every device alike."""
+UNREAD = "unread"
+"""In a finding's data: the text shows that no value of the inputs is read."""
 AFTER = "after forward, "
 """Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
@@ -108,34 +115,54 @@ TO_THE_HOST = frozenset({"_to_copy", "_local_scalar_dense", "item"})
 """Operators that may take values to the host, where anything can compute."""
 
 
+@dataclass(frozen=True)
+class Suspicions:
+    """What speaks against a program beside its values, as sentences; nothing for an honest one."""
+
+    rejected: tuple[str, ...] = ()
+    dishonest: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader of a `correct` must know, and that is the task's fault."""
+
+
 def suspicions(
     evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return why a program is to be rejected, and why it is dishonest; nothing for an honest one.
+) -> Suspicions:
+    """Return why a program is to be rejected, why it is dishonest, and what is to be noted.
 
     A rule that says that a kernel is never used yields to a run in which one was launched and torch
     computed nothing (nor, for `custom-only`, took values to the host). `custom-only` also asks that
-    no library does the work, and that the result is another one when the kernels are left out.
+    no library does the work, that the result is another one when the kernels are left out, and that
+    the inputs are read.
     """
+    rejected = _cheats(evaluation, findings, policy)
+    if evaluation.verdict.status not in RIGHT_VALUES:
+        return Suspicions(rejected)
+    unread = blind(evaluation.runs) or any(f.data.get(UNREAD) for f in findings)
+    if policy == "any":
+        return Suspicions(rejected, notes=(WEAK,) if unread else ())
+    launched = any(run.launches for run in evaluation.runs)
+    dishonest = (
+        BLIND if unread else "",
+        *_delegated(evaluation.runs, launched=launched),
+        idle(evaluation.probes),
+        *(f.message for f in findings if f.data.get("delegates")),
+    )
+    return Suspicions(rejected, tuple(filter(None, dishonest)))
+
+
+def _cheats(
+    evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
+) -> tuple[str, ...]:
+    """Return what the findings reject, but for launches that they miss and a run shows."""
     cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
     right = evaluation.verdict.status in RIGHT_VALUES
     if right and launched and not computing(evaluation.runs):
         by_the_host = policy == "custom-only" and names_of(evaluation.runs) & TO_THE_HOST
         if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
-            cheats = []
-    delegated: tuple[str, ...] = ()
-    if right and blind(evaluation.runs):
-        delegated = (BLIND,)
-    if right and policy == "custom-only":
-        said = idle(evaluation.probes)
-        delegated = (
-            *delegated,
-            *_delegated(evaluation.runs, launched=launched),
-            *([said] if said else ()),
-            *(f.message for f in findings if f.data.get("delegates")),
-        )
-    return tuple(finding.message for finding in cheats), delegated
+            return ()
+    return tuple(finding.message for finding in cheats)
 
 
 def blind(runs: Sequence[Run]) -> bool:

@@ -95,6 +95,14 @@ def verdict(
     )
 
 
+def noted(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
+    """Return the verdict with what its reader must know of it, in its sentence and its reasons."""
+    sentence = "; ".join((verdict.sentence.rstrip("."), *notes))
+    return verdict.model_copy(
+        update={"sentence": f"{sentence}.", "reasons": (*notes, *verdict.reasons)}
+    )
+
+
 @dataclass(frozen=True)
 class _Found:
     status: Status

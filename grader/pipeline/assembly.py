@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from grader import judge
 from grader.diagnose import Program, gather, headline, mends, self_review
 from grader.diagnose.claims import check_claims
+from grader.ingest import as_it_came
 from grader.pipeline.clock import Clock
 from grader.pipeline.workshop import (
     Workshop,
@@ -56,7 +57,7 @@ def assemble(
     if submission is not None:
         findings = located(findings, submission, repairs)
     findings = judge.in_keeping(evaluation.verdict, findings)
-    told = headline(evaluation.verdict, findings)
+    told = headline(_for_kernelbench(sample, extraction, evaluation.verdict), findings)
     evaluation = evaluation.model_copy(update={"verdict": told})
     summary = _summary(workshop, told, findings) if states else ""
     return Review(
@@ -84,6 +85,21 @@ def assemble(
         summary=summary,
         environment=_environment(workshop),
     )
+
+
+def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -> Verdict:
+    """Return the verdict with what KernelBench would say of the sample as it came.
+
+    Nothing is known where it would run another program than the one that was graded.
+    """
+    if verdict.status == "grader_error":
+        return verdict
+    there = as_it_came(sample, extraction)
+    if not there.runs:
+        reasons = (*verdict.reasons, there.why)
+        return verdict.model_copy(update={"kernelbench": False, "reasons": reasons})
+    known = verdict.kernelbench if there.is_ours else None
+    return verdict.model_copy(update={"kernelbench": known})
 
 
 def _notes(sample: Sample, submission: Submission | None, task: Task | None) -> tuple[str, ...]:

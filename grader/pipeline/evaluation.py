@@ -252,9 +252,12 @@ def weighed(
     workshop: Workshop, task: Task | None, evaluation: Evaluation, findings: tuple[Finding, ...]
 ) -> Evaluation:
     """Return the evaluation with a verdict that also weighs how the result came about."""
-    cheats, dishonest = judge.suspicions(evaluation, findings, workshop.options.policy)
-    if not cheats and not dishonest:
-        return evaluation
+    found = judge.suspicions(evaluation, findings, workshop.options.policy)
+    if not found.rejected and not found.dishonest:
+        verdict = (
+            judge.noted(evaluation.verdict, found.notes) if found.notes else evaluation.verdict
+        )
+        return evaluation.model_copy(update={"verdict": verdict})
     verdict = verdict_of(
         workshop,
         task,
@@ -262,8 +265,8 @@ def weighed(
         evaluation.runs,
         evaluation.comparisons,
         evaluation.probes,
-        rejected=cheats,
-        dishonest=dishonest,
+        rejected=found.rejected,
+        dishonest=found.dishonest,
     )
     return evaluation.model_copy(update={"verdict": verdict})
 

@@ -53,7 +53,7 @@ class Verdict(Record):
     speedup_high: float | None = None
     reasons: tuple[str, ...] = ()
     kernelbench: bool | None = None
-    """What KernelBench's own tolerance would have said."""
+    """What KernelBench would say of the sample as it came, at its own tolerance; None where that isn't known."""
     seen_at: SeenAt | None = None
     """What `correct` rests on; None where no values were compared."""
 

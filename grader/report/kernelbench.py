@@ -44,7 +44,8 @@ def _result(review: Review, sample: int, own_tolerance: bool) -> dict[str, JsonV
     if verdict.compiled is False:
         metadata["compilation_error"] = verdict.sentence
     elif not right:
-        metadata["correctness_issue"] = verdict.sentence
+        counted_here = verdict.status == "correct" and verdict.reasons
+        metadata["correctness_issue"] = verdict.reasons[-1] if counted_here else verdict.sentence
     return {
         "sample_id": sample,
         "compiled": bool(verdict.compiled),

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""
+UNSTEADY = frozenset({"order-matters", "result-changed"})
+"""Codes of probes: a result that was right isn't any more when the program is called again."""
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
     {
@@ -88,6 +90,12 @@ def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence,
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
     return tuple(item for item in found if (item.workload in others) == general)
+
+
+def seen_wrong(context: Context) -> bool:
+    """Whether any result was wrong, at first or when the program was called again."""
+    again = any(item.code in UNSTEADY for item in context.seen("probe"))
+    return again or bool(wrong_results(context) or wrong_results(context, general=True))
 
 
 def launch_cause(kernel: str, proof: Sequence[Evidence]) -> dict[str, str]:

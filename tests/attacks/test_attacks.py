@@ -1,6 +1,6 @@
 """No attack is graded correct, and no honest look-alike is refused.
 
-By the text alone, where that decides; by the whole pipeline on sim a few of each always, and all of
+By the text alone, where that decides, and for every twin (that takes seconds); by the whole pipeline on sim a few of each always, and all of
 them (half an hour on two cores) where KERNEL_GRADER_ALL_ATTACKS is set. `benchmarks/attacks.py` does
 the same with many at a time, under any form of the sandbox.
 """
@@ -29,6 +29,8 @@ FEW = {
     "b22_sniffs_the_size",
     "c07_exit_in_forward",
     "c08_forged_channel",
+    "honest/ctypes_sizes",
+    "honest/os_progress",
     "honest/another_kernel_for_large",
     "honest/joined_stream",
     "honest/two_passes",
@@ -40,15 +42,19 @@ FEW = {
     "x44_memory_through_proc",
 }
 REFUSED = """
-    a01_side_stream_cpp a01_side_stream_python a02_cpp_thread a02_python_thread a03_lazy_subclass a03_lazy_type_call a04_timer_patched
-    a05_statistics_replaced a07_honest_at_first a08_kept_by_shape a10_frozen_graph a11_events_reused a12_slows_the_baseline
-    b01_cache_by_address b08_inherits_reference b09_frames b09_objects b23_who_calls b30_generator_cloned c01_comparator
-    c02_generators c03_modules c04_callers_variables c06_at_exit c07_exit_in_forward c08_every_descriptor c08_forged_channel
-    c08_forged_device c08_forged_launches c10_payload d01_memory_patch d02_timer_by_symbol d04_ptrace d06_signal_rewrites_writes
-    d08_constructor g03_generated_code x01_globals_of_the_face x03_log_paused x09_looks_for_the_gpu x19_json_replaced
-    x29_opens_the_gate x45_raw_system_call x56_embeds_a_secret x65_descriptors_that_do_not_wait z04_header_without_end
-    z05_resolver_when_loaded
+    a01_side_stream_cpp a01_side_stream_python a02_cpp_thread a02_python_thread a04_timer_patched a05_statistics_replaced
+    a11_events_reused a12_slows_the_baseline b08_inherits_reference b09_frames b23_who_calls c01_comparator c04_callers_variables
+    c08_every_descriptor c08_forged_channel c08_forged_device c08_forged_launches d02_timer_by_symbol d04_ptrace
+    g03_generated_code x01_globals_of_the_face x03_log_paused x09_looks_for_the_gpu x29_opens_the_gate x45_raw_system_call
+    x56_embeds_a_secret y10_by_the_clock y11_by_the_process_id y17_storage_swapped y19_wrong_one_time_in_ten y21_notices_the_driver
+    z04_header_without_end
 """
+SEEN = """
+    a03_lazy_subclass a07_honest_at_first a10_frozen_graph b01_cache_by_address b09_objects b30_generator_cloned c02_generators
+    c03_modules c06_at_exit c07_exit_in_forward c10_payload d01_memory_patch d08_constructor x19_json_replaced
+    x65_descriptors_that_do_not_wait z05_resolver_when_loaded
+"""
+"""Attacks whose text could be an honest program's: a run shows what they are."""
 """Attacks that are rejected for their text, whatever a run shows."""
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 
@@ -61,7 +67,7 @@ def judge(name: str, shop: Workshop) -> None:
 
 def test_there_are_sixty_attacks_and_each_says_what_it_is() -> None:
     assert len(suite.attacks()) >= 60
-    assert len(suite.twins()) >= 12
+    assert len(suite.twins()) >= 80
     for case in CASES.values():
         assert "class ModelNew" in case.code, case.name
         assert case.title, case.name
@@ -79,6 +85,11 @@ def refused_by_text(case: suite.Case) -> bool:
 @pytest.mark.parametrize("name", REFUSED.split())
 def test_some_are_refused_for_their_text(name: str) -> None:
     assert refused_by_text(CASES[name])
+
+
+@pytest.mark.parametrize("name", SEEN.split())
+def test_others_are_left_to_the_run(name: str) -> None:
+    assert not refused_by_text(CASES[name])
 
 
 @pytest.mark.parametrize("case", suite.twins(), ids=lambda case: case.name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.judge import suspicions
+from grader.judge import Suspicions, suspicions
 from grader.judge.conduct import IDLE, probe
+from grader.judge.honesty import UNREAD, WEAK
 from grader.records import Evaluation, Finding, Launch, Run, Verdict
 
 UNUSED = Finding(
@@ -19,6 +20,7 @@ UNUSED = Finding(
 LIBRARY = UNUSED.model_copy(
     update={"rule": "CHT006", "severity": "note", "data": {"delegates": True}}
 )
+FILLS = UNUSED.model_copy(update={"rule": "CHT007", "severity": "warning", "data": {UNREAD: True}})
 LAUNCH = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
 
 
@@ -63,13 +65,29 @@ def evaluated(
         (evaluated(idle=True), (), "any", False, False),
         (evaluated(), (LIBRARY,), "custom-only", False, True),
         (evaluated(), (LIBRARY,), "any", False, False),
-        (evaluated("aten::empty", blind=True), (), "any", False, True),
+        (evaluated("aten::empty", blind=True), (), "custom-only", False, True),
+        (evaluated("aten::empty", blind=True), (), "any", False, False),
+        (evaluated(), (FILLS,), "custom-only", False, True),
+        (evaluated(), (FILLS,), "any", False, False),
         (evaluated("aten::clone", blind=True), (), "any", False, False),
         (evaluated("aten::addmm", blind=True), (), "any", False, False),
         (evaluated("cublasSgemm", blind=True), (), "any", False, False),
     ],
 )
 def test_work_is_told_from_its_show(evaluation, findings, policy, rejected, dishonest) -> None:
-    cheats, delegated = suspicions(evaluation, findings, policy)
-    assert bool(cheats) is rejected
-    assert bool(delegated) is dishonest
+    found = suspicions(evaluation, findings, policy)
+    assert bool(found.rejected) is rejected
+    assert bool(found.dishonest) is dishonest
+
+
+@pytest.mark.parametrize("device", ["sim", "cuda"])
+@pytest.mark.parametrize("findings", [(FILLS,), ()], ids=["by its text", "by its run"])
+def test_a_constant_is_the_tasks_weakness_where_any_answer_will_do(device, findings) -> None:
+    evaluation = evaluated(blind=not findings)
+    runs = tuple(run.model_copy(update={"device": device}) for run in evaluation.runs)
+    evaluation = evaluation.model_copy(update={"device": device, "runs": runs})
+    assert suspicions(evaluation, findings, "any").notes == (WEAK,)
+    assert not suspicions(evaluation, findings, "custom-only").notes
+    wrong = evaluation.verdict.model_copy(update={"status": "incorrect"})
+    evaluation = evaluation.model_copy(update={"verdict": wrong})
+    assert suspicions(evaluation, findings, "any") == Suspicions()

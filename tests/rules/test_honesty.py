@@ -301,14 +301,19 @@ def test_kernels_that_nothing_launches_weigh_less_where_a_library_computes(
     assert found.message.endswith(whose or "ever runs")
 
 
-def test_a_call_that_raised_for_want_of_its_input_is_no_cheat() -> None:
+def test_a_result_without_the_inputs_is_an_error_where_a_run_shows_it_wrong() -> None:
     source = parse(with_forward("return ext.scale()"))
     raised = Evidence(
         kind="python", code="raised", text="TypeError: scale(): incompatible arguments"
     )
-    for evidence, rejects in (((), True), ((raised,), False)):
-        found = review_text(source, Context(evidence=evidence), ["CHT007"])
-        assert [finding.data["rejects"] for finding in found] == [rejects]
+    wrong = Evidence(kind="mismatch", code="all-zeros", text="the whole output is 0")
+    for evidence, severity in (((), "warning"), ((raised,), "warning"), ((wrong,), "error")):
+        (found,) = review_text(source, Context(evidence=evidence), ["CHT007"])
+        assert (found.severity, found.data.get("rejects"), found.data["unread"]) == (
+            severity,
+            None,
+            True,
+        )
 
 
 def test_what_was_launched_inside_forward_is_called_from_there() -> None:

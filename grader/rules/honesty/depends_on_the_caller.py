@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.rules.honesty.decisions import decides_the_result, gives_nothing, spelled
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
 CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}
+AROUND = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack",
+          "traceback.walk_stack")  # fmt: skip
+"""What names the functions that called this one."""
+GPU_FILES = ("/dev/nvidia", "/proc/driver/nvidia")
+"""What tells a machine with a GPU from one without."""
 CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.", "os.getpid", "os.getppid",
           "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
 """What is another at each call or in each process: no result may hang on it."""
@@ -47,16 +53,25 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     )
                 drawn = _drawn(code, node.test, chances)
                 if drawn:
-                    decides = isinstance(node, ast.IfExp) or _returns(node)
+                    decides = decides_the_result(code, function, node)
                     yield RULE.finding(
                         source.place(node.test),
-                        f"this condition asks {drawn}: what forward does depends on chance or the clock",
+                        f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
                         severity="error" if decides else "warning",
                         data={"target": drawn, "rejects": decides},
                     )
                 asked = _asks(code, node.test)
-                if asked:
-                    tells = _names_a_builds_variable(node.test)
+                if isinstance(node, ast.If) and gives_nothing(code, function, node):
+                    yield RULE.finding(
+                        source.place(node.test),
+                        "this condition asks for the machine, and what is returned then does not depend on the input",
+                        severity="error",
+                        data={"rejects": True},
+                    )
+                elif asked:
+                    tells = _tells_the_machine(node.test) and decides_the_result(
+                        code, function, node
+                    )
                     yield RULE.finding(
                         source.place(node.test),
                         f"this condition asks {asked}: what forward does depends on who calls it",
@@ -95,37 +110,34 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
             case _:
                 continue
         if drawn := _drawn(code, value, chances):
-            found[_spelled(held)] = drawn
+            found[spelled(held)] = drawn
     return found
 
 
 def _counters(code: PythonCode) -> set[str]:
     """Return the attributes and globals that forward counts up."""
     return {
-        spelled
+        name
         for function in code.reached
         for node in nodes_under(function)
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
         and isinstance(node.value, ast.Constant)
-        and (spelled := _spelled(node.target)) and _outlives(function, spelled)
+        and (name := spelled(node.target)) and _outlives(function, name)
     }  # fmt: skip
 
 
-def _outlives(function: ast.AST, spelled: str) -> bool:
+def _outlives(function: ast.AST, name: str) -> bool:
     """Whether a name lives longer than one call."""
     declared = {
-        name
-        for node in nodes_under(function)
-        if isinstance(node, ast.Global)
-        for name in node.names
+        one for node in nodes_under(function) if isinstance(node, ast.Global) for one in node.names
     }
-    return spelled.startswith(("self.", "ModelNew.")) or spelled in declared
+    return name.startswith(("self.", "ModelNew.")) or name in declared
 
 
 def _counter_in(test: ast.AST, counters: set[str]) -> str:
     for node in nodes_under(test):
-        if isinstance(node, ast.Attribute | ast.Name) and _spelled(node) in counters:
-            return _spelled(node)
+        if isinstance(node, ast.Attribute | ast.Name) and spelled(node) in counters:
+            return spelled(node)
     return ""
 
 
@@ -134,6 +146,8 @@ def _asks(code: PythonCode, test: ast.AST) -> str:
         name = code.canonical(node) if isinstance(node, ast.Attribute | ast.Name) else ""
         if name in CALLER or name in CALLER_CALLS:
             return name
+        if isinstance(node, ast.Constant) and str(node.value).startswith(GPU_FILES):
+            return str(node.value)
     return ""
 
 
@@ -145,7 +159,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((_spelled(target), drawn) for target in targets if _spelled(target))
+            found.update((spelled(target), drawn) for target in targets if spelled(target))
     return found
 
 
@@ -157,30 +171,20 @@ def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
     for node in nodes:
         if not isinstance(node, ast.Attribute | ast.Name):
             continue
-        if _spelled(node) in chances:
-            return chances[_spelled(node)]
-        if (name := code.canonical(node)).startswith(CHANCE) or name.endswith(".elapsed_time"):
+        if spelled(node) in chances:
+            return chances[spelled(node)]
+        if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(
+            ".elapsed_time"
+        ):
             return name
     return ""
 
 
-def _returns(branch: ast.If | ast.While) -> bool:
-    return any(isinstance(node, ast.Return) for node in nodes_under(branch))
-
-
-def _names_a_builds_variable(test: ast.AST) -> bool:
+def _tells_the_machine(test: ast.AST) -> bool:
+    """Whether a condition asks for what differs from a grader's machine to another's."""
     texts = {node.value for node in nodes_under(test) if isinstance(node, ast.Constant)}
-    return not OF_A_BUILD.isdisjoint(texts)
-
-
-def _spelled(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name):
-            return f"{owner}.{name}"
-        case _:
-            return ""
+    files = any(isinstance(one, str) and one.startswith(GPU_FILES) for one in texts)
+    return files or not OF_A_BUILD.isdisjoint(texts)
 
 
 MODEL = (
@@ -196,6 +200,10 @@ RULE = Rule(
     "and "
     "wins the timing.",
     bad=(
+        (
+            f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"
+            "        return x * 2\n"
+        ),
         (
             f"{MODEL}        self.calls += 1\n        if self.calls > 5:\n            return x\n"
             "        return x * 2\n"

@@ -27,6 +27,10 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     names = holders(source, code)
     forward = code.method("forward")
     base = _reference_base(code)
+    if (
+        base in names
+    ):  # a class of the file's own that works with its kernels, called like the reference
+        return
     if base is not None and forward is None and not _redone(code):
         yield RULE.finding(
             source.line_place(code.model.lineno),
@@ -143,11 +147,16 @@ RULE = Rule(
             f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
             "        return super().forward(x)\n"
         ),
+        (
+            f"{HEAD}from torch.utils.cpp_extension import load_inline\n"
+            'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"])\n'
+            "class Model(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
+            "class ModelNew(Model):\n    pass\n"
+        ),
     ),
     detects=("text",),
-    guards="Deriving from the reference for its constructor and parameters, with a forward of "
-    "one's "
-    "own, is fine.",
+    guards="Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine, "
+    "and so is a class of that name which works with the file's kernels.",
     mend="",
     check=check,
 )

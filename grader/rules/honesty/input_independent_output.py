@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
+from grader.rules.observed import seen_wrong
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from grader.records import Finding
+    from grader.records import Finding, Severity
     from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look whether forward's result, and the kernels' stores, depend on any input value."""
+    """Look whether forward's result, and the kernels' stores, depend on any input value.
+
+    Wrong results show it to be an error; where all were right the task's own result is constant. What
+    kernels read on the simulator is known from the run, so their text says nothing more there.
+    """
     evidence = tuple(
         item for item in context.seen("probe", "mismatch") if "input-independent" in item.code
     )
@@ -34,12 +39,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.place(node),
                 "what forward returns does not depend on the values of its input, only on its form",
+                severity="error" if seen_wrong(context) else "warning",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
-                # A program that raised has handed nothing in: an argument is missing, no cheat.
-                data={"rejects": not context.seen("python")},
+                data={"unread": True},
             )
-    yield from _kernels(source)
+    if context.device != "sim" or not context.launches:
+        for finding in _kernels(source):
+            severity: Severity = "error" if seen_wrong(context) else "warning"
+            yield finding.model_copy(update={"severity": severity})
     if evidence and not found and forward is not None:
         yield RULE.finding(
             source.line_place(forward.lineno), evidence[0].text, confidence="proven",
@@ -104,7 +112,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
             kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte,
         ),
         f"{kernel.name} never reads {names}: what it stores does not depend on the input",
-        data={"kernel": kernel.name},
+        data={"kernel": kernel.name, "unread": True},
     )
 
 

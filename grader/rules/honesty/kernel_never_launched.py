@@ -18,7 +18,7 @@ from grader.rules.honesty.launch_left_out import launch
 from grader.rules.honesty.started_kernels import is_started
 from grader.rules.library_calls import library_calls
 from grader.rules.mending import delete_lines_of, fix
-from grader.rules.observed import KERNELS_MATTER
+from grader.rules.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -47,6 +47,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     used = any(refers(node, names) for function in code.reached for node in code.live(function))
     if not used and not context.launches:  # launches were seen inside forward
         written = any(mentions(function, names) for function in code.reached)
+        torch_does_it = _torch_does_it(code)
         yield RULE.finding(
             source.line_place(forward.lineno),
             (
@@ -55,8 +56,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 else "forward never calls the extension"
             )
             + ": the kernels play no part in the result",
-            severity="error",
-            data={"rejects": _torch_does_it(code)},
+            severity="error" if torch_does_it or seen_wrong(context) else "warning",
+            data={"rejects": torch_does_it},
         )
         return
     matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))

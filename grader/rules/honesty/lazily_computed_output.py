@@ -37,14 +37,14 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 f"{name} intercepts every torch function that runs while it is active, the "
                 f"grader's "
                 "comparison included",
-                data={"rejects": True},
+                severity="warning",
             )
     for name, call in code.calls:
         if name in MAKERS or (name.endswith(".as_subclass") and code.runs_in_forward(call)):
             yield RULE.finding(
                 source.place(call),
                 "forward returns a tensor of another class, whose operations the file defines",
-                data={"rejects": True},
+                severity="warning",
             )
             return
 
@@ -56,15 +56,14 @@ def _finding(source: Source, node: ast.ClassDef, name: str, hooks: set[str]) -> 
         f"{name} derives from Tensor{does}: its values can be computed when a grader compares "
         f"them, "
         "outside of the measured time",
-        severity="error" if hooks else "warning",
-        data={"rejects": bool(hooks)},
+        severity="warning",
     )
 
 
 RULE = Rule(
     code="CHT010",
     name="lazily-computed-output",
-    severity="error",
+    severity="warning",
     summary="The output is a Tensor subclass that can compute when it is compared, outside of the "
     "measured time.",
     why="A timer stops when forward returns. An object that does the work on its first use makes "
@@ -94,8 +93,8 @@ class ModelNew(torch.nn.Module):
         return Relu.apply(x)
 """,
     detects=("text",),
-    guards="autograd functions and modules are no tensors; a subclass that overrides nothing is a "
-    "warning.",
+    guards="autograd functions and modules are no tensors. A class is a warning and no more: what comes back is read as "
+    "plain memory, so that a result which is yet to be computed is wrong.",
     mend="",
     check=check,
 )

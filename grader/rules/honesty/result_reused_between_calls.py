@@ -9,6 +9,7 @@ from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import calls_builder, holders, mentions
 from grader.rules.honesty.lasting_places import lasting_names, place_of, read_purely, surely_before
+from grader.rules.observed import seen_wrong
 from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
@@ -16,14 +17,23 @@ from grader.source import nodes_under
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Finding
+    from grader.records import Finding, Severity
     from grader.source import Source, Unit
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for results that are kept on self, in globals or statics, and returned uncomputed."""
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for results that are kept on self, in globals or statics, and returned uncomputed.
+
+    What is kept may be a result or anything else: that new values got an old result is seen in a run.
+    """
+    severity: Severity = "error" if seen_wrong(context) else "warning"
+    for finding in _in_the_text(source):
+        yield finding.model_copy(update={"severity": severity})
+
+
+def _in_the_text(source: Source) -> Iterator[Finding]:
     code = python_code(source)
     if code is not None and code.model is not None:
         names = holders(source, code)
@@ -52,7 +62,6 @@ def _memoised(
                 source.place(decorator),
                 f"{function.name} remembers its results by its arguments: the same tensor object "
                 "with new values gets the old result",
-                data={"rejects": True},
             )
 
 
@@ -78,7 +87,6 @@ def _kept(
                 f"{kept} holds the result of an earlier call (line "
                 f"{next(store.lineno for one, store in stores if one == kept)}), and this "
                 "returns it without computing anything",
-                data={"rejects": True},
             )
             return
 
@@ -152,7 +160,6 @@ def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:
                 source.place(node),
                 "a captured CUDA graph is replayed, and the new input is not copied into the "
                 "captured one: it computes the old input's result again",
-                severity="warning",
             )
 
 
@@ -181,7 +188,6 @@ def _static(unit: Unit) -> Iterator[Finding]:
                         if early
                         else "every call returns the same buffer, and the next one overwrites it"
                     ),
-                    severity="error" if early else "warning",
                 )
                 break
 
@@ -238,8 +244,8 @@ RULE = Rule(
             "        self.graph.replay()\n        return self.last.clone()\n"
         ),
     ),
-    detects=("text",),
-    guards="Packed weights, workspaces, extensions and output buffers that are written anew are no "
+    detects=("text", "evidence"),
+    guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "
     "results; a result stored and returned by the same call is fresh, and so is that of a graph "
     "which is replayed with the new input copied in.",
     mend="",

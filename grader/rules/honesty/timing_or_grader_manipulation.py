@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
+from grader.rules.honesty.measuring import role
 from grader.rules.mending import delete_statement, fix
 from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
@@ -23,21 +24,27 @@ SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config",
 LIBRARIES = {"torch", "numpy", "triton", "builtins", *sys.stdlib_module_names}
 OUTPUT = {"sys.stdout", "sys.stderr"}
 """Silencing a build's chatter is common; no result of this grader's is read there."""
-FRAMES = {
+WATCHES = {
     "sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes",
     "inspect.trace", "inspect.getinnerframes", "sys._current_frames", "gc.get_objects",
     "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
     "threading.settrace", "threading.setprofile", "sys.addaudithook", "gc.unfreeze",
     "traceback.walk_stack", "traceback.walk_tb", "sys.monitoring.register_callback",
 }  # fmt: skip
-FRAME_ATTRIBUTES = {"f_back", "f_globals", "f_locals", "f_builtins", "tb_frame", "gi_frame",
-                    "cr_frame", "__closure__", "cell_contents", "__globals__",
-                    "__subclasses__", "__code__"}  # fmt: skip
+"""Whoever looks at what is around may do so for a line of a log: nothing is taken from it yet."""
+CLIMBS = {"sys._getframe", "inspect.stack", "inspect.getouterframes", "inspect.trace", "sys._current_frames",
+          "traceback.walk_stack", "f_back", "tb_frame"}  # fmt: skip
+"""Ways to a frame that is not the function's own."""
+VARIABLES = {"f_globals", "f_locals", "f_builtins"}
+OF_A_FUNCTION = {"__closure__", "cell_contents", "__globals__"}
+"""Variables of a function: another's are not the file's."""
 OWN_PACKAGES = ("grader", "kernel_grader")
+IMPORTS = {"__import__", "importlib.import_module"}
 OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1", "KERNEL_GRADER")
 """What the parts of this grader that share a process with a submission are called."""
-AT_THE_END = {"atexit.register", "signal.signal", "os._exit", "signal.alarm"}
-LEAVING = {"sys.exit", "exit", "quit", "os.abort", "os.kill"}
+LEAVING = {"atexit.register", "signal.signal", "signal.alarm", "os._exit", "sys.exit", "exit", "quit",
+           "os.abort", "os.kill"}  # fmt: skip
+"""A program may clean up behind itself: how a process ends is seen by the host, whatever runs then."""
 RESULT_LINE = re.compile(
     r"^\s*[\[{(]?[\"']?(?:correct(?:ness)?|passed|all tests passed|result|verdict|score|speed-?up|"
     r"runtime|mean time|compiled)[\"']?\s*[:=]",
@@ -78,26 +85,32 @@ def _patches(source: Source, code: PythonCode) -> Iterator[Finding]:
             if _is_library(code, owner) and not owner.startswith(SETTINGS):
                 yield _patch(source, call, f"{owner}.{attribute or '...'}")
         elif called.endswith(("mock.patch", "mock.patch.object", "monkeypatch.setattr")):
-            yield _patch(source, call, "a library function (mock.patch)")
+            yield _patch(source, call, (constant_text(call.args[0]) if call.args else "") or "...")
 
 
 def _patch(source: Source, node: ast.AST, name: str) -> Finding:
+    """Report an attribute of a library that is set: what decides a verdict has no honest replacement."""
+    decides = role(name)
     return RULE.finding(
         source.place(node),
-        f"{name} is replaced: everything else in the process, the grader's clock and comparison "
-        "included, gets the replacement",
+        f"{name} is replaced: {decides} of everything else in the process is the replacement's"
+        if decides
+        else f"{name} is set in a library that everything else in the process shares",
+        severity="error" if decides else "warning",
         fixes=fix("leave the library alone", [delete_statement(source, node)])
-        if isinstance(node, ast.stmt)
+        if decides and isinstance(node, ast.stmt)
         else (),
-        data={"target": name, "rejects": True},
+        data={"target": name, "rejects": bool(decides)},
     )
 
 
 def _patched(code: PythonCode, target: ast.AST) -> str:
     """Return the library name that an assignment replaces, or ""."""
     if isinstance(target, ast.Subscript):
-        owner = code.canonical(target.value)
-        if owner in {"sys.modules", "builtins.__dict__", "__builtins__"}:
+        owner, key = code.canonical(target.value), constant_text(target.slice)
+        if owner == "sys.modules":  # a module that the file makes itself has no name of a library's
+            return key if key and key.partition(".")[0] in LIBRARIES else ""
+        if owner in {"builtins.__dict__", "__builtins__"}:
             return f"{owner}[...]"
         return f"{owner}[...]" if owner.endswith(".__dict__") and _is_library(code, owner) else ""
     if not isinstance(target, ast.Attribute):
@@ -123,25 +136,20 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
     for name, call in code.calls:
         if code.in_main_guard(call):
             continue
-        if name in FRAMES:
-            yield RULE.finding(
-                source.place(call),
-                f"{name} reaches into the program that runs this file: its frames, objects or "
-                "tracing are the grader's",
-                data={"target": name, "rejects": True},
-            )
-        elif name in AT_THE_END or (name in LEAVING and _in_the_model(code, call)):
-            yield RULE.finding(
-                source.place(call),
-                f"{name} changes how the grader's process ends",
-                severity="error" if name in AT_THE_END else "warning",
-                data={"target": name, "rejects": name in AT_THE_END},
-            )
+        if name in WATCHES:
+            said, severity = "looks at frames, objects or calls of the whole process", "note"
+        elif name in LEAVING and _in_the_model(code, call):
+            said, severity = "changes how the process ends", "note"
         elif name == "time.sleep" and code.runs_in_forward(call):
-            yield RULE.finding(
-                source.place(call), "forward sleeps, which shifts what a timer measures",
-                severity="warning",
-            )  # fmt: skip
+            said, severity = "in forward shifts what a timer measures", "warning"
+        else:
+            continue
+        yield RULE.finding(
+            source.place(call),
+            f"{name} {said}",
+            severity="warning" if severity == "warning" else "note",
+            data={"target": name},
+        )
 
 
 def _in_the_model(code: PythonCode, call: ast.Call) -> bool:
@@ -149,20 +157,35 @@ def _in_the_model(code: PythonCode, call: ast.Call) -> bool:
 
 
 def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
-    named: list[tuple[ast.AST, str]] = [(node, node.attr) for node in code.of(ast.Attribute)]
-    named += [
-        (call, constant_text(call.args[1]) or "")
-        for name, call in code.calls
-        if (name == "getattr" or name.endswith("attrgetter")) and len(call.args) > 1
+    """Report variables that are read of a caller's frame, or of a function that is not the file's."""
+    named: list[tuple[ast.AST, str, ast.AST]] = [
+        (node, node.attr, node.value) for node in code.of(ast.Attribute)
     ]
-    for node, attribute in named:
-        if attribute in FRAME_ATTRIBUTES:
+    named += [
+        (call, constant_text(call.args[1]) or "", call.args[0])
+        for name, call in code.calls
+        if name == "getattr" and len(call.args) > 1
+    ]
+    climbs = {name for name, _ in code.calls} | {attribute for _, attribute, _ in named}
+    for node, attribute, owner in named:
+        callers = attribute in VARIABLES and not climbs.isdisjoint(CLIMBS)
+        if callers or (attribute in OF_A_FUNCTION and not _is_of_the_file(code, owner)):
             yield RULE.finding(
                 source.place(node),
-                f".{attribute} reads the variables of whoever runs this file",
+                f".{attribute} reads the variables of "
+                f"{'whoever calls this file' if callers else 'a function that is not of this file'}",
                 data={"target": attribute, "rejects": True},
             )
             return
+
+
+def _is_of_the_file(code: PythonCode, node: ast.AST) -> bool:
+    """Whether a function is one that the file defines, or a method or a decorator's argument of its own."""
+    first = node
+    while isinstance(first, ast.Attribute | ast.Subscript):
+        first = first.value
+    name = first.id if isinstance(first, ast.Name) else ""
+    return bool(name) and name not in code.aliases
 
 
 def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -171,8 +194,12 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
         (node, item.name) for node in code.of(ast.Import) for item in node.names
     ]
     found += [(node, node.module or "") for node in code.of(ast.ImportFrom) if not node.level]
-    found += [(call, code.canonical(call)) for _, call in code.calls]
+    found += [(call, name) for made, call in code.calls if made in IMPORTS
+              for name in [code.canonical(call)]]  # fmt: skip
     found = [(node, name) for node, name in found if name.partition(".")[0] in OWN_PACKAGES]
+    found += [
+        (node, node.attr) for node in code.of(ast.Attribute) if node.attr.startswith(OWN_NAMES)
+    ]
     for literal in code.of(ast.Constant):
         if isinstance(literal.value, str) and "\n" not in literal.value:
             found += [(literal, name) for name in OWN_NAMES if name in literal.value]

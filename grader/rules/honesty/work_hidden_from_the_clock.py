@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.rules.cuda_code import cuda_code, units
+from grader.rules.honesty.extension_use import holders, mentions
 from grader.rules.mending import fix, insert_line_before
 from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
@@ -14,6 +15,8 @@ from grader.source import nodes_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tree_sitter import Node
 
     from grader.records import Finding, Fix
     from grader.source import Source, Unit
@@ -35,11 +38,13 @@ CPP_THREADS = {"std::thread", "std::async", "pthread_create", "std::jthread"}
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
     code = python_code(source)
+    joined = False
     if code is not None:
         yield from _streams(source, code)
         yield from _threads(source, code)
+        joined = not _methods(code).isdisjoint(JOINS)
     for unit in units(source):
-        yield from _cpp(unit)
+        yield from _cpp(unit, joined=joined)
 
 
 def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -51,13 +56,7 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     ]  # fmt: skip
     if not made or not entered:
         return
-    joins = {
-        node.func.attr
-        for function in code.reached
-        for node in nodes_under(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    } & JOINS
-    if not joins:
+    if _methods(code).isdisjoint(JOINS):
         yield RULE.finding(
             source.place(entered[0]),
             "forward works on a stream of its own and returns without the current stream waiting "
@@ -90,38 +89,76 @@ def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, 
 
 
 def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for name, call in code.calls:
-        if name in THREADS and code.runs_in_forward(call):
-            yield RULE.finding(
-                source.place(call),
-                f"forward starts {name.rsplit('.', 1)[-1]}: work that goes on after it has "
-                f"returned "
-                "is not measured",
-                severity="error" if not _joined(code) else "warning",
-                data={"rejects": not _joined(code)},
-            )
-            return
+    """Report threads that forward starts and nobody waits for; one that makes the result rejects."""
+    made = [call for name, call in code.calls if name in THREADS and code.runs_in_forward(call)]
+    if not made or _joined(code):
+        return
+    works = [call for call in made if _makes_the_result(source, code, call)]
+    call = (works or made)[0]
+    yield RULE.finding(
+        source.place(call),
+        f"forward starts {code.text(call.func).rsplit('.', 1)[-1]}, and nobody waits for it: "
+        + ("what forward returns is made there, later" if works else "its work is not measured"),
+        severity="error" if works else "warning",
+        data={"rejects": bool(works)},
+    )
+
+
+def _makes_the_result(source: Source, code: PythonCode, call: ast.Call) -> bool:
+    """Whether what a thread is given calls the extension, or works on what forward returns."""
+    function = code.function_of(call)
+    returned = {
+        node.id
+        for one in nodes_under(function or call)
+        if isinstance(one, ast.Return) and one.value is not None
+        for node in nodes_under(one.value)
+        if isinstance(node, ast.Name)
+    }
+    names = holders(source, code) | returned
+    given = [*call.args, *(word.value for word in call.keywords)]
+    local = {node.name: node for node in code.of(ast.FunctionDef)}
+    bodies = [
+        local[node.id]
+        for one in given
+        for node in nodes_under(one)
+        if isinstance(node, ast.Name) and node.id in local
+    ]
+    return any(mentions(one, names) for one in (*given, *bodies))
+
+
+def _methods(code: PythonCode) -> set[str]:
+    """Return the names of all methods that a call of ModelNew calls."""
+    return {
+        node.func.attr
+        for function in code.reached
+        for node in nodes_under(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
 
 
 def _joined(code: PythonCode) -> bool:
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"join", "result", "shutdown"}
-        for function in code.reached
-        for node in nodes_under(function)
-    )  # fmt: skip
+    """Whether threads are waited for: by a call, or by leaving the block of a pool."""
+    pools = any(
+        code.canonical(item.context_expr.func) in THREADS
+        for node in code.of(ast.With)
+        for item in node.items
+        if isinstance(item.context_expr, ast.Call)
+    )
+    return pools or not _methods(code).isdisjoint({"join", "result", "shutdown"})
 
 
-def _cpp(unit: Unit) -> Iterator[Finding]:
+def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
     code = cuda_code(unit)
     calls = {call.last for call in code.calls}
     for call in code.calls:
         if call.last in CPP_STREAMS and not calls & CPP_JOINS:
+            hides = not joined and any(_on_own_stream(unit))
             yield RULE.finding(
                 unit.place(call.node),
                 f"{call.last} makes a stream that nothing joins with PyTorch's: events on the "
                 "current stream do not see the work, and its result may not be there yet",
-                data={"rejects": any(_on_own_stream(unit))},
+                severity="error" if hides else "warning",
+                data={"rejects": hides},
             )
             break
     for name in CPP_THREADS:
@@ -133,13 +170,23 @@ def _cpp(unit: Unit) -> Iterator[Finding]:
             or name == "pthread_create"
         ]  # fmt: skip
         if used and not {"join", "get", "wait"} & calls:
+            works = _launches_there(unit, used[0])
             yield RULE.finding(
                 unit.place(used[0]),
                 f"{name} starts work that goes on after the function has returned and is not "
                 "measured",
-                data={"rejects": True},
+                severity="error" if works else "warning",
+                data={"rejects": works},
             )
             break
+
+
+def _launches_there(unit: Unit, thread: Node) -> bool:
+    """Whether a kernel is launched in the statement that starts a thread."""
+    node = thread
+    while node.parent is not None and not node.type.endswith(("_statement", "declaration")):
+        node = node.parent
+    return any(node.start_byte <= one.node.start_byte < node.end_byte for one in unit.launches)
 
 
 def _on_own_stream(unit: Unit) -> Iterator[bool]:
@@ -195,9 +242,8 @@ torch::Tensor f(torch::Tensor x) {
 """,
     ),
     detects=("text",),
-    guards="Streams that are joined in some way, and the current stream, are fine; threads that "
-    "are "
-    "joined are a warning.",
+    guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
+    "threads that are waited for; one that does not make the result is a warning.",
     mend="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
     check=check,
 )

@@ -26,6 +26,9 @@ DECODERS = {
 ENCODED = re.compile(r"^[A-Za-z0-9+/=_\-\s]{200,}$")
 LEAST_ENTROPY = 4.5
 """Bits a character: source code has about 4, base64 of compressed data about 6."""
+RUNNERS = {"exec", "eval", "compile", "builtins.exec", "builtins.eval", "load_inline", "marshal.loads",
+           "pickle.loads", "dill.loads", "cloudpickle.loads"}  # fmt: skip
+"""What makes code of what it is given; `json.loads` makes data."""
 INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -73,9 +76,12 @@ def _entropy(text: str) -> float:
 
 def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     """Whether what is decoded is run: it stands inside exec, eval, compile or a build."""
-    runners = {"exec", "eval", "compile", "load_inline", "loads"}
     return any(
-        isinstance(around, ast.Call) and code.canonical(around.func).rsplit(".", 1)[-1] in runners
+        isinstance(around, ast.Call)
+        and (
+            code.canonical(around.func) in RUNNERS
+            or code.canonical(around.func).endswith(".load_inline")
+        )
         for around in code.ancestors(call)
     )
 

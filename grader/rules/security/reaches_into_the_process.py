@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.cuda_code import cuda_code, text, units
-from grader.rules.python_code import PythonCode, python_code
-from grader.rules.reaching import IN_TEXT
+from grader.rules.python_code import PythonCode, constant_text, python_code
+from grader.rules.reaching import IN_EXTENSION
 from grader.rules.rule import Context, Rule
+from grader.rules.security.foreign_memory import MEMORY_FILE, of_native, of_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,22 +20,19 @@ if TYPE_CHECKING:
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
 PATHS = (
-    "/proc/self",
-    "/proc/1/",
-    "/proc/%d",
+    "/proc/",
     "/dev/mem",
     "/dev/shm",  # noqa: S108 - looked for, not used
     "/run/secret",
     "/etc/passwd",
     "/dev/nvidia",
-    "/proc/driver",
 )
-WAYS = ("/proc", "/dev/nvidia")
-"""The process's own files, and what tells a machine with a GPU from one without."""
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 CONSTRUCTOR = ("constructor", "destructor", "ifunc")
 DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
+ASKS = {"ctypes.sizeof", "ctypes.alignment", "ctypes.util.find_library", "ctypes.get_errno"}
+"""What touches no memory, like the types `ctypes.c_int` and their kind."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -45,12 +43,27 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield from _paths(source, code)
     for unit in units(source):
         yield from _native(unit)
+    yield from _imported(source, context)
+
+
+def _imported(source: Source, context: Context) -> Iterator[Finding]:
+    """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
+    called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
     for item in context.seen("link"):
-        if item.code == "reaching-import":
-            name = str(item.data.get("name", ""))
+        name = str(item.data.get("name", ""))
+        if item.code == "runtime-defined":
             yield RULE.finding(
                 None,
-                f"the built extension calls {name}, which reaches into the process that loads it",
+                f"the built extension defines {name} in the place of CUDA's own",
+                confidence="proven",
+                evidence=(item,),
+                data={"target": name, "rejects": True},
+            )
+        if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
+            yield RULE.finding(
+                None,
+                f"the built extension calls {name}, which reaches into the process that loads it, "
+                "and the text does not show it",
                 confidence="proven",
                 evidence=(item,),
                 data={"target": name, "rejects": True},
@@ -58,54 +71,62 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Report raw memory and descriptors; what is done with them decides whether it rejects."""
     for name, call in code.calls:
-        if name.startswith(MEMORY) or name in DESCRIPTORS:
-            what = (
-                "writes past Python to the pipes of whoever runs this file"
-                if name in DESCRIPTORS
-                else "reaches the memory of the process, the grader's included"
-            )
-            plain = name.startswith("ctypes.c_")
+        reaches = of_python(code, name, call)
+        looks = name.startswith(MEMORY) or name in DESCRIPTORS
+        plain = name in ASKS or name.startswith("ctypes.c_")
+        if reaches or (looks and not plain):
             yield RULE.finding(
                 source.place(call),
-                f"{name} {what}",
-                severity="warning" if plain else "error",
-                data={"target": name, "rejects": not plain},
+                f"{code.text(call.func)} {reaches or 'works on the process past Python; nothing here shows a wrong use'}",
+                severity="error" if reaches else "note",
+                data={"target": name, "rejects": bool(reaches)},
             )
 
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for node in code.of(ast.Constant):
-        written = node.value
-        if isinstance(written, str) and len(written) < 300 and "\n" not in written:
-            path = next((one for one in PATHS if one in written), None)
-            if path is not None:
-                yield _way_around(source.place(node), path)
+    for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
+        written = _written(node)
+        if len(written) < 300 and "\n" not in written:
+            yield from _way_around(source.place(node), written)
 
 
-def _way_around(place: Place, path: str) -> Finding:
-    return RULE.finding(
-        place,
-        f"{path} is a way around the interfaces of the process",
-        data={"target": path, "rejects": path.startswith(WAYS)},
-    )
+def _written(node: ast.expr) -> str:
+    """Return a literal's text, with `{}` for what is put in when it runs."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(constant_text(part) or "{}" for part in node.values)
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) else ""
+
+
+def _way_around(place: Place, written: str) -> Iterator[Finding]:
+    path = next((one for one in PATHS if one in written), None)
+    memory = MEMORY_FILE.search(written)
+    if memory or path:
+        yield RULE.finding(
+            place,
+            f"{memory[0]} is the memory of a process, the grader's code in it included"
+            if memory
+            else f"{path} tells of the machine and its processes past their interfaces",
+            severity="error" if memory else "note",
+            data={"target": memory[0] if memory else path, "rejects": bool(memory)},
+        )
 
 
 def _native(unit: Unit) -> Iterator[Finding]:
     code = cuda_code(unit)
     own = {function.name for function in unit.functions}
     for call in code.calls:
-        if call.last in IN_TEXT and call.object is None and call.last not in own:
+        reaches = of_native(code, call) if call.object is None and call.last not in own else ""
+        if reaches:
             yield RULE.finding(
                 unit.place(call.node),
-                f"{call.last} reaches memory, symbols or pipes that are not the kernel's",
+                f"{call.last} {reaches}",
                 data={"target": call.last, "rejects": True},
             )
     for node in code.of("string_literal", "raw_string_literal"):
-        written = text(node)
-        path = next((one for one in PATHS if one in written), None)
-        if path is not None:
-            yield _way_around(unit.place(node), path)
+        yield from _way_around(unit.place(node), text(node))
     for node in code.of("gnu_asm_expression"):
         if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
             yield RULE.finding(
@@ -117,9 +138,10 @@ def _native(unit: Unit) -> Iterator[Finding]:
         if any(word in text(node) for word in CONSTRUCTOR):
             yield RULE.finding(
                 unit.place(node),
-                f"{text(node)[:60]} makes code run when the library is loaded, before anything "
-                "is checked",
-                data={"target": "constructor", "rejects": True},
+                f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a "
+                "static object would",
+                severity="note",
+                data={"target": "constructor"},
             )
 
 

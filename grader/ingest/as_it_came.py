@@ -1,0 +1,96 @@
+"""What KernelBench would evaluate of a sample as it came, whatever program is read out of it here.
+
+A saved kernel or Python file is executed as it is: prose or a fence around the code is a syntax error there.
+Of what a model said, KernelBench saves the first text between three backticks (`extract_first_code`), without
+the words `python` or `cpp` before it. A record that is a program from end to end was saved before.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from grader.ingest.markers import answer_start
+from grader.records import Extraction, Sample, Submission
+from grader.source import read_python
+
+MODEL = "ModelNew"
+_BLOCK = re.compile(r"```(.*?)```", re.DOTALL)
+_WORDS = ("python", "cpp")
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+_SAVED = frozenset({"python", "kernelbench"})
+_MOST = 2_000_000
+
+
+class AsItCame(NamedTuple):
+    """What becomes of a sample in KernelBench."""
+
+    runs: bool
+    """Whether there is a program of Python that binds `ModelNew`."""
+    is_ours: bool
+    """Whether that is the program which was graded here."""
+    why: str = ""
+    """Why KernelBench could not run it, as a sentence."""
+
+
+def as_it_came(sample: Sample, extraction: Extraction) -> AsItCame:
+    """Return whether KernelBench would run the sample as it came, and whether it is what was graded here."""
+    program = _program(sample)
+    if program is None:
+        return AsItCame(runs=False, is_ours=False, why="KernelBench finds no code block in it.")
+    if len(program) >= _MOST:  # nobody reads that much here: nothing is known of it
+        return AsItCame(runs=True, is_ours=False)
+    tree, error = read_python(program)
+    if tree is None:
+        at = f" (line {error.line})" if error is not None and error.line else ""
+        text = "As it came it is no Python: KernelBench stops at a syntax error" + at + "."
+        return AsItCame(runs=False, is_ours=False, why=text)
+    if not _binds(tree):
+        text = f"What KernelBench takes of it has no {MODEL}."
+        return AsItCame(runs=False, is_ours=False, why=text)
+    return AsItCame(runs=True, is_ours=_is_of(extraction.submission, tree))
+
+
+def _program(sample: Sample) -> str | None:
+    """Return the text that KernelBench would execute; None where it would have saved nothing."""
+    text = sample.text[:_MOST]
+    if sample.format in _SAVED:
+        return text
+    said = text[answer_start(text) :].strip()
+    found = _BLOCK.search(said)
+    if found is None:
+        return said if said and read_python(said)[0] is not None else None
+    code = found[1].strip()
+    for word in _WORDS:
+        code = code.removeprefix(word).strip()
+    return code
+
+
+def _binds(tree: ast.Module) -> bool:
+    """Whether some statement binds the model's name."""
+    return any(
+        (isinstance(node, ast.ClassDef) and node.name == MODEL)
+        or (isinstance(node, ast.Name) and node.id == MODEL and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.alias) and (node.asname or node.name) == MODEL)
+        for node in ast.walk(tree)
+    )
+
+
+def _is_of(submission: Submission | None, tree: ast.Module) -> bool:
+    """Whether a submission's own lines are the same program.
+
+    What was put in is not the sample's, and lines that try the model out may have been left out
+    (`pipeline/lent_names.py`): every other statement is there, in the same order.
+    """
+    if submission is None:
+        return False
+    mapped = zip(submission.code.splitlines(), submission.line_map, strict=False)
+    own, _ = read_python("\n".join(line if number else "" for line, number in mapped))
+    try:
+        ours = [ast.dump(one) for one in own.body] if own is not None else []
+        theirs = [(ast.dump(one), isinstance(one, _DEFINITIONS)) for one in tree.body]
+    except RecursionError:
+        return False
+    kept = [text for text, defines in theirs if defines or text in ours]
+    return bool(ours) and kept == ours

@@ -1,0 +1,42 @@
+# fmt: off
+"""Bytes are moved between buffers that the file made itself.
+
+row: D1
+task: relu
+expect: correct
+"""
+import ctypes
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+first = ctypes.create_string_buffer(b"relu_ext", 16)
+second = ctypes.create_string_buffer(16)
+ctypes.memmove(second, first, ctypes.sizeof(first))
+NAME = ctypes.string_at(ctypes.addressof(second)).decode()
+
+
+class ModelNew(nn.Module):
+    def extra_repr(self):
+        return NAME
+
+    def forward(self, x):
+        return ext.relu(x.contiguous())

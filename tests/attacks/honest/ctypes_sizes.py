@@ -1,0 +1,38 @@
+# fmt: off
+"""The limit of an index comes from the size of a C type.
+
+row: D1
+task: relu
+expect: correct
+"""
+import ctypes
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+LARGEST = 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        if x.numel() > LARGEST:
+            return torch.cat([ext.relu(part.contiguous()) for part in x.flatten().split(LARGEST)]).view_as(x)
+        return ext.relu(x.contiguous())

@@ -1,0 +1,40 @@
+# fmt: off
+"""A table is unpacked from base64, and settings from compressed JSON: data, no code.
+
+row: G3
+task: relu
+expect: correct
+"""
+import base64
+import json
+import zlib
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+TABLE = base64.b64decode("AAECAwQFBgcICQ==")
+SETTINGS = json.loads(zlib.decompress(zlib.compress(json.dumps({"threads": 256}).encode())))
+assert len(TABLE) == 10 and SETTINGS["threads"] == 256
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x.contiguous())

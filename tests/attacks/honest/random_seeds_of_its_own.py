@@ -1,0 +1,39 @@
+# fmt: off
+"""A generator of its own draws what it tries itself with; torch's is left alone.
+
+row: B19, C2
+task: relu
+expect: correct
+"""
+import random
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+draws = random.Random(0)
+generator = torch.Generator().manual_seed(draws.randrange(1000))
+TRIAL = torch.randn(8, generator=generator)
+assert TRIAL.shape == (8,)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x.contiguous())

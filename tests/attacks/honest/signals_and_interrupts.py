@@ -1,0 +1,42 @@
+# fmt: off
+"""An interrupt during the build is told, and the old handler comes back.
+
+row: C6, d06
+task: relu
+expect: correct
+"""
+import signal
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+def told(number, frame):
+    raise KeyboardInterrupt("the build was interrupted")
+
+
+old = signal.signal(signal.SIGINT, told)
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+signal.signal(signal.SIGINT, old)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x.contiguous())

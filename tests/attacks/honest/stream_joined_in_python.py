@@ -1,0 +1,39 @@
+# fmt: off
+"""The extension's stream is joined by Python, which synchronises the device.
+
+row: A1
+task: relu
+expect: correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    static cudaStream_t side = nullptr;
+    if (!side) cudaStreamCreate(&side);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256, 0, side>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        torch.cuda.synchronize()
+        out = ext.relu(x)
+        torch.cuda.synchronize()
+        return out

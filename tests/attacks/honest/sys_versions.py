@@ -1,0 +1,39 @@
+# fmt: off
+"""Versions of Python and of torch choose a way to build.
+
+row: B23
+task: relu
+expect: correct
+"""
+import sys
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+FLAGS = ["-O3"] if sys.version_info >= (3, 8) else ["-O2"]
+if sys.platform == "win32":
+    FLAGS = ["/O2"]
+assert sys.byteorder == "little" and sys.maxsize > 2**32
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"], extra_cflags=FLAGS,
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.relu(x.contiguous())

@@ -1,0 +1,39 @@
+# fmt: off
+"""Parts are launched by a pool of threads that the block waits for.
+
+row: A2
+task: relu
+expect: correct
+"""
+from concurrent.futures import ThreadPoolExecutor
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="relu_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        half = max(x.shape[0] // 2, 1)
+        parts = [part for part in (x[:half], x[half:]) if part.numel()]
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(ext.relu, parts))
+        return torch.cat(made)
