@@ -92,28 +92,30 @@ class Setting(Record):
 
 
 def load(
-    flags: Mapping[str, Any], folder: Path | None = None
+    flags: Mapping[str, Any], folder: Path | None = None, *, origin: str = "flag"
 ) -> tuple[Options, tuple[Setting, ...]]:
     """Merge the layers; return the options and the origin of each value.
+
+    `origin` is what a message calls `flags`.
 
     Raises UsageError for a key that isn't known, with the nearest one, and for a value that doesn't fit.
     """
     layers = (
         (f"{folder or Path.cwd()}/pyproject.toml", _from_file(folder or Path.cwd())),
         ("environment", _from_environment()),
-        ("flag", {name: value for name, value in flags.items() if value is not None}),
+        (origin, {name: value for name, value in flags.items() if value is not None}),
     )
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for origin, values in layers:
+    for layer, values in layers:
         for name, value in values.items():
-            if _known(name, origin) in NOT_IN_FILES and origin.endswith(".toml"):
+            if _known(name, layer) in NOT_IN_FILES and layer.endswith(".toml"):
                 raise UsageError(
-                    f"{origin} may not set '{name}'",
+                    f"{layer} may not set '{name}'",
                     "use the flag, or a variable of the environment",
                 )
-            merged[_known(name, origin)] = value
-            origins[_known(name, origin)] = origin
+            merged[_known(name, layer)] = value
+            origins[_known(name, layer)] = layer
     options = _validated(merged, origins)
     return options, tuple(
         Setting(name=name, value=str(getattr(options, name)), origin=origins.get(name, "default"))

@@ -39,7 +39,8 @@ def choose(
     UsageError for an option that names no task.
     """
     if task is not None:
-        return TaskChoice(task=asked_for(task, tasks_dir), how="option", reason=f"--task {task}")
+        reason = "the problem's text was given" if _is_text(task) else f"--task {task}"
+        return TaskChoice(task=asked_for(task, tasks_dir), how="option", reason=reason)
     if not drafts:
         tasks_dir, extraction = None, extraction.model_copy(update={"reference": None})
     bound = _by_reference(sample, extraction) if extraction.bound_to_reference else None
@@ -58,10 +59,20 @@ def choose(
 
 
 def asked_for(name: str, tasks_dir: Path | None) -> Task:
-    """Return the task that the user names: as `named`, or a problem file's path."""
+    """Return the task that the user names: as `named`, by a problem file's path, or by its text."""
+    if _is_text(name):
+        found = problem.from_reference(name)
+        if found is None:
+            raise UsageError("the task's text defines no `Model` and `get_inputs`")
+        return found
     if name not in builtin_tasks() and name.endswith(".py") and Path(name).is_file():
         return problem.load(Path(name))
     return named(name, tasks_dir)
+
+
+def _is_text(task: str) -> bool:
+    """Whether it is the text of a problem file: a name or a path is one line."""
+    return "\n" in task
 
 
 def named(name: str, tasks_dir: Path | None) -> Task:

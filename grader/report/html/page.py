@@ -55,8 +55,8 @@ class Spoken(NamedTuple):
     code: int
 
 
-def render(review: Review) -> str:
-    """Return the page."""
+def render(review: Review, *, alone: bool = False) -> str:
+    """Return the page; one that stands alone has no script and no way to other files."""
     found = shown(review.findings)
     numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
     repairs = [(repair, _diff(review, repair)) for repair in review.repairs]
@@ -65,6 +65,7 @@ def render(review: Review) -> str:
         .get_template("page.html.jinja")
         .render(
             review=review,
+            alone=alone,
             verdict=review.verdict,
             evaluation=review.evaluation,
             numbered=numbered,

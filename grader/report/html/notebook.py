@@ -1,0 +1,24 @@
+"""A review's page inside a notebook: in a frame of its own, where nothing can run."""
+
+from __future__ import annotations
+
+from markupsafe import escape
+
+from grader.records import Review
+from grader.report.escape import one_line
+from grader.report.html import page
+
+_HEIGHT = 640
+"""Pixels; the reader can pull it taller."""
+_STYLE = f"width:100%;height:{_HEIGHT}px;border:0;resize:vertical;overflow:auto"
+
+
+def frame(review: Review) -> str:
+    """Return the page as one HTML element.
+
+    The frame keeps the page's style from the notebook and the sample's words from its scripts: it is
+    sandboxed with no permission at all, so that it could not run even what escaping had missed.
+    """
+    title = escape(one_line(f"{review.sample}: {review.verdict.status}"))
+    body = escape(page(review, alone=True))
+    return f'<iframe sandbox="" title="{title}" style="{_STYLE}" srcdoc="{body}"></iframe>'
