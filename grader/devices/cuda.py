@@ -167,7 +167,7 @@ class CudaDevice(GuestDevice):
 
         zones = self.prepared.guard_zones is not None and not in_place
         found = guard_zones.judged(task, run) if zones else run(task, False)
-        return [
+        found = [
             not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
             else item

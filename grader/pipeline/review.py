@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from grader import tasks
+from grader import judge, tasks
 from grader.diagnose import Program, deepen
 from grader.ingest import extract
 from grader.pipeline.assembly import assemble, bare

@@ -1,0 +1,1 @@
+"""What other programs talk to: the reward, HTTP, protocols."""
