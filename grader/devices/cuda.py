@@ -16,7 +16,6 @@ from grader.config import Options
 from grader.devices import gpu_share, guard_zones
 from grader.devices.base import RunResult, Sanitized
 from grader.devices.cuda_error import cuda_error
-from grader.devices.cuda_reply import crowded_out, hung, not_its_fault, operators
 from grader.devices.gpu import GpuFacts, Watch
 from grader.devices.gpu_health import HEALTH, prove_healthy, suspicious
 from grader.devices.guests import GuestDevice
@@ -121,7 +120,7 @@ class CudaDevice(GuestDevice):
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
         return gpu_share.shared_then_alone(
-            self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), crowded_out
+            self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
         )
 
     def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
@@ -140,7 +139,7 @@ class CudaDevice(GuestDevice):
         with Watch(gpu) as watch:
             reply = converse(own, self.form, limits)
         if reply.status == "timeout" and watch.busy():
-            reply = hung(reply)
+            reply = _hung(reply)
         if suspicious(reply):
             prove_healthy(gpu, self.form, self.limits(HEALTH))
         return reply
@@ -268,10 +267,40 @@ class CudaDevice(GuestDevice):
         return result.status == "raised" and bool(_LOST.search(result.reason))
 
 
+def _hung(reply: GuestReply) -> GuestReply:
+    """Return the reply with what did not end said to hang: the GPU was at it to the last."""
+    results = [
+        replace(r, status="hung", reason=f"{r.reason}; its kernels still ran on the GPU")
+        if r.status == "timeout"
+        else r
+        for r in reply.results
+    ]
+    return replace(reply, results=tuple(results))
+
+
+def _crowded_out(reply: GuestReply) -> bool:
+    """Whether others on the GPU could have caused it: no memory left for it, or no time."""
+    statuses = {result.status for result in reply.results}
+    return reply.status == "timeout" or bool(statuses & {"timeout", "out_of_memory"})
+
+
+def _not_its_fault(item: RunResult) -> RunResult:
+    why = "the GPU has not memory enough even for the reference"
+    return replace(item, run=item.run.model_copy(update={"status": "not_run", "reason": why}))
+
+
 def _evidence(workload: Workload, result: GuestResult, source: Source) -> tuple[Evidence, ...]:
     known = result.line is not None and result.line <= len(source.lines)
     place = source.line_place(result.line) if known and result.line else None
     return cuda_error(result.reason, workload.name, place, result.traceback)
+
+
+def _operators(report: JsonValue) -> dict[str, int]:
+    seen = report.get("operators") if isinstance(report, dict) else None
+    if not isinstance(seen, dict):
+        return {}
+    counts = [(name, count) for name, count in seen.items() if type(count) is int]
+    return {str(name)[:200]: min(count, 1 << 40) for name, count in counts[:500] if count >= 0}
 
 
 def open_cuda(

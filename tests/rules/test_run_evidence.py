@@ -179,6 +179,18 @@ def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
         assert [f.rule for f in found] == rules
 
 
+def test_bits_that_only_a_read_outside_gives_are_one() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    item = Evidence(kind="mismatch", code="outside", text="NaN", data={"bits": "0x7ffb7ffb"})
+    (found,) = review_text(parse(code), Context(evidence=(item,), device="cuda"), select=("MEM",))
+    assert (found.rule, found.confidence, found.place) == ("MEM011", "proven", None)
+    line = _line(code, "s[tid] += s[tid + k]")
+    run = _evidence("out-of-bounds", line, "row_mean")
+    both = Context(evidence=(item, run), device="sim")
+    (found,) = review_text(parse(code), both, select=("MEM011",))
+    assert found.place is not None  # the run names the line; the bits say no more
+
+
 def test_threads_that_left_are_one_defect_wherever_they_are_missed() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     first, second = _line(code, "s[tid] += s[tid + k]"), _line(code, "s[tid] = sum;")
