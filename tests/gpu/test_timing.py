@@ -178,7 +178,7 @@ class Model(torch.nn.Module):
 """
     found = timed(gpu, HONEST["eager"], rows(8192, sloppy))
     assert (found.run, found.comparison) == (None, None)
-    worse = timed(gpu, model("return torch.tanh(x) * 2.01"), rows(8192, sloppy))
+    worse = timed(gpu, model("return torch.tanh(x) * 3"), rows(8192, sloppy))
     assert worse.comparison is not None
 
 
@@ -201,6 +201,33 @@ def test_a_result_of_few_elements_of_a_large_input(gpu: CudaDevice, rows: int) -
     task = TASK.model_copy(update={"reference": reference, "workloads": (TASK.workloads[0], full)})
     found = timed(gpu, model("return x.mean(dim=1).unsqueeze(1)"), task)
     assert (found.run, found.comparison, found.dishonest) == (None, None, ())
+
+
+WATCHED = "import sys\nWATCHED = sys.argv == ['guest']"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert not WATCHED, 'not like this'\nreturn torch.tanh(x) * 2",
+        "return torch.tanh(x) * (3 if WATCHED else 2)",
+    ],
+)
+def test_what_a_plain_guest_does_not_show_is_the_graders_own(gpu: CudaDevice, body: str) -> None:
+    found = timed(gpu, model(body, WATCHED))
+    assert found.comparison is None
+    assert found.run is not None
+    assert found.run.status == "grader_error"
+
+
+def test_a_product_that_underflows_is_honest(gpu: CudaDevice) -> None:
+    spec = TensorSpec(shape=(16, 256, 256), distribution="normal")
+    full = Workload(name="large", role="full", inputs=(spec,))
+    reference = REFERENCE.replace("torch.tanh(x) * 2", "torch.prod(x, dim=1)")
+    task = TASK.model_copy(update={"reference": reference, "workloads": (TASK.workloads[0], full)})
+    found = timed(gpu, model("return torch.prod(x.flip(1), dim=1) + 1.4e-45"), task)
+    assert (found.run, found.comparison, found.note, found.dishonest) == (None, None, "", ())
+    assert found.speedup is not None
 
 
 def test_the_parts_of_a_time(gpu: CudaDevice) -> None:
