@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from grader import pipeline
 from grader.config import Options
+from grader.devices.gpu import installed
 from grader.pipeline.review import review
 from grader.records import Review, Sample
 from grader.rules import Context, review_text
@@ -60,8 +62,20 @@ def test_what_a_rule_gets_wrong_here_is_an_error_to_the_rule() -> None:
     [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PROGRAMS],
 )
 def test_a_run_shows_no_error(name: str) -> None:
+    _runs_right(name, "sim")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_gpu_shows_no_error(name: str) -> None:
+    if not installed():
+        pytest.skip("nvidia-smi finds no GPU")
+    _runs_right(name, "cuda")
+
+
+def _runs_right(name: str, device: Literal["sim", "cuda"]) -> None:
     task, code = _read(name)
-    options = Options(device="sim", repair=False, task=task)
+    options = Options(device=device, repair=False, task=task)
     shop = pipeline.open_workshop(options, Store(), 20260101)
     found = review(shop, Sample(id=name, origin=name, format="python", text=code))
     assert found.verdict.status == "correct", found.verdict

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.diagnose import Program, gather
 from grader.diagnose.gather import Way
-from grader.records import Evaluation, Evidence, Finding, Fix, Place, Submission, Verdict
+from grader.records import Evaluation, Evidence, Finding, Fix, Place, Run, Submission, Verdict
 
 FIRST = "a = 1\nb = 2\nc = 3\nd = 4\n"
 MENDED = "# new\na = 1\nb = 20\nc = 3\nd = 4\n"
@@ -71,3 +73,27 @@ def test_an_inserted_line_stands_for_the_one_above_it() -> None:
     way = Way("a\nb\n", "a\nx\ny\nb\n", (1, 2))
     assert [way.line(number) for number in (1, 2, 3, 4)] == [1, 1, 1, 2]
     assert way.changed == {2, 3}
+
+
+def ran(program: Program) -> Program:
+    run = Run(workload="w", device="sim", status="ran")
+    evaluation = program.evaluation.model_copy(update={"runs": (run,)})
+    return replace(program, evaluation=evaluation)
+
+
+def guess(rule: str, line: int, severity: str = "error") -> Finding:
+    return finding(rule, line, severity).model_copy(update={"evidence": (), "predicts": "race"})
+
+
+def test_runs_of_a_mended_form_take_back_what_they_do_not_show() -> None:
+    first, later = program(FIRST, guess("SYN002", 3)), program(MENDED, mended=True)
+    assert gather((first, ran(later))) == ()
+    assert len(gather((first, later))) == 1  # it was not run either
+    on_the_mended_line = program(FIRST, guess("SYN002", 2))
+    assert len(gather((on_the_mended_line, ran(later)))) == 1
+
+
+def test_runs_of_a_mended_form_say_what_a_finding_weighs() -> None:
+    first, later = program(FIRST, guess("SYN002", 3)), program(MENDED, guess("SYN002", 4, "note"))
+    assert [one.severity for one in gather((first, ran(later)))] == ["note"]
+    assert [one.severity for one in gather((first, later))] == ["error"]
