@@ -15,6 +15,7 @@ COMMANDS = (
     "config",
     "explain",
     "kernelbench",
+    "mcp",
     "report",
     "rules",
     "score",

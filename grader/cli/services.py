@@ -1,4 +1,4 @@
-"""Commands around a grading: the HTTP service and the store."""
+"""Commands around a grading: the services and the store."""
 
 from __future__ import annotations
 
@@ -58,6 +58,31 @@ def serve_rewards(
         shown = "" if token_file else f", token {token}"
         errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
         serve(grader, token, host=host, port=port, queue=queue)
+    return GRADED
+
+
+@app.command(name="mcp")
+def serve_agent(*, options: HiddenFlags = None) -> int:
+    """Serve a coding agent over standard input and output: review, fix, explain_rule, list_tasks.
+
+    It speaks the Model Context Protocol; the agent's program starts it. The options of a grading
+    (--device, --policy, --jobs, ...) are taken as well: see the main help.
+
+    Parameters
+    ----------
+    options
+        What may be set for a grading.
+
+    """
+    try:
+        from grader.service.mcp import serve
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed", "install it: pip install 'kernel-grader[mcp]'"
+        ) from error
+    chosen, _ = config.load(given(options))
+    check_options(chosen)
+    serve(chosen)
     return GRADED
 
 
