@@ -18,6 +18,7 @@ COMMANDS = (
     "mcp",
     "report",
     "rules",
+    "samples",
     "score",
     "serve",
     "show",

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from grader import config
 from grader.cli.app import GRADED, HiddenFlags, app, errors, given, out, plain
-from grader.cli.checks import check_options
+from grader.cli.checks import check_options, plural
 from grader.errors import UsageError
 from grader.store import Store
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+"""In a checkout a link to its `samples/`, in a wheel a folder of files."""
 
 
 @app.command(name="serve")
@@ -83,6 +86,26 @@ def serve_agent(*, options: HiddenFlags = None) -> int:
     chosen, _ = config.load(given(options))
     check_options(chosen)
     serve(chosen)
+    return GRADED
+
+
+@app.command(name="samples")
+def copy_samples(*, to: Path) -> int:
+    """Copy the samples that come with the program, transcripts to try it on.
+
+    Parameters
+    ----------
+    to
+        A folder that is not there yet, or is empty.
+
+    """
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is there already", "name a new folder")
+    to.mkdir(parents=True, exist_ok=True)
+    found = sorted(SAMPLES.iterdir())
+    for sample in found:
+        (to / sample.name).write_bytes(sample.read_bytes())
+    out.print(f"{plural(len(found), 'sample')} copied; grade them: kernel-grader {plain(str(to))}/")
     return GRADED
 
 
