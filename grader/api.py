@@ -125,9 +125,16 @@ def grade(
     can't grade. A failure of the grader's own while it grades is the status `grader_error`.
 
     """
+    chosen, _ = config.load(options, origin="argument")
+    return graded(answer, task, chosen, stage)
+
+
+def graded(
+    answer: str | Path, task: str | None, chosen: Options, stage: Callable[[str], None]
+) -> Graded:
+    """Grade one answer as `grade` does, with options that are merged already."""
     from grader.pipeline.review import review
 
-    chosen, _ = config.load(options, origin="argument")
     shared = _opened(chosen.model_copy(update={"task": None}))
     asked = chosen if task is None else chosen.model_copy(update={"task": _checked(task, chosen)})
     made = review(replace(shared, options=asked), _sample(answer), stage)

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from cyclopts import CycloptsError
 from pydantic import ValidationError
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _name_temporary_folder()
         result = app(
-            [STDIN if argument == "-" else argument for argument in given],
+            _words(given),
             result_action="return_value",
             exit_on_error=False,
             print_error=False,
@@ -46,6 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print_exception()
         return FAILED
     return result if isinstance(result, int) else GRADED
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    """Return the arguments as the parser is to take them.
+
+    A folder that is called `samples` is graded as any other: the command of that name is meant where
+    it is told where to copy to.
+    """
+    words = [STDIN if argument == "-" else argument for argument in given]
+    told = {word.partition("=")[0] for word in words} & {"--to", "--help", "-h"}
+    if words[:1] == ["samples"] and not told and Path("samples").is_dir():
+        return ["samples/", *words[1:]]
+    return words
 
 
 def _in_our_words(error: CycloptsError) -> Exception:

@@ -1,4 +1,4 @@
-"""Commands around a grading: the HTTP service and the store."""
+"""Commands around a grading: the services and the store."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 
 from grader import config
 from grader.cli.app import GRADED, HiddenFlags, app, errors, given, out, plain
-from grader.cli.checks import check_options
+from grader.cli.checks import check_options, plural
 from grader.errors import UsageError
 from grader.store import Store
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+"""In a checkout a link to its `samples/`, in a wheel a folder of files."""
 
 
 @app.command(name="serve")
@@ -58,6 +61,51 @@ def serve_rewards(
         shown = "" if token_file else f", token {token}"
         errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
         serve(grader, token, host=host, port=port, queue=queue)
+    return GRADED
+
+
+@app.command(name="mcp")
+def serve_agent(*, options: HiddenFlags = None) -> int:
+    """Serve a coding agent over standard input and output: review, fix, explain_rule, list_tasks.
+
+    It speaks the Model Context Protocol; the agent's program starts it. The options of a grading
+    (--device, --policy, --jobs, ...) are taken as well: see the main help.
+
+    Parameters
+    ----------
+    options
+        What may be set for a grading.
+
+    """
+    try:
+        from grader.service.mcp import serve
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed", "install it: pip install 'kernel-grader[mcp]'"
+        ) from error
+    chosen, _ = config.load(given(options))
+    check_options(chosen)
+    serve(chosen)
+    return GRADED
+
+
+@app.command(name="samples")
+def copy_samples(*, to: Path) -> int:
+    """Copy the samples that come with the program, transcripts to try it on.
+
+    Parameters
+    ----------
+    to
+        A folder that is not there yet, or is empty.
+
+    """
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is there already", "name a new folder")
+    to.mkdir(parents=True, exist_ok=True)
+    found = sorted(SAMPLES.iterdir())
+    for sample in found:
+        (to / sample.name).write_bytes(sample.read_bytes())
+    out.print(f"{plural(len(found), 'sample')} copied; grade them: kernel-grader {plain(str(to))}/")
     return GRADED
 
 

@@ -1,1 +1,1 @@
-"""What other programs talk to: the reward, HTTP, protocols."""
+"""Ways in for other programs: protocols that agents and servers speak."""
