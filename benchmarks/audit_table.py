@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from grader.errors import UsageError
-from grader.judge.audit import audit
+from grader.judge.audit import TRIVIAL, audit
 from grader.judge.describe import describe
 from grader.judge.survey import survey
 from grader.records import Task
@@ -27,8 +27,18 @@ FULL = Limits(wall=300.0, memory=6 << 30)
 """Of the guests that compute a result of full size."""
 MOST = 2**27
 """Elements of the inputs of a full size that is computed."""
-ANSWERS = ("zeros", "a constant", "the answer to other inputs")
+ANSWERS = ("zeros", "a constant", "the input", "the answer to other inputs")
 """What is asked about the full size of a problem that lets something trivial pass."""
+COLUMNS = (
+    "problem",
+    "deciding sizes",
+    "weak",
+    "trivial with its own values",
+    "at its own size",
+    "passes at one size",
+    "no effect",
+    "note",
+)
 HEAD = """# Audit of KernelBench's deciding sizes
 
 Made by `python benchmarks/audit_table.py FOLDER docs/reference/audit.md`; do not edit.
@@ -38,8 +48,10 @@ constant, the input, and the reference itself on other inputs, with a part of an
 with an input left out, with other weights, with two equal dims swapped, and with each parameter left out.
 A size at which one of them passes that fails at another is replaced.
 
-*Weak*: what passes on every deciding workload. *At its own size*: whether zeros, a constant or the answer to
-other inputs pass there too (by this grader's tolerance), computed where inputs of full size fit into memory.
+*Weak*: what passes on every deciding workload. *Trivial with its own values*: what passes with values like the
+problem's own at every size that was tried; other values (workloads with the role `stress`) catch it unless it
+is *weak* as well. *At its own size*: which of zeros, a constant, the input and the answer to other inputs pass
+there (by this grader's tolerance), computed where inputs of full size fit into memory.
 *No effect*: changes to the reference that change its result at no size that was tried (a sum in another order,
 a bias that a norm takes away again): a program that makes them is right.
 """
@@ -79,12 +91,18 @@ def _order(path: Path) -> tuple[str, int]:
     return path.parent.name, int(number) if number.isdigit() else 0
 
 
+def _trivial(unmoved: Collection[str]) -> list[str]:
+    """Return what passes with the problem's own values at every size."""
+    return sorted(name for name in unmoved if name.partition(":")[0] in TRIVIAL)
+
+
 def _row(name: str, path: Path, form: Form) -> dict[str, Any] | None:
     begin = time.monotonic()
     try:
         (item,) = survey(path, form, Limits())
     except UsageError:
         return None
+    doubtful = item.weak or _trivial(item.found.unmoved)
     return {
         "problem": name,
         "sizes": list(item.sizes),
@@ -94,7 +112,7 @@ def _row(name: str, path: Path, form: Form) -> dict[str, Any] | None:
         "asked": sorted({row.kind for row in item.found.rows}),
         "note": item.note,
         "seconds": round(time.monotonic() - begin, 1),
-        "full": _at_full_size(describe(load(path), form, Limits()), form) if item.weak else "",
+        "full": _at_full_size(describe(load(path), form, Limits()), form) if doubtful else "",
     }
 
 
@@ -122,13 +140,15 @@ def _table(done: Mapping[str, Mapping[str, Any]]) -> str:
     asked = [row for row in rows if row["asked"]]
     weak = [row for row in asked if row["weak"]]
     open_ = [row for row in asked if row["passing"] and not row["weak"]]
+    own = [row for row in asked if _trivial(row["unmoved"]) and not row["weak"]]
     lines = [
         HEAD,
         f"{len(rows)} problems; {len(asked)} audited, {len(rows) - len(asked)} not (see the note).",
         f"On {len(asked) - len(weak) - len(open_)} every wrong program fails at each deciding size;",
-        f"on {len(open_)} one passes at one of them and fails at another; {len(weak)} are weak.\n",
-        "| problem | deciding sizes | weak | at its own size | passes at one size | no effect | note |",
-        f"|{'---|' * 7}",
+        f"on {len(open_)} one passes at one of them and fails at another; {len(weak)} are weak.",
+        f"{len(own)} more are trivial with their own values, and other values catch what passes.\n",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
     ]
     lines += [f"| {' | '.join(map(_cell, _cells(row)))} |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -139,9 +159,10 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["problem"],
         "<br>".join(row["sizes"]),
         "; ".join(text.removesuffix(" would pass") for text in row["weak"]),
+        "; ".join(_trivial(row["unmoved"])),
         row["full"],
         "; ".join(row["passing"]),
-        "; ".join(row["unmoved"]),
+        "; ".join(sorted(set(row["unmoved"]) - set(_trivial(row["unmoved"])))),
         row["note"],
     )
 

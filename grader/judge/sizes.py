@@ -47,6 +47,8 @@ WORTH = 10.0
 """More values for such a norm may cost this many times the least."""
 REGULAR = frozenset({"spatial", "all"})
 """Kinds of size that may stand for the full one."""
+LOW = "low"
+"""The kind that does where there is none of these."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
         more = (*_pairs(sizes, cheap), *_fuller(sizes, cheap), *_thicker(sizes, cheap))
         return sorted([*cheap, *more], key=_preference)
     usable = [size for size in sizes if size.kind in REGULAR and size.usable]
+    usable = usable or [size for size in sizes if size.kind == LOW and size.usable]
     large = [size for size in usable if size.within(MOST)] or usable
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = [size for size in large if size.cost <= most]

@@ -17,6 +17,8 @@ from grader.tasks.spacing import most_quotient, spaced
 
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
+MIDDLE_FLOOR = 16
+"""The same where all of those are too large: half a warp, which a tile of 32 doesn't fit."""
 LOW_FLOOR = 8
 """The same where less than the usual work is wanted."""
 SPATIAL_FLOOR = 4
@@ -56,7 +58,7 @@ class Chain:
 
     kind: str
     """`spatial` (channels and features kept), `all` (every large number), `odd`, `long`: one large
-    number kept as it is and all others as small as may be, or `whole`: the text as it is."""
+    number kept as it is and all others as small as may be, `low`: smaller than `all`, or `whole`: the text as it is."""
     variants: tuple[Variant, ...]
 
 
@@ -154,6 +156,8 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
     odd = _Way("odd", ODD_BATCH, sharing=sharing)
     made.append(Chain("odd", tuple(_chain(text, numbers, odd))))
+    low = _Way("all", batches[-2:][0], MIDDLE_FLOOR, sharing)
+    made.append(Chain("low", tuple(_chain(text, numbers, low))))
     return (*made, Chain("whole", (Variant(text, batches[0], 1),)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import own_weights, verdict
+from grader.judge.conduct import COMPARED
 from grader.records import (
     Build,
     Comparison,
@@ -173,6 +174,25 @@ def test_a_wrong_result_at_full_size_that_does_not_decide(source, kernelbench):
     found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=kernelbench))
     assert (found.status, found.general) == ("correct", False)
     assert "not in general: on full, 3% of the elements are wrong" in found.sentence
+
+
+def test_a_verdict_says_the_largest_size_that_was_seen():
+    assert given(**seen()).seen_at == "reduced sizes"
+    assert given(**seen()).sentence.endswith("at reduced sizes alone.")
+    compared = Evidence(kind="probe", code=COMPARED, text="400 are right", workload="full")
+    found = given(**seen(), probes=(compared,))
+    assert found.seen_at == "sampled blocks"
+    assert "sampled blocks of the task's own size" in found.sentence
+    around = wrong_at_full_size(kernelbench=True)
+    assert given(**around).seen_at == "full"
+    assert given().seen_at is None
+
+
+def test_a_nominal_workload_may_be_the_full_size():
+    full = Workload(name="full", role="full", inputs=(TensorSpec(shape=(4,)),))
+    task = TASK.model_copy(update={"workloads": (*TASK.workloads[:-1], full)})
+    found = verdict(task=task, build=BUILT, **seen())
+    assert (found.seen_at, found.sentence) == ("full", "Correct on all 3 deciding workloads.")
 
 
 def test_a_built_in_task_s_full_size_is_a_question_of_generality():

@@ -37,7 +37,7 @@ def constants(text: str) -> dict[str, int]:
 
 def test_every_variant_is_python_and_leaves_the_model_alone():
     found = chains(TEXT)
-    assert {chain.kind for chain in found} == {"spatial", "all", "long", "odd", "whole"}
+    assert {chain.kind for chain in found} == {"spatial", "all", "long", "odd", "low", "whole"}
     for chain in found:
         assert len({variant.text for variant in chain.variants}) == len(chain.variants)
         for variant in chain.variants:
@@ -151,7 +151,7 @@ def get_inputs():
 
 def test_fewer_heads_are_as_wide_as_they_were():
     found = chains(ATTENTION)
-    assert {chain.kind for chain in found} == {"spatial", "all", "odd", "whole"}
+    assert {chain.kind for chain in found} == {"spatial", "all", "odd", "low", "whole"}
     for chain in found:
         for variant in chain.variants:
             made = constants(variant.text)

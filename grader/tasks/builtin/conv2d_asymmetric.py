@@ -38,7 +38,7 @@ class Model(nn.Module):
         return self.conv2d(x)
 '''
 
-INIT = (16, 16, [5, 7])
+INIT = (16, 32, [5, 7])
 
 WORKLOADS = (
     workload("nominal", tensor((2, 16, 20, 24)), init=INIT),
