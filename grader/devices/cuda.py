@@ -167,7 +167,7 @@ class CudaDevice(GuestDevice):
         zones = self.prepared.guard_zones is not None and not in_place
         found = guard_zones.judged(task, run) if zones else run(task, False)
         found = [
-            not_its_fault(item)
+            _not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
             else item
             for workload, item in zip(task.judged, found, strict=True)
@@ -256,7 +256,7 @@ class CudaDevice(GuestDevice):
             reason=brief(reason),
             evidence=(*_evidence(workload, result, source), *guard_zones.strays(result)),
             unguarded=guard_zones.why_not(result),
-            operators=operators(result.report),
+            operators=_operators(result.report),
             switches=switches(result.report),
             seconds=result.seconds,
             output=cut(reply.log),
