@@ -143,7 +143,7 @@ def test_a_group_norm_without_its_division_is_wrong_where_the_number_of_groups_i
     for scale in ("rsqrtf(square / size + 1e-5f)", "2.0f"):
         code = ANSWER.replace("SCALE", scale)
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=GROUPED)
-        verdicts.append(stages.assess(workshop, sample).verdict.status)
+        verdicts.append(stages.assess(workshop, sample).evaluation.verdict.status)
     assert verdicts == ["correct", "incorrect"]
 
 
