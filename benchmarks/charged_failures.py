@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -77,12 +78,19 @@ def main() -> int:
     parser.add_argument("--jobs", default="4")
     parser.add_argument("--cache", default="")
     parser.add_argument("--seconds", type=float, default=300, help="time of each plain script")
+    parser.add_argument(
+        "--no-timing", action="store_true", help="compare at full size, time nothing"
+    )
     parser.add_argument("--write", type=Path, help="write the rows there, as JSON")
     options = parser.parse_args()
     answers = list(found(options.answers, options.problems, options.only))
     print(f"{len(answers)} answers")
-    graded = graded_by_us(answers, options)
-    rows = [row(answer, graded[i], options.seconds) for i, answer in enumerate(answers)]
+    with ThreadPoolExecutor(
+        int(options.jobs)
+    ) as pool:  # most of a plain script's time is its build
+        plain = [pool.submit(plainly, answer, options.seconds) for answer in answers]
+        graded = graded_by_us(answers, options)
+        rows = [row(*parts) for parts in zip(answers, graded, plain, strict=True)]
     for one in rows:
         print(line(one))
     wrong = [one for one in rows if one.contradicted]
@@ -122,6 +130,7 @@ def graded_by_us(answers: list[Answer], options: argparse.Namespace) -> list[Map
             shutil.copyfile(answer.path, samples / f"{sample}.py")
         words = ["--device", options.device, "--no-repair", "--tasks", str(options.problems)]
         words += ["--jobs", options.jobs, *(["--cache", options.cache] if options.cache else [])]
+        words += ["--no-timing"] if options.no_timing else []
         rows = grade(samples, Path(name, "out"), *words).rows
     return [_row_of(rows, sample) for sample in names]
 
@@ -132,14 +141,13 @@ def _row_of(rows: Mapping[str, Mapping[str, Any]], sample: str) -> Mapping[str, 
     return next(exact, {"status": "not_run", "sentence": "it has no row"})
 
 
-def row(answer: Answer, graded: Mapping[str, Any], seconds: float) -> Row:
-    """Run an answer plainly; return both verdicts."""
-    plain = plainly(answer, seconds)
+def row(answer: Answer, graded: Mapping[str, Any], plain: Future[dict[str, Any]]) -> Row:
+    """Return both verdicts on an answer."""
     return Row(
         answer=answer.path.name,
         grader=graded["status"],
         sentence=" ".join(str(graded["sentence"]).split())[:300],
-        **plain,
+        **plain.result(),
     )
 
 
