@@ -71,8 +71,9 @@ class PullReview:
         total, right = self.counts.total(), self.counts["correct"]
         if not total:
             return "kernel-grader: this pull request changes none of the graded kernels"
-        noun = "kernel is" if total == 1 else "kernels are"
-        return f"kernel-grader: {right} of {total} changed {noun} correct"
+        if total == 1:
+            return f"kernel-grader: the changed kernel is {'' if right else 'not '}correct"
+        return f"kernel-grader: {right} of {total} changed kernels are correct"
 
     def _table(self) -> Iterator[str]:
         if not self.rows:

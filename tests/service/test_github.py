@@ -60,7 +60,7 @@ def test_the_first_run_writes_a_summary_and_the_findings(github: PlayedGitHub, j
     assert main(["github-comment", "reviews"]) == 0
     (summary,) = github.summaries
     assert summary["body"].startswith(SUMMARY_MARK)
-    assert "0 of 1 changed kernel is correct" in summary["body"]
+    assert "the changed kernel is not correct" in summary["body"]
     assert "https://github.com/octo/kernels/actions/runs/77" in summary["body"]
     assert (job / "summary.md").read_text() == summary["body"]
     (sent,) = github.reviews
