@@ -14,6 +14,7 @@ COMMANDS = (
     "compare",
     "config",
     "explain",
+    "github-comment",
     "kernelbench",
     "mcp",
     "report",

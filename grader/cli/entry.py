@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _name_temporary_folder()
         result = app(
-            _words(given),
+            words(given),
             result_action="return_value",
             exit_on_error=False,
             print_error=False,
@@ -49,17 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else GRADED
 
 
-def _words(given: Sequence[str]) -> list[str]:
+def words(given: Sequence[str]) -> list[str]:
     """Return the arguments as the parser is to take them.
 
     A folder that is called `samples` is graded as any other: the command of that name is meant where
     it is told where to copy to.
     """
-    words = [STDIN if argument == "-" else argument for argument in given]
-    told = {word.partition("=")[0] for word in words} & {"--to", "--help", "-h"}
-    if words[:1] == ["samples"] and not told and Path("samples").is_dir():
-        return ["samples/", *words[1:]]
-    return words
+    made = [STDIN if argument == "-" else argument for argument in given]
+    told = {word.partition("=")[0] for word in made} & {"--to", "--help", "-h"}
+    if made[:1] == ["samples"] and not told and Path("samples").is_dir():
+        return ["samples/", *made[1:]]
+    return made
 
 
 def _in_our_words(error: CycloptsError) -> Exception:

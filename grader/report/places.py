@@ -46,6 +46,17 @@ def is_text_file(review: Review) -> bool:
     return review.format in {"transcript", "python", "kernelbench"}
 
 
+def same_line(review: Review, line: int) -> int:
+    """Return the file's line that holds the same text as the submission's line; 0 where none does."""
+    mapped, text, own = (
+        _mapped(review, line),
+        review.text.split("\n"),
+        (review.code or "").split("\n"),
+    )
+    known = is_text_file(review) and 1 <= mapped <= len(text) and line <= len(own)
+    return mapped if known and text[mapped - 1] == own[line - 1] else 0
+
+
 def _mapped(review: Review, line: int) -> int:
     return review.line_map[line - 1] if 1 <= line <= len(review.line_map) else 0
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Review
 from grader.report.escape import clean, one_line
 from grader.report.findings import shown
-from grader.report.places import FilePlace, in_file, is_text_file
+from grader.report.places import FilePlace, in_file, is_text_file, same_line
 from grader.report.spool import Piece, Spool
 from grader.rules import all_rules
 
@@ -252,15 +252,9 @@ def _deleted(review: Review, code: str, edit: Edit) -> Json | None:
 
 def _file_point(review: Review, code: str, offset: int) -> tuple[int, int] | None:
     """Return the file's line and column (1-based), if that line holds the same text."""
-    line = code.count("\n", 0, offset)
+    mapped = same_line(review, code.count("\n", 0, offset) + 1)
     start = code.rfind("\n", 0, offset) + 1
-    mapped = review.line_map[line] if line < len(review.line_map) else 0
-    text = review.text.split("\n")
-    end = code.find("\n", start)
-    own = code[start:] if end < 0 else code[start:end]
-    if not 1 <= mapped <= len(text) or text[mapped - 1] != own:
-        return None
-    return mapped, offset - start + 1
+    return (mapped, offset - start + 1) if mapped else None
 
 
 def _line_hash(review: Review, finding: Finding) -> str:

@@ -1,5 +1,6 @@
 """Every command that a page names is one of this program's, every script and every link is there."""
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import grader.cli  # noqa: F401 - the commands register themselves
-from grader.cli.app import STDIN, app
+from grader.cli.app import app
+from grader.cli.entry import words
 
 from .pages import ROOT
 
@@ -33,7 +35,8 @@ def named(path: Path) -> str:
 def commands(path: Path) -> list[list[str]]:
     found = [match["arguments"].strip() for match in COMMAND.finditer(path.read_text("utf-8"))]
     split = [shlex.split(arguments) for arguments in found if not PROSE.match(arguments)]
-    return [[STDIN if word == "-" else word for word in words] for words in split]
+    with contextlib.chdir(ROOT):
+        return [words(one) for one in split]
 
 
 WITH_COMMANDS = [path for path in TEXTS if commands(path)]
@@ -41,8 +44,8 @@ WITH_COMMANDS = [path for path in TEXTS if commands(path)]
 
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=named)
 def test_a_command_can_be_given(path: Path) -> None:
-    for words in commands(path):
-        app.parse_args(words, exit_on_error=False, print_error=False)
+    for one in commands(path):
+        app.parse_args(one, exit_on_error=False, print_error=False)
 
 
 def test_there_are_commands() -> None:

@@ -1,0 +1,202 @@
+"""A run as a review of a pull request: one summary, and comments on changed lines alone.
+
+Everything from a sample is escaped as in the markdown reviews; what GitHub would link by itself (names
+of people, numbers of issues) is broken up as well, so that a sample can't call anybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from grader.records import Finding, Review, digest
+from grader.report.changed_lines import Changed, Span, holding
+from grader.report.escape import code, ended, prose
+from grader.report.findings import shown
+from grader.report.places import in_file
+from grader.report.proofs import proofs
+from grader.report.status import group
+from grader.report.suggestion import Suggestion, suggestion
+
+SUMMARY_MARK = "<!-- kernel-grader: summary -->"
+"""First line of the one comment that each run rewrites."""
+MOST_COMMENTS = 30
+MOST_ROWS = 40
+MOST_ELSEWHERE = 20
+MOST_CHARACTERS = 60_000
+"""GitHub takes 65,536."""
+ICONS = {"pass": "✅", "fail": "🛑", "none": "⚪", "ours": "🔧"}
+LEVELS = {"error": "🛑 error", "warning": "⚠️ warning"}
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment on lines of a file (1-based, both included)."""
+
+    path: str
+    first: int
+    last: int
+    mark: str
+    """First line of the body, by which a later run knows it; the same when lines are added above."""
+    body: str
+    """Markdown without the mark."""
+
+
+@dataclass
+class PullReview:
+    """What is said in a pull request."""
+
+    comments: list[Comment] = field(default_factory=list)
+    """The gravest first."""
+    rows: list[str] = field(default_factory=list)
+    """Table rows of the samples whose file is changed."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Those samples by status."""
+    others: Counter[str] = field(default_factory=Counter)
+    """The other samples by status."""
+    elsewhere: list[str] = field(default_factory=list)
+    """Findings on lines that are not changed, of changed files."""
+
+    def summary(self, footer: str = "") -> str:
+        """Return the body of the one comment, its mark first; `footer` is markdown of ours."""
+        parts = [SUMMARY_MARK, f"### {self._headline()}", *self._table(), *self._elsewhere()]
+        if self.others:
+            said = ", ".join(f"{count} {status}" for status, count in self.others.most_common())
+            parts += ["", f"Samples in files that this pull request does not change: {said}."]
+        return _cut("\n".join([*parts, "", footer]).rstrip() + "\n")
+
+    def _headline(self) -> str:
+        total, right = self.counts.total(), self.counts["correct"]
+        if not total:
+            return "kernel-grader: this pull request changes none of the graded kernels"
+        if total == 1:
+            return f"kernel-grader: the changed kernel is {'' if right else 'not '}correct"
+        return f"kernel-grader: {right} of {total} changed kernels are correct"
+
+    def _table(self) -> Iterator[str]:
+        if not self.rows:
+            return
+        yield "\n| sample | verdict | why | fix |\n|---|---|---|---|"
+        yield from self.rows[:MOST_ROWS]
+        if len(self.rows) > MOST_ROWS:
+            yield f"\nand {len(self.rows) - MOST_ROWS} more"
+
+    def _elsewhere(self) -> Iterator[str]:
+        if not self.elsewhere:
+            return
+        yield f"\n<details><summary>On lines that are not changed ({len(self.elsewhere)})</summary>\n"
+        yield from self.elsewhere[:MOST_ELSEWHERE]
+        yield "\n</details>"
+
+
+def pull_review(reviews: Iterable[Review], changed: Changed, root: Path) -> PullReview:
+    """Return what is said of these reviews where only these lines, of paths below the root, count."""
+    made = PullReview()
+    ranked: list[tuple[int, Comment]] = []
+    for review in reviews:
+        path = _within(in_file(review, None).path, root)
+        if path not in changed:
+            made.others[review.verdict.status] += 1
+            continue
+        made.counts[review.verdict.status] += 1
+        made.rows.append(_row(review))
+        ranked += _comments(review, path, changed[path], made.elsewhere)
+    ranked.sort(key=lambda pair: pair[0])
+    made.comments = [comment for _, comment in ranked[:MOST_COMMENTS]]
+    return made
+
+
+def _within(path: str, root: Path) -> str:
+    """Return the path from the root, as a diff names it; unchanged where it lies elsewhere."""
+    pure = PurePath(path)
+    if pure.is_absolute():
+        return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
+    return pure.as_posix()
+
+
+def _comments(
+    review: Review, path: str, changed: Sequence[Span], elsewhere: list[str]
+) -> Iterator[tuple[int, Comment]]:
+    """Yield the review's comments with their rank; list what has no changed line to stand at."""
+    seen: Counter[str] = Counter()
+    offered: set[tuple[int, int]] = set()
+    for finding in shown(review.findings):
+        if finding.severity == "note":
+            continue
+        offer = suggestion(review, finding, changed)
+        if offer and (offer.first, offer.last) in offered:
+            offer = None
+        lines = _lines(review, finding, changed, offer)
+        if lines is None:
+            elsewhere.append(_listed(review, finding, path))
+            continue
+        if offer:
+            offered.add((offer.first, offer.last))
+        key = _key(review, finding, path)
+        seen[key] += 1
+        mark = f"<!-- kernel-grader: {digest(key, str(seen[key]))[:16]} -->"
+        rank = (*LEVELS,).index(finding.severity)
+        yield rank, Comment(path, *lines, mark, _cut(_body(finding, offer)))
+
+
+def _lines(
+    review: Review, finding: Finding, changed: Sequence[Span], offer: Suggestion | None
+) -> Span | None:
+    """Return where the comment stands: at its suggestion, else at its place, where that is changed."""
+    if offer:
+        return Span(offer.first, offer.last)
+    place = in_file(review, finding.place)
+    if place.line and holding(changed, place.line, max(place.line, place.end_line)):
+        return Span(place.line, max(place.line, place.end_line))
+    if place.line and holding(changed, place.line, place.line):
+        return Span(place.line, place.line)
+    return None
+
+
+def _key(review: Review, finding: Finding, path: str) -> str:
+    lines = (review.code or "").split("\n")
+    place = finding.place
+    line = lines[place.line - 1] if place and 1 <= place.line <= len(lines) else ""
+    return digest("comment", path, review.sample, finding.rule, "".join(line.split()))
+
+
+def _body(finding: Finding, offer: Suggestion | None) -> str:
+    title = f"**{LEVELS[finding.severity]}: {finding.rule} {finding.name}** ({finding.confidence})"
+    parts = [title, "", _text(finding.message)]
+    if finding.after_mend:
+        parts += ["", f"It shows after: {_text('; '.join(finding.after_mend))}"]
+    parts += [""] if finding.evidence else []
+    parts += [f"- *{proof.kind}*: {_text(proof.text)}" for proof in proofs(finding.evidence, 2)]
+    if offer:
+        parts += ["", offer.block(), "", offer.note]
+    elif finding.fixes:
+        parts += ["", f"To fix it: {_text(finding.fixes[0].label)}"]
+    return "\n".join(parts)
+
+
+def _row(review: Review) -> str:
+    verdict = review.verdict
+    fix = any(repair.kind != "reference" for repair in review.repairs)
+    status = f"{ICONS[group(verdict.status)]} {verdict.status.replace('_', ' ')}"
+    why = _text(verdict.sentence, 400)
+    return f"| {code(review.sample)} | {status} | {why} | {'passes' if fix else ''} |"
+
+
+def _listed(review: Review, finding: Finding, path: str) -> str:
+    line = in_file(review, finding.place).line
+    where = code(f"{path}:{line}" if line else path)
+    return f"- {where} {finding.rule}: {ended(_text(finding.message, 300))}"
+
+
+def _text(text: str, limit: int = 900) -> str:
+    """Return a sentence as markdown in which GitHub links neither people nor issues."""
+    return prose(text, limit).replace("\\@", "@\u200b").replace("\\#", "#\u200b")
+
+
+def _cut(text: str) -> str:
+    """Return the text's first lines, as many as GitHub takes."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return text[:MOST_CHARACTERS].rpartition("\n")[0] + "\n\n[... the rest is left out ...]\n"
