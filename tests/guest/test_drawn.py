@@ -11,9 +11,9 @@ from grader.guest.drawn import DrawnInSingle
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda dtype: torch.randn(3, 5, dtype=dtype),
+        lambda dtype: torch.randn(30, 5, dtype=dtype),
         lambda dtype: torch.rand(7, dtype=dtype),
-        lambda dtype: torch.randn_like(torch.empty(4, dtype=dtype)),
+        lambda dtype: torch.randn_like(torch.empty(64, dtype=dtype)),
         lambda dtype: torch.rand_like(torch.empty(4, dtype=dtype)),
     ],
 )
