@@ -125,7 +125,7 @@ def _made_here(right: References) -> Mapping[str, Program]:
 
     return {
         "zeros": mapped(np.zeros_like),
-        "a constant": mapped(_constant),
+        "a constant": mapped(constant),
         "a constant multiple": mapped(lambda array: _kept(array * 1.01, array)),
         "half precision": halved,
         "the input": given,
@@ -171,7 +171,7 @@ def _kept(values: Array, like: Array) -> Array:
     return np.asarray(values).astype(like.dtype)
 
 
-def _constant(array: Array) -> Array:
+def constant(array: Array) -> Array:
     """Return the output's mean: what a program that ignores its inputs could at best know."""
     if array.size < 2:
         return _kept(array * 0 + 1, array)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge import sentences
-from grader.judge.conduct import idle, liberties, unsteady
+from grader.judge.conduct import idle, liberties, saturated, unsteady
 from grader.judge.honesty import computing
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.judge.seen import FATAL, OPEN, Seen
@@ -59,7 +59,7 @@ def verdict(
     later = unsteady(probes, roles=seen.roles, general=True)
     general = False if later else seen.general()
     taken = liberties(probes)
-    more = filter(None, (later, idle(probes)))
+    more = filter(None, (later, idle(probes), saturated(probes)))
     reasons = (*found.reasons, *taken, *more, *sentences.remarks(seen))
     status, sentence = found.status, found.sentence
     if status == "correct" and general is False and shapes == "any":
@@ -90,7 +90,8 @@ class _Found:
 def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
     """Return what was found, or that a second look did not bear it out."""
     if found.status != "correct":
-        return found
+        flat = saturated(probes)
+        return replace(found, sentence=f"{found.sentence.rstrip('.')}; {flat}") if flat else found
     unlike = unsteady(probes, roles=seen.roles, general=False)
     if unlike:
         return _Found("incorrect", f"Incorrect: {unlike}", (unlike,))

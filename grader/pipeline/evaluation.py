@@ -10,6 +10,7 @@ from grader.devices import Device
 from grader.devices.second_look import second_look, without_kernels
 from grader.devices.timing import Timed
 from grader.judge import References
+from grader.judge.part import saturation
 from grader.pipeline.clock import Clock
 from grader.pipeline.workshop import (
     Workshop,
@@ -125,6 +126,9 @@ class _Trial:
         """Run the program, then look closer as long as it is correct."""
         with self.clock.stage("run"):
             seen = self._run()
+        if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
+            with self.clock.stage("run again"):
+                return self._saturated(seen)
         looks = [("rehearse", self._rehearse), ("run again", self._again)]
         for stage, look in (*looks, *([("time", self._time)] if closely else [])):
             if seen.verdict.status == "correct":
@@ -163,6 +167,12 @@ class _Trial:
         runs = tuple(result.run for result in results)
         verdict = verdict_of(self.workshop, task, self.build, runs, comparisons, probes)
         return _Seen(verdict, runs, tuple(comparisons), probes)
+
+    def _saturated(self, seen: _Seen) -> _Seen:
+        """Ask whether the task's own size would show that the result is wrong."""
+        part = full_size_part_of(self.workshop, self.task)
+        found = saturation(self.task, part) if part is not None else ()
+        return self._judged(replace(seen, probes=(*seen.probes, *found))) if found else seen
 
     def _rehearse(self, seen: _Seen) -> _Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
@@ -203,6 +213,12 @@ class _Trial:
             work=timed.work,
             profile=timed.profile,
         )
+
+
+def _nearly(comparisons: Sequence[Comparison]) -> bool:
+    """Whether all that is wrong is right to half precision."""
+    wrong = [item for item in comparisons if not item.equal and item.counts]
+    return bool(wrong) and all(item.half_precision for item in wrong)
 
 
 def _sanitized(
