@@ -121,11 +121,15 @@ def _at_full_size(task: Task, form: Form) -> str:
     full = task.full
     if full is None or sum(_elements(item) for item in full.inputs) > MOST:
         return "not computed"
-    rows = audit(task, form, FULL, workloads=(full,), programs=ANSWERS)
-    if not rows or not any(row.passes or row.fails for row in rows):
-        return "not computed"
+    rows = audit(task, form, FULL, workloads=(full,), programs=ANSWERS, seconds=FULL.wall)
     passing = [row.program for row in rows if row.passes]
-    return f"{', '.join(passing)} pass" if passing else "none passes"
+    failing = [row.program for row in rows if row.fails]
+    said = [
+        (f"{', '.join(some)} {verb}")
+        for some, verb in ((passing, "pass"), (failing, "fail"))
+        if some
+    ]
+    return "; ".join(said) or "not computed"
 
 
 def _elements(item: Any) -> int:

@@ -29,6 +29,7 @@ from grader.guest import (
     weights,
 )
 from grader.guest.altered import altered
+from grader.guest.drawn import DrawnInSingle
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
@@ -240,7 +241,8 @@ class Session:
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
         change = self._options.get("altered", {}).get(name)
-        with torch.no_grad(), altered(model, change):
+        drawing = DrawnInSingle() if self._job["double"] else nullcontext()
+        with torch.no_grad(), altered(model, change), drawing:
             with OperatorLog(operators) if logged else nullcontext():
                 result = model(*args)
             self._place.synchronize()

@@ -17,7 +17,7 @@ from grader.judge.compare import equal_values, within_kernelbench
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.reference import reference
-from grader.judge.variations import Arguments, Kind, results, variations
+from grader.judge.variations import SECONDS, Arguments, Kind, results, variations
 from grader.records import DECIDING, Task, Workload
 from grader.sandbox import Form, Limits
 
@@ -60,10 +60,12 @@ def audit(
     seed: int = 0,
     workloads: Collection[Workload] | None = None,
     programs: Collection[str] | None = None,
+    seconds: float = SECONDS,
 ) -> tuple[AuditRow, ...]:
     """Return what wrong programs would get on the task's deciding workloads.
 
-    On `workloads` alone where they are given, and of `programs` alone where those are. Where the
+    `seconds` is the time of each guest that computes variations of the reference; those that it does not come
+    to are not among the rows. On `workloads` alone where they are given, and of `programs` alone where those are. Where the
     reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
     reference of a built-in task can't be run.
     """
@@ -76,7 +78,7 @@ def audit(
         w.name: [v for v in variations(task, w, right) if programs is None or v.program in programs]
         for w in usable
     }
-    found = results(task, varied, usable, right, form, limits)
+    found = results(task, varied, usable, right, form, limits, seconds)
     made = {
         name: run for name, run in _made_here(right).items() if programs is None or name in programs
     }
@@ -90,8 +92,13 @@ def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
 
     Of programs that are right at some tasks only the trivial ones say something by themselves.
     """
+    return tuple(f"{program} would pass" for program in undetected(rows))
+
+
+def undetected(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
+    """Return the trivial programs that pass wherever they were tried."""
     weak = (row for row in rows if row.kind in TRIVIAL)
-    return tuple(f"{row.program} would pass" for row in weak if row.passes and not row.caught)
+    return tuple(row.program for row in weak if row.passes and not row.caught)
 
 
 Program = Callable[[Workload], tuple[Array, ...] | None]
@@ -118,7 +125,7 @@ def _made_here(right: References) -> Mapping[str, Program]:
 
     return {
         "zeros": mapped(np.zeros_like),
-        "a constant": mapped(_constant),
+        "a constant": mapped(constant),
         "a constant multiple": mapped(lambda array: _kept(array * 1.01, array)),
         "half precision": halved,
         "the input": given,
@@ -164,7 +171,7 @@ def _kept(values: Array, like: Array) -> Array:
     return np.asarray(values).astype(like.dtype)
 
 
-def _constant(array: Array) -> Array:
+def constant(array: Array) -> Array:
     """Return the output's mean: what a program that ignores its inputs could at best know."""
     if array.size < 2:
         return _kept(array * 0 + 1, array)

@@ -23,6 +23,8 @@ UNSTEADY = {
 LIBERTIES = ("input-returned",)
 COMPARED = "compared-at-full-size"
 """Some blocks ran at the task's own size, and what they stored was right."""
+SATURATED = "saturated-at-full-size"
+"""At the task's own size its result is a constant, which hides what is wrong at smaller ones."""
 IDLE = "kernels-idle"
 """The results are the same when no kernel runs."""
 
@@ -110,6 +112,11 @@ def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: b
 def liberties(probes: Sequence[Evidence]) -> tuple[str, ...]:
     """Return, in words, what a caller will trip over."""
     return tuple(item.text for item in probes if item.code in LIBERTIES)
+
+
+def saturated(probes: Sequence[Evidence]) -> str:
+    """Return the sentence that says that the task's own size shows nothing; "" where it may."""
+    return next((item.text for item in probes if item.code == SATURATED), "")
 
 
 def idle(probes: Sequence[Evidence]) -> str:

@@ -13,12 +13,14 @@ from math import prod
 import numpy as np
 
 from grader.errors import GraderError
-from grader.judge.compare import root_mean_square, wrong_elements
+from grader.judge.audit import constant
+from grader.judge.compare import equal_values, root_mean_square, wrong_elements
+from grader.judge.conduct import SATURATED, probe
 from grader.judge.expected import References
 from grader.judge.inputs import Array, make_inputs
 from grader.judge.reference import reference
 from grader.judge.tolerance import tolerance
-from grader.records import JsonValue, Task, TensorSpec, Workload
+from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload
 from grader.sandbox import Form, Limits
 
 MOST_ROWS = 32
@@ -62,6 +64,18 @@ def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSiz
         if rows and (found := _asked(task, full, cut, rows, (seed, form, limits))):
             return found
     return None
+
+
+def saturation(task: Task, part: FullSizePart) -> tuple[Evidence, ...]:
+    """Return evidence that a constant would pass at full size, where it would."""
+    (native,) = part.references.expected[part.workload.name].native
+    if not equal_values(task, part.workload, part.references, (constant(native),)):
+        return ()
+    text = (
+        f"at the task's own size ({part.full.name.removesuffix(' full')}) the result is nearly a constant: "
+        "what is wrong here may not show there"
+    )
+    return (probe(SATURATED, text, part.full.name),)
 
 
 def _plain(item: TensorSpec | JsonValue) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from grader.judge.audit import AuditRow, audit, weaknesses
+from grader.judge.audit import AuditRow, audit, undetected
 from grader.judge.candidates import COSTLY, Described, Workloads
 from grader.judge.facts import Facts
 from grader.judge.sizes import WORTH
@@ -30,12 +30,19 @@ class Audited:
     workloads: tuple[Workload, ...]
     length: int = 1
     note: str = ""
-    weak: tuple[str, ...] = ()
-    """Why verdicts mean little all the same: what passes on all of them."""
+    undetected: tuple[str, ...] = ()
+    """Wrong programs that pass on all of them."""
     rows: tuple[AuditRow, ...] = ()
     """What each wrong program gets at the sizes that were chosen; none where it was not asked."""
     unmoved: frozenset[str] = frozenset()
     """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
+    wide: Workload | None = None
+    """One of large values, that may be one more."""
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Return why verdicts mean little all the same."""
+        return tuple(f"{program} would pass" for program in self.undetected)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def audited(known: Described, reference: str, form: Form, limits: Limits) -> Aud
             tried.append(asking.all(other))
             if not tried[-1].passing & _mistakes(tried):
                 break
-    return _settled(tried)
+    return asking.widened(_settled(tried))
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,22 @@ class _Asking:
         )
         passing = {row.program for row in rows if row.passes}
         return bool(programs - passing)
+
+    def widened(self, found: Audited) -> Audited:
+        """Return it with a workload of large values, where one of these catches what would pass else.
+
+        The result of a deep network as it is constructed hardly depends on small inputs.
+        """
+        wide, weak = found.wide, tuple(p for p in found.undetected if p not in ROUNDED)
+        if wide is None or not weak:
+            return found
+        task = self.task.model_copy(update={"reduction_length": str(found.length)})
+        rows = audit(task, self.form, self.limits, workloads=(wide,), programs=weak)
+        caught = {row.program for row in rows if row.fails}
+        if not caught:
+            return found
+        left = tuple(program for program in found.undetected if program not in caught)
+        return replace(found, workloads=(*found.workloads, wide), undetected=left)
 
     def _of(self, made: Workloads) -> Task:
         return self.task.model_copy(
@@ -145,11 +168,12 @@ def _settled(tried: Sequence[_Tried]) -> Audited:
             more = [w for w in item.made.nominal if w.name not in names]
             workloads += more
             open_ &= item.passing
-    weak = (*weaknesses(best.rows), *(f"{program} would pass" for program in sorted(open_)))
+    weak = dict.fromkeys((*undetected(best.rows), *sorted(open_)))
     return Audited(
         tuple(workloads),
         best.made.length,
-        weak=tuple(dict.fromkeys(weak)),
+        undetected=tuple(weak),
         rows=best.rows,
+        wide=best.made.wide,
         unmoved=best.passing - mistakes,
     )

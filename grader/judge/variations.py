@@ -83,13 +83,14 @@ def results(
     right: References,
     form: Form,
     limits: Limits,
+    seconds: float = SECONDS,
 ) -> Mapping[tuple[str, str], Expected]:
     """Return what the variations give, by workload and program; nothing where one fails or time is short.
 
-    `asked` are each workload's. Workloads of one constructor call share a guest.
+    `asked` are each workload's. Workloads of one constructor call share a guest, which has so many seconds.
     """
     found: dict[tuple[str, str], Expected] = {}
-    limits = replace(limits, wall=min(limits.wall, SECONDS))
+    limits = replace(limits, wall=min(limits.wall, seconds))
     for group in groups([w for w in workloads if asked[w.name]]):
         named = {
             f"{number}": (workload.name, variation)

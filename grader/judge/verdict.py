@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge import sentences, soundness
-from grader.judge.conduct import idle, liberties, unsteady
+from grader.judge.conduct import idle, liberties, saturated, unsteady
 from grader.judge.honesty import computing
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.judge.seen import FATAL, OPEN, Seen
@@ -73,7 +73,7 @@ def verdict(
     sound = _sound(found, seen, probes, shapes)
     strays = _strays(sound, seen, probes)
     taken = (*liberties(probes), *map(soundness.brief, strays))
-    more = filter(None, (later, idle(probes)))
+    more = filter(None, (later, idle(probes), saturated(probes)))
     reasons = (*sound.reasons, *taken, *more, *sentences.remarks(seen))
     general = False if later or taken or sound.status == "unsound" else seen.general()
     status, sentence = sound.status, sound.sentence
@@ -113,7 +113,8 @@ class _Found:
 def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
     """Return what was found, or that a second look did not bear it out."""
     if found.status != "correct":
-        return found
+        flat = saturated(probes)
+        return replace(found, sentence=f"{found.sentence.rstrip('.')}; {flat}") if flat else found
     unlike = unsteady(probes, roles=seen.roles, general=False)
     if unlike:
         return _Found("incorrect", f"Incorrect: {unlike}", (unlike,))

@@ -12,6 +12,9 @@ from grader.records import Role, Structure, TensorSpec, Weights, Workload
 from grader.tasks.shapes import size_text
 
 STRUCTURES = frozenset(get_args(Structure))
+WIDE = 16.0
+"""How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
+of them are still finite."""
 MANY = 2**28
 """Of so many uniform numbers in rows, about eight rows have their largest one twice."""
 
@@ -34,6 +37,11 @@ class Maker:
             yield from self._more(chosen, self._ties(full) if places else None)
         if full is not None:
             yield self._made(full, "full")
+
+    def wide(self, chosen: Chosen) -> Workload | None:
+        """Return a workload of large values, beside which what a module adds of its own is little."""
+        real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
+        return self._made(chosen.stressed, "stress", "wide") if real else None
 
     def _more(self, chosen: Chosen, ties: Role | None) -> Iterator[Workload]:
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
@@ -128,6 +136,8 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
     if label == "signed":
         scale = round(max(abs(low), abs(high)) / 2 + 0.5, 2)
         return {"distribution": "normal", "low": 0.0, "high": scale}
+    if label == "wide":
+        return {"distribution": "normal", "low": 0.0, "high": WIDE * max(abs(low), abs(high), 1.0)}
     if label == "skewed":
         return {"distribution": "skewed", "low": low, "high": high}
     if label == "ties":

@@ -10,6 +10,7 @@ from grader.devices import Device
 from grader.devices.second_look import second_look, without_kernels
 from grader.devices.timing import Timed
 from grader.judge import References
+from grader.judge.part import saturation
 from grader.pipeline.clock import Clock
 from grader.pipeline.workshop import (
     Workshop,
@@ -133,6 +134,9 @@ class _Trial:
         """
         with self.clock.stage("run"):
             seen = self._run()
+        if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
+            with self.clock.stage("run again"):
+                return self._saturated(seen)
         looks = [("rehearse", self._rehearse), ("run again", self._again)]
         for stage, look in (*looks, *([("time", self._time)] if closely else [])):
             if seen.verdict.status in RIGHT_VALUES:
@@ -172,6 +176,12 @@ class _Trial:
         verdict = verdict_of(self.workshop, task, self.build, runs, comparisons, probes)
         return _Seen(verdict, runs, tuple(comparisons), probes)
 
+    def _saturated(self, seen: _Seen) -> _Seen:
+        """Ask whether the task's own size would show that the result is wrong."""
+        part = full_size_part_of(self.workshop, self.task)
+        found = saturation(self.task, part) if part is not None else ()
+        return self._judged(replace(seen, probes=(*seen.probes, *found))) if found else seen
+
     def _rehearse(self, seen: _Seen) -> _Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
         seed = self._references.guest_seed
@@ -200,7 +210,7 @@ class _Trial:
         if timed is None:
             return seen
         runs = (*seen.runs, *([timed.run] if timed.run else []))
-        comparisons = (*seen.comparisons, *([timed.comparison] if timed.comparison else []))
+        comparisons = (*seen.comparisons, *_at_full_size(self.task, timed))
         with_full = replace(seen, runs=runs, comparisons=comparisons)
         judged = self._judged(with_full, timed.dishonest)
         verdict = _with_time(judged.verdict, timed)
@@ -211,6 +221,21 @@ class _Trial:
             work=timed.work,
             profile=timed.profile,
         )
+
+
+def _nearly(comparisons: Sequence[Comparison]) -> bool:
+    """Whether all that is wrong is right to half precision."""
+    wrong = [item for item in comparisons if not item.equal and item.counts]
+    return bool(wrong) and all(item.half_precision for item in wrong)
+
+
+def _at_full_size(task: Task, timed: Timed) -> tuple[Comparison, ...]:
+    """Return the comparison at full size: what was wrong there, or that the results were right."""
+    if timed.comparison is not None:
+        return (timed.comparison,)
+    if task.full is None or timed.run is not None or timed.dishonest or timed.note:
+        return ()
+    return (Comparison(workload=task.full.name, role="full", equal=True),)
 
 
 def _sanitized(

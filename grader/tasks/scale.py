@@ -259,7 +259,18 @@ def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Nu
 
 
 def _features(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Mapping[int, int]]:
-    """Return how many sharers there are, and what each number that they don't share becomes."""
+    """Return how many sharers there are, and what each number that they don't share becomes.
+
+    A number that stands in a function and belongs to no constant is mostly an image's size: it is apart.
+    """
+    named = {number.value for number in numbers if number.name}
+    own = {number.value for number in numbers} - named if named else set()
+    apart = _spaced(own, way, factor, way.floor)
+    fewer, others = _named([n for n in numbers if n.value not in own], way, factor)
+    return fewer, {**others, **apart}
+
+
+def _named(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Mapping[int, int]]:
     sharing = way.sharing
     covered = {n.value for n in numbers if sharing.covers(n)} - {sharing.count}
     free = {n.value for n in numbers if not sharing.covers(n)} - covered

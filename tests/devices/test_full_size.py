@@ -63,3 +63,4 @@ def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:
     evaluation = evaluate(workshop, submission, builtin_tasks()["relu"])
     assert evaluation.verdict.status == "correct", evaluation.verdict.sentence
     assert evaluation.verdict.general, evaluation.verdict.reasons
+    assert evaluation.verdict.seen_at == "sampled blocks"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.judge.part import full_size_part
+from grader.judge.part import full_size_part, saturation
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import Limits, strongest
 
@@ -73,3 +73,13 @@ def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool) -> No
     task = a_task("x", (1000, 7)).model_copy(update={"reference": text})
     part = full_size_part(task, 1, strongest(), LIMITS)
     assert (part is not None) == found
+
+
+@pytest.mark.parametrize(
+    ("forward", "flat"), [("(100 + g[0]).tanh()", True), ("g[0].tanh()", False)]
+)
+def test_a_full_size_that_shows_nothing_is_said_to(forward: str, flat: bool) -> None:
+    task = a_task(forward, (4096, 512))
+    part = full_size_part(task, 1, strongest(), LIMITS)
+    assert part is not None
+    assert bool(saturation(task, part)) is flat

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import own_weights, verdict
-from grader.judge.conduct import COMPARED
+from grader.judge.conduct import COMPARED, SATURATED
 from grader.records import (
     Build,
     Comparison,
@@ -186,6 +186,15 @@ def test_a_verdict_says_the_largest_size_that_was_seen():
     around = wrong_at_full_size(kernelbench=True)
     assert given(**around).seen_at == "full"
     assert given().seen_at is None
+
+
+def test_a_size_that_hides_what_is_wrong_is_said_to():
+    flat = Evidence(kind="probe", code=SATURATED, text="there all is 1", workload="full")
+    found = given(**seen({"n1"}, half={"n1"}), probes=(flat,))
+    assert found.status == "incorrect"
+    assert found.sentence.endswith("; there all is 1")
+    assert "there all is 1" in found.reasons
+    assert "there" not in given(**seen({"n1"}, half={"n1"})).sentence
 
 
 def test_a_nominal_workload_may_be_the_full_size():
