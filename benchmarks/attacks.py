@@ -25,7 +25,7 @@ def main(wanted: list[str], form: str, jobs: int) -> int:
         for case in (*suite.attacks(), *suite.twins())
         if not wanted or any(part in case.name for part in wanted)
     ]
-    shop = suite.workshop(secrets.randbits(62), form=form)
+    shop = suite.grading(secrets.randbits(62), form=form)
     print(f"sandbox: {shop.form.name}; device: {shop.device.name if shop.device else 'none'}\n")
     print("| submission | row | expected | verdict | ok | rules | why | s |")
     print("|---|---|---|---|---|---|---|---|")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import UsageError
-from grader.judge.audit import TRIVIAL, audit
-from grader.judge.describe import describe
-from grader.judge.survey import survey
+from grader.execution.audit import TRIVIAL, audit
+from grader.execution.describe import describe
+from grader.execution.folder_audit import audit_folder
 from grader.records import Task
 from grader.sandbox import Form, Limits, strongest
 from grader.tasks.problem import load
@@ -99,7 +99,7 @@ def _trivial(unmoved: Collection[str]) -> list[str]:
 def _row(name: str, path: Path, form: Form) -> dict[str, Any] | None:
     begin = time.monotonic()
     try:
-        (item,) = survey(path, form, Limits())
+        (item,) = audit_folder(path, form, Limits())
     except UsageError:
         return None
     doubtful = item.weak or _trivial(item.found.unmoved)

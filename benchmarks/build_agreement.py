@@ -30,9 +30,10 @@ from grader import pipeline, tasks
 from grader.build.prepare import Prepared
 from grader.config import Options
 from grader.devices.base import Device
+from grader.execution import describe, reference
 from grader.ingest import extract, read_samples
-from grader.judge import References, describe, reference
-from grader.pipeline import Workshop
+from grader.judge import References
+from grader.pipeline import GradingContext
 from grader.pipeline.review import choose_task
 from grader.records import Build, Extraction, JsonValue, Sample, Submission, Task
 from grader.simulator.gpus import gpu
@@ -110,7 +111,7 @@ def first_error(build: Build) -> str:
     return str(build.errors[0].data.get("message", build.errors[0].text)) if build.errors else ""
 
 
-def compared(case: Case, fast: Workshop, stock: Workshop) -> Row:
+def compared(case: Case, fast: GradingContext, stock: GradingContext) -> Row:
     """Build a program both ways and run it, on a machine whose store is empty."""
     task = task_of(case, fast)
     init = task.workloads[0].init if task and task.workloads else None
@@ -127,7 +128,7 @@ def compared(case: Case, fast: Workshop, stock: Workshop) -> Row:
     return Row(case.name, builds[0], builds[1], said)
 
 
-def task_of(case: Case, shop: Workshop) -> Task | None:
+def task_of(case: Case, shop: GradingContext) -> Task | None:
     """Return the sample's own task, or the one that the written programs have."""
     if case.sample is not None and case.extraction is not None:
         return choose_task(shop, case.sample, case.extraction).task
@@ -135,7 +136,7 @@ def task_of(case: Case, shop: Workshop) -> Task | None:
     return describe(plain, shop.form, shop.limits) if plain else None
 
 
-def device_of(shop: Workshop) -> Device:
+def device_of(shop: GradingContext) -> Device:
     """Return the device, which a benchmark can't do without."""
     assert shop.device is not None, shop.no_device
     return shop.device
@@ -151,7 +152,9 @@ def results(
     ]
 
 
-def workshop(chosen: argparse.Namespace, mode: Literal["fast", "stock"], home: Path) -> Workshop:
+def grading(
+    chosen: argparse.Namespace, mode: Literal["fast", "stock"], home: Path
+) -> GradingContext:
     """Return everything for builds of one mode, none of which is known yet."""
     options = Options(
         device=chosen.device,
@@ -160,7 +163,7 @@ def workshop(chosen: argparse.Namespace, mode: Literal["fast", "stock"], home: P
         build_seconds=1800.0,
         run_seconds=120.0,
     )
-    return pipeline.open_workshop(options, Store(home / mode), SEED, print)
+    return pipeline.open_context(options, Store(home / mode), SEED, print)
 
 
 def main() -> int:
@@ -180,7 +183,7 @@ def main() -> int:
     ]
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(chosen.jobs) as pool:
-        shops = [workshop(chosen, mode, Path(folder)) for mode in ("fast", "stock")]
+        shops = [grading(chosen, mode, Path(folder)) for mode in ("fast", "stock")]
         for row in pool.map(lambda case: compared(case, *shops), cases):
             rows.append(row)
             print(row, flush=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from grader import judge, pipeline
+from grader import execution, pipeline
 from grader.config import Options
 from grader.pipeline.evaluation import evaluate_draft
 from grader.records import Evaluation, JsonValue, Submission, Task
@@ -32,10 +32,10 @@ SEED = 20260101
 def rows(chosen: argparse.Namespace, known: set[str]) -> Iterator[Covered]:
     """Evaluate the kernels of the problems that aren't known yet, in order."""
     options = Options(device="sim", repair=False, build_seconds=600.0, run_seconds=120.0)
-    shop = pipeline.open_workshop(options, Store(), SEED)
+    shop = pipeline.open_context(options, Store(), SEED)
 
     def trace(reference: str) -> JsonValue:
-        return judge.trace(reference, shop.form, shop.limits)
+        return execution.trace(reference, shop.form, shop.limits)
 
     def judged(task: Task, program: Submission) -> Evaluation:
         if chosen.codes:

@@ -34,7 +34,7 @@ def graded(
     *,
     sanitize: bool = False,
 ) -> Graded:
-    """Grade the labelled set on a device; without mends, without time. `out` is gone on with."""
+    """Grade the labelled set on a device; without fixes, without time. `out` is gone on with."""
     labels = [*corpus.originals(), *corpus.mutants()[::every]]
     chosen = [one for one in labels if not parts or any(part in one.name for part in parts)]
     with tempfile.TemporaryDirectory() as folder:

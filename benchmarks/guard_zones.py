@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from grader import sandbox
 from grader.config import Options
 from grader.devices import RunResult
-from grader.devices.cuda import CudaDevice, open_cuda
-from grader.devices.gpu import installed
-from grader.judge.reference import reference
+from grader.devices.cuda.device import CudaDevice, open_cuda
+from grader.devices.cuda.gpu import installed
+from grader.execution.reference import reference
 from grader.records import Submission
 from grader.store import Store
 from grader.tasks import builtin_tasks

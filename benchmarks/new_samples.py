@@ -4,7 +4,7 @@
 
 First all of `samples/` is graded into a new run folder, with whatever the user's store has prepared for the machine,
 and with nothing known of any sample or task. Then each is answered once more by a kernel whose text is new (a
-comment in front of each `__global__`), in the same folder of samples: every build, run, diagnosis and mend is
+comment in front of each `__global__`), in the same folder of samples: every build, run, diagnosis and fix is
 made again; what a task needs (inputs, its reference-fixed kernel) is known by then, as it is when the next answers
 to a benchmark's problems come in. The verdicts of both must agree.
 """

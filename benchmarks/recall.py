@@ -71,13 +71,13 @@ class Outcome:
         return status in self.label.verdict or self.review.evaluation.device == "none"
 
     @property
-    def needs_mend(self) -> bool:
+    def needs_fix(self) -> bool:
         """Whether a run or a build showed that it is wrong."""
         return self.review.verdict.status not in {"correct", "grader_error", "not_run"}
 
     @property
-    def mended(self) -> bool:
-        return any(repair.kind == "mend" for repair in self.review.repairs)
+    def fixed(self) -> bool:
+        return any(repair.kind == "fix" for repair in self.review.repairs)
 
     @property
     def has_reference(self) -> bool:
@@ -93,7 +93,7 @@ def _lines(finding: Finding) -> set[int]:
     return set(range(place.line, place.end_line + 1)) if place else set()
 
 
-def grade(label: corpus.Labelled, shop: pipeline.Workshop, keep: Path | None) -> Outcome:
+def grade(label: corpus.Labelled, shop: pipeline.GradingContext, keep: Path | None) -> Outcome:
     """Grade one submission, or examine anew what was evaluated before."""
     begin = time.monotonic()
     own = replace(shop, options=shop.options.model_copy(update={"task": label.task}))
@@ -109,7 +109,7 @@ def grade(label: corpus.Labelled, shop: pipeline.Workshop, keep: Path | None) ->
     return Outcome(label, review, time.monotonic() - begin)
 
 
-def _again(shop: pipeline.Workshop, sample: Sample, review: Review) -> Review:
+def _again(shop: pipeline.GradingContext, sample: Sample, review: Review) -> Review:
     extraction = extract(sample)
     task = choose(sample, extraction, task=shop.options.task, tasks_dir=None).task
     if extraction.submission is None:
@@ -141,21 +141,21 @@ def report(outcomes: list[Outcome]) -> int:
 
 
 def _print_repairs(outcomes: list[Outcome]) -> None:
-    """Print the share with a verified mend of those that need one, and what became of the others."""
+    """Print the share with a verified fix of those that need one, and what became of the others."""
     if not any(one.review.repairs or one.review.repair_note for one in outcomes):
         return
-    wrong = [one for one in outcomes if one.needs_mend]
-    mended = sum(one.mended for one in wrong)
-    lucky = sum(one.mended for one in outcomes if not one.needs_mend)
+    wrong = [one for one in outcomes if one.needs_fix]
+    fixed = sum(one.fixed for one in wrong)
+    lucky = sum(one.fixed for one in outcomes if not one.needs_fix)
     reference = sum(one.has_reference for one in outcomes)
     seconds = [one.review.evaluation.seconds for one in outcomes]
     repair = sum(each.get("repair", 0.0) for each in seconds)
-    print("\nWithout a mend:")
+    print("\nWithout a fix:")
     for one in wrong:
-        if not one.mended:
+        if not one.fixed:
             print(f"  {one.label.name}: {one.review.verdict.status}; {one.review.repair_note}")
     print(
-        f"\n{mended} of {len(wrong)} wrong programs with a verified mend ({mended / max(1, len(wrong)):.1%}), "
+        f"\n{fixed} of {len(wrong)} wrong programs with a verified fix ({fixed / max(1, len(wrong)):.1%}), "
         f"{lucky} of {len(outcomes) - len(wrong)} others; {reference} of {len(outcomes)} with a verified reference kernel; "
         f"{repair:.0f} s of repair, {sum(each.get('evaluate', 0.0) for each in seconds):.0f} s of evaluating the submissions."
     )
@@ -180,16 +180,16 @@ def _print_kinds(seeded: list[Outcome]) -> None:
     table: dict[str, list[Outcome]] = defaultdict(list)
     for one in seeded:
         table[one.label.kind].append(one)
-    print("\n| mutation | seeds | found | wrong | of these mended |\n|---|---|---|---|---|")
+    print("\n| mutation | seeds | found | wrong | of these fixed |\n|---|---|---|---|---|")
     for kind, ones in sorted(table.items()):
         found = sum(one.found for one in ones)
-        print(f"| {kind} | {len(ones)} | {found} | {_mended(ones)} |")
+        print(f"| {kind} | {len(ones)} | {found} | {_fixed(ones)} |")
 
 
-def _mended(ones: list[Outcome]) -> str:
-    """Return two cells: how many need a mend, and how many of these got one."""
-    wrong = [one for one in ones if one.needs_mend]
-    return f"{len(wrong)} | {sum(one.mended for one in wrong)}"
+def _fixed(ones: list[Outcome]) -> str:
+    """Return two cells: how many need a fix, and how many of these got one."""
+    wrong = [one for one in ones if one.needs_fix]
+    return f"{len(wrong)} | {sum(one.fixed for one in wrong)}"
 
 
 def _print_rules(seeded: list[Outcome]) -> None:
@@ -204,19 +204,19 @@ def _print_rules(seeded: list[Outcome]) -> None:
             if not right:
                 other[finding.rule] += 1
     print(
-        "\n| rule | seeds that it may name | named | errors beside | wrong | of these mended |"
+        "\n| rule | seeds that it may name | named | errors beside | wrong | of these fixed |"
         "\n|---|---|---|---|---|---|"
     )
     for rule in sorted({*wanted, *other}):
-        mended = _mended([one for one in seeded if rule in one.label.rules])
-        print(f"| {rule} | {wanted[rule]} | {found[rule]} | {other[rule]} | {mended} |")
+        fixed = _fixed([one for one in seeded if rule in one.label.rules])
+        print(f"| {rule} | {wanted[rule]} | {found[rule]} | {other[rule]} | {fixed} |")
 
 
 def _row(one: Outcome) -> str:
     words = [one.label.name, one.review.verdict.status, f"{one.seconds:.1f} s"]
     if one.review.repairs or one.review.repair_note:
         seconds = one.review.evaluation.seconds.get("repair", 0.0)
-        words.append(f"{'mended' if one.mended else 'no mend'} ({seconds:.1f} s of repair)")
+        words.append(f"{'fixed' if one.fixed else 'no fix'} ({seconds:.1f} s of repair)")
     return "; ".join(words)
 
 
@@ -239,7 +239,7 @@ def main() -> int:
         if not chosen.names or any(part in label.name for part in chosen.names)
     ]
     options = Options(device="none" if chosen.text else "sim", repair=chosen.repair)
-    shop = pipeline.open_workshop(options, Store(), 20260101)
+    shop = pipeline.open_context(options, Store(), 20260101)
     with ThreadPoolExecutor(chosen.jobs) as pool:
         outcomes = []
         for one in pool.map(lambda label: grade(label, shop, chosen.keep), labels):

@@ -28,7 +28,7 @@ from grader.store import Store
 def reviews(paths: Sequence[Path], tasks: Path | None, every: int) -> list[Review]:
     """Return what is said of each sample from its text alone; fresh, so that the rules as they are now say it."""
     options = Options(device="none", repair=False, fresh=True, tasks=tasks)
-    shop = pipeline.open_workshop(options, Store(), 20260101)
+    shop = pipeline.open_context(options, Store(), 20260101)
     return [review(shop, sample) for sample in list(read_samples(list(paths)))[::every]]
 
 

@@ -22,7 +22,7 @@ from grader.config import Options
 from grader.errors import UsageError
 from grader.ingest import read_samples
 from grader.ingest.decode import clean
-from grader.pipeline import Workshop, open_workshop
+from grader.pipeline import GradingContext, open_context
 from grader.records import Finding, Repair, Review, Sample, Status
 from grader.report.escape import one_line
 from grader.report.findings import ranked
@@ -62,7 +62,7 @@ class Graded:
     @property
     def fix(self) -> str | None:
         """The answer's code, changed so that it passes every workload; None where no change was found."""
-        return self._code("mend", "model")
+        return self._code("fix", "model")
 
     @property
     def reference(self) -> str | None:
@@ -142,17 +142,17 @@ def graded(
     return Graded(made)
 
 
-def _opened(options: Options) -> Workshop:
+def _opened(options: Options) -> GradingContext:
     """Return what calls with the same options share: the device, the store, each task's references."""
     with _opening:
-        return _workshop(options)
+        return _grading(options)
 
 
 @cache
-def _workshop(options: Options) -> Workshop:
+def _grading(options: Options) -> GradingContext:
     store = Store(options.cache)
     seed = store.seed("grade") if options.seed is None else options.seed
-    return open_workshop(options, store, seed)
+    return open_context(options, store, seed)
 
 
 def _checked(task: str, options: Options) -> str:
@@ -176,5 +176,5 @@ def _only(found: list[Sample], path: Path) -> Sample:
 
 def _line(finding: Finding) -> str:
     where = f"line {finding.place.line}: " if finding.place else ""
-    after = " (seen after a fix)" if finding.after_mend else ""
+    after = " (seen after a fix)" if finding.after_fix else ""
     return f"{finding.severity} {finding.rule} {where}{finding.message}{after}"

@@ -38,11 +38,11 @@ from pydantic import Field
 
 from grader import tasks
 from grader.config import Options
-from grader.crew import gather
 from grader.errors import UsageError
 from grader.ingest.decode import clean
-from grader.pipeline import open_workshop
+from grader.pipeline import open_context
 from grader.records import Evaluation, Finding, Record, Sample, Severity, Status, Task
+from grader.scheduling.pool import open_pool
 from grader.store import Store
 
 UNKNOWN = frozenset({"grader_error", "not_run", "no_task"})
@@ -160,7 +160,7 @@ def _parts(evaluation: Evaluation, shaping: Shaping) -> dict[str, float]:
 
 def _share_right(evaluation: Evaluation) -> float:
     """Return the share of the runs that the verdict hangs on whose outputs are right."""
-    counted = [item.equal for item in evaluation.comparisons if item.counts]
+    counted = [item.equal for item in evaluation.comparisons if item.decides]
     lost = sum(run.status != "ran" for run in evaluation.runs)
     return sum(counted) / (len(counted) + lost) if counted else 0.0
 
@@ -182,8 +182,8 @@ class Grader:
         chosen = options or Options()
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
-        self._crew = gather(open_workshop(chosen, Store(chosen.cache), wanted))
-        self.jobs = self._crew.jobs
+        self._workers = open_pool(open_context(chosen, Store(chosen.cache), wanted))
+        self.jobs = self._workers.jobs
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 
     def submit(self, answer: Answer) -> Future[Reward]:
@@ -206,7 +206,7 @@ class Grader:
     def close(self, *, wait: bool = True) -> None:
         """Take no more answers; those not begun are dropped."""
         self._pool.shutdown(wait=wait, cancel_futures=True)
-        self._crew.close()
+        self._workers.close()
 
     def __enter__(self) -> Self:
         return self
@@ -222,7 +222,7 @@ class Grader:
     def _grade(self, answer: Answer, task: Task | None) -> Reward:
         text = clean(answer.text)
         sample = Sample(id=answer.id, origin="a training loop", format="transcript", text=text)
-        made = self._crew.assess(sample, task)
+        made = self._workers.assess(sample, task)
         return rewarded(made.evaluation, self._shaping, made.findings)
 
 

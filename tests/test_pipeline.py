@@ -23,7 +23,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         "described",
         lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
-    workshop = SimpleNamespace(
+    grading = SimpleNamespace(
         options=SimpleNamespace(task=None, tasks=tmp_path), form=None, limits=None
     )
     sample = Sample(
@@ -34,7 +34,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         kernelbench=KernelBenchId(level=1, problem=94, sample=0),
     )
     submission = Submission(sample="s", code=CODE, line_map=(), how="")
-    choice = stages.choose_task(workshop, sample, Extraction(submission=submission))
+    choice = stages.choose_task(grading, sample, Extraction(submission=submission))
     assert choice.task is not None
     assert choice.task.name == "mse-loss"
     assert "94_MSELoss could not be used: it is too large" in choice.reason
@@ -44,23 +44,23 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     def broken(*_):
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(stages, "find_mend", broken)
+    monkeypatch.setattr(stages, "find_fix", broken)
     options = Options(device="sim", cache=tmp_path)
-    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    grading = pipeline.open_context(options, Store(tmp_path), 7)
     code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"
     code += "    def forward(self, x):\n        return torch.relu(x)\n```\n"
     sample = Sample(id="s", origin="s", format="transcript", text=code, task_hint="relu")
-    review = stages.review(workshop, sample)
+    review = stages.review(grading, sample)
     assert review.verdict.status == "correct", review.verdict
     assert "the search for a repair failed in the grader: IndexError" in " ".join(review.notes)
     monkeypatch.undo()
-    again = stages.review(workshop, sample)
+    again = stages.review(grading, sample)
     assert "failed in the grader" not in " ".join(again.notes), "kept from the first time"
 
 
 WIDE = '''
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 source = """
 #include <torch/extension.h>
@@ -85,7 +85,7 @@ class ModelNew(nn.Module):
 '''
 ROWS = """
 import torch
-import torch.nn as nn
+import torch.nn
 
 class Model(nn.Module):
     def forward(self, x):
@@ -104,11 +104,11 @@ def get_init_inputs():
 
 def test_sizes_that_an_answer_writes_into_its_code_are_asked_before_it_is_called_wrong(tmp_path):
     """Right where a row has 96 columns, as the task's have, and nowhere else."""
-    workshop = pipeline.open_workshop(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
     verdicts = []
     for code in (WIDE, WIDE.replace("2.0f", "3.0f")):
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=ROWS)
-        found = stages.assess(workshop, sample).evaluation.verdict
+        found = stages.assess(grading, sample).evaluation.verdict
         verdicts.append((found.status, found.general))
     assert verdicts == [("correct", False), ("incorrect", None)]
 
@@ -139,14 +139,14 @@ __global__ void thrice(const float* x, float* y, long n) {
 
 def test_a_way_that_the_tasks_own_size_never_takes_is_not_what_it_is_judged_by(tmp_path):
     """Only small sizes take the wrong way: right as asked, not in general. Not so where the full size takes it."""
-    workshop = pipeline.open_workshop(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
     other_way = TURNS.replace("> 2048", "< 2048")
     one_kernel = TURNS.replace("thrice<<<", "twice<<<").replace("= 2.0f", "= (n > 500000 ? 2.0f : 3.0f)")  # fmt: skip
     verdicts = []
     for code in (TURNS, other_way, one_kernel):
         prompt = ROWS.replace("dim = 96", "dim = 4095")
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
-        found = stages.assess(workshop, sample).evaluation.verdict
+        found = stages.assess(grading, sample).evaluation.verdict
         verdicts.append((found.status, found.general))
     assert verdicts == [("correct", False), ("incorrect", None), ("incorrect", None)]
 
@@ -192,12 +192,12 @@ SQUARE = (
 
 def test_a_program_that_takes_too_long_is_judged_at_smaller_sizes(tmp_path):
     options = Options(device="sim", cache=tmp_path, run_seconds=8)
-    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    grading = pipeline.open_context(options, Store(tmp_path), 7)
     prompt = ROWS.replace("dim = 96", "dim = 4096")
     quick = SQUARE.replace("j < n", "j < 0").replace("best = 0.0f", "best = 1.0f")
     verdicts = []
     for code in (quick, SQUARE, SQUARE.replace("2.0f *", "3.0f *")):
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=prompt)
-        found = stages.assess(workshop, sample).evaluation
+        found = stages.assess(grading, sample).evaluation
         verdicts.append((found.verdict.status, found.runs[0].workload))
     assert verdicts == [("correct", "16x4096"), ("correct", "2x1024"), ("incorrect", "2x1024")]

@@ -20,7 +20,7 @@ from grader.config import Options
 from grader.errors import UsageError
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
 from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded
-from grader.serve import shown
+from grader.service.http import shown
 from tests.whole import transcript
 
 
@@ -197,7 +197,7 @@ def test_the_task_that_was_asked_counts_not_the_one_in_the_answer() -> None:
 def address(text_grader: Grader) -> Iterator[str]:
     """Serve on a free port of this machine, as `kernel-grader serve` does."""
     uvicorn = pytest.importorskip("uvicorn")
-    from grader.serve import Service
+    from grader.service.http import Service
 
     config = uvicorn.Config(
         Service(text_grader, "secret", 3).application(), port=0, log_level="warning"
@@ -250,7 +250,7 @@ def test_the_service_refuses(
 def test_a_body_that_does_not_arrive_gives_its_place_back(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.serve.MOST_SECONDS", 0.1)
+    monkeypatch.setattr("grader.service.http.MOST_SECONDS", 0.1)
     host, port = address.removeprefix("http://").split(":")
     head = "POST /grade HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\nContent-Length: 100\r\n\r\n"
     for _ in range(5):  # more than the queue holds

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader import judge, pipeline
+from grader import execution, pipeline
 from grader.config import Options
-from grader.judge.audit import audit
+from grader.execution.audit import audit
 from grader.pipeline import review as stages
-from grader.pipeline.workshop import described
+from grader.pipeline.context import described
 from grader.records import Sample, TensorSpec
 from grader.sandbox import Limits, strongest
 from grader.store import Store
@@ -16,7 +16,7 @@ from grader.tasks.problem import from_reference
 
 GROUPED = """
 import torch
-import torch.nn as nn
+import torch.nn
 
 class Model(nn.Module):
     def __init__(self, features, groups):
@@ -39,7 +39,7 @@ def get_init_inputs():
 """
 TRANSPOSED = """
 import torch
-import torch.nn as nn
+import torch.nn
 
 class Model(nn.Module):
     def __init__(self, in_channels, out_channels, kernel_size):
@@ -66,7 +66,7 @@ def get_init_inputs():
 def task_of(text: str, kept: frozenset[int] = frozenset()):
     draft = from_reference(text)
     assert draft is not None
-    return judge.describe(draft, strongest(), Limits(wall=120.0), kept)
+    return execution.describe(draft, strongest(), Limits(wall=120.0), kept)
 
 
 @pytest.mark.parametrize("kept", [frozenset(), frozenset({256})])
@@ -99,7 +99,7 @@ def test_every_wrong_program_fails_at_each_nominal_size() -> None:
 
 ANSWER = '''
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 source = """
 #include <torch/extension.h>
@@ -138,21 +138,21 @@ class ModelNew(nn.Module):
 
 def test_a_group_norm_without_its_division_is_wrong_where_the_number_of_groups_is_written(tmp_path):
     """At 256 channels in 256 groups, to which the size was reduced before, both gave zeros."""
-    workshop = pipeline.open_workshop(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
     verdicts = []
     for scale in ("rsqrtf(square / size + 1e-5f)", "2.0f"):
         code = ANSWER.replace("SCALE", scale)
         sample = Sample(id="s", origin="s", format="jsonl", text=code, prompt=GROUPED)
-        verdicts.append(stages.assess(workshop, sample).evaluation.verdict.status)
+        verdicts.append(stages.assess(grading, sample).evaluation.verdict.status)
     assert verdicts == ["correct", "incorrect"]
 
 
 def test_what_a_problem_is_judged_on_is_asked_once(tmp_path, monkeypatch) -> None:
     store = Store(tmp_path)
-    workshop = pipeline.open_workshop(Options(device="none", cache=tmp_path), store, 7)
+    grading = pipeline.open_context(Options(device="none", cache=tmp_path), store, 7)
     draft = from_reference(GROUPED.replace("8192", "2048"))
-    first = described(workshop, draft)
-    monkeypatch.setattr(judge, "describe", lambda *_: pytest.fail("asked again"))
-    again = pipeline.open_workshop(Options(device="none", cache=tmp_path), Store(tmp_path), 8)
+    first = described(grading, draft)
+    monkeypatch.setattr(execution, "describe", lambda *_: pytest.fail("asked again"))
+    again = pipeline.open_context(Options(device="none", cache=tmp_path), Store(tmp_path), 8)
     assert described(again, draft) == first
     assert first.workloads

@@ -8,7 +8,7 @@ import pytest
 
 from grader import build as building
 from grader.config import Options
-from grader.pipeline import Workshop, open_workshop
+from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import assess
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
@@ -28,26 +28,26 @@ pytestmark = pytest.mark.skipif(not building.discover().builds, reason="can't bu
 
 
 @pytest.fixture(scope="module")
-def shop() -> Workshop:
-    return open_workshop(Options(device="sim", repair=False), Store(), 20260101)
+def shop() -> GradingContext:
+    return open_context(Options(device="sim", repair=False), Store(), 20260101)
 
 
 def sample_of(name: str) -> Sample:
     return Sample(id=name, origin=name, format="python", text=LABELS[name].code)
 
 
-def graded(shop: Workshop, name: str, *, repair: bool = False) -> Review:
+def graded(shop: GradingContext, name: str, *, repair: bool = False) -> Review:
     own = {"task": LABELS[name].task, "repair": repair}
     return reviewed(replace(shop, options=shop.options.model_copy(update=own)), sample_of(name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LUCKY))
-def test_right_values_by_luck(shop: Workshop, name: str) -> None:
+def test_right_values_by_luck(shop: GradingContext, name: str) -> None:
     review, label = graded(shop, name), LABELS[name]
     assert review.verdict.status == "unsound", review.verdict
     assert LUCKY[name] in review.verdict.sentence
-    assert all(item.equal for item in review.evaluation.comparisons if item.counts)
+    assert all(item.equal for item in review.evaluation.comparisons if item.decides)
     errors = [finding for finding in review.findings if finding.severity == "error"]
     proven = [finding for finding in errors if finding.confidence == "proven"]
     named = [one for one in proven if {one.rule, *one.also} & set(label.rules)]
@@ -55,28 +55,28 @@ def test_right_values_by_luck(shop: Workshop, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_stores_of_one_value_are_benign(shop: Workshop) -> None:
+def test_stores_of_one_value_are_benign(shop: GradingContext) -> None:
     review = graded(shop, "uniform_factor_mean")
     assert (review.verdict.status, review.verdict.general) == ("correct", True), review.verdict
     assert not [finding for finding in review.findings if finding.severity == "error"]
 
 
 @pytest.mark.slow
-def test_a_misaligned_access_stops_the_run(shop: Workshop) -> None:
+def test_a_misaligned_access_stops_the_run(shop: GradingContext) -> None:
     assert graded(shop, "gelu_vec4--misaligned").verdict.status == "crashed"
 
 
 @pytest.mark.slow
-def test_a_repair_of_what_is_unsound_is_sound(shop: Workshop) -> None:
+def test_a_repair_of_what_is_unsound_is_sound(shop: GradingContext) -> None:
     review = graded(shop, "softmax_tree--drop-barrier-3", repair=True)
-    mend = next((one for one in review.repairs if one.kind == "mend"), None)
-    assert mend is not None, review.repair_note
-    assert mend.evaluation.verdict.status == "correct"
-    assert "__syncthreads" in mend.diff
+    fix = next((one for one in review.repairs if one.kind == "fix"), None)
+    assert fix is not None, review.repair_note
+    assert fix.evaluation.verdict.status == "correct"
+    assert "__syncthreads" in fix.diff
 
 
 @pytest.mark.slow
-def test_a_trainer_is_told_where_and_why(shop: Workshop) -> None:
+def test_a_trainer_is_told_where_and_why(shop: GradingContext) -> None:
     name = "softmax_tree--drop-barrier-3"
     options = shop.options.model_copy(update={"task": LABELS[name].task})
     made = assess(replace(shop, options=options), sample_of(name))

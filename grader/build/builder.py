@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from grader.build import host_fault
-from grader.build.bench import FILES, Bench
 from grader.build.driver import conditions
 from grader.build.driver.tools import STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Mode, environment
@@ -18,6 +17,7 @@ from grader.build.lacking import lacking
 from grader.build.on_demand import prepared_for
 from grader.build.prepare import Prepared
 from grader.build.programs import programs
+from grader.build.workspace import FILES, BuildWorkspace
 from grader.errors import GraderError
 from grader.records import Build, JsonValue, Submission, digest
 from grader.rules.reaching import IN_EXTENSION, RUNTIME
@@ -91,7 +91,7 @@ def build(
         artifact_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GraderError(f"can't build in {artifact_dir}: {error.strerror}") from error
-    bench = Bench(device, kept_as, form, place, artifact_dir, dict(options or {}), preload)
+    bench = BuildWorkspace(device, kept_as, form, place, artifact_dir, dict(options or {}), preload)
     if for_stock_compilers(submission.code):
         limits = replace(limits, wall=STOCK_TIMES * limits.wall)
     with bench.scratch() as scratch:

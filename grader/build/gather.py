@@ -6,11 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
-from grader.build import harvest, lean
-from grader.build.asking import output
+from grader.build import header_extraction as harvest
+from grader.build import lean
 from grader.build.configuration import STUBS
 from grader.build.driver import halves
 from grader.build.driver.blank import without_assembly
+from grader.build.tool_queries import output
 from grader.build.toolchain import Toolchain
 
 _LINKED = ("c10", "c10_cuda", "torch", "torch_cpu", "torch_cuda", "torch_python")

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from grader.build.asking import output
+from grader.build.tool_queries import output
 from grader.errors import GraderError
 from grader.records import digest
 

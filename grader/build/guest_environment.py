@@ -11,12 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from grader.build.asking import output
 from grader.build.configuration import configuration
 from grader.build.driver import config
 from grader.build.prepare import Prepared
 from grader.build.programs import programs
 from grader.build.readable import open_to_guests
+from grader.build.tool_queries import output
 from grader.records import digest
 from grader.sandbox.interpreter import SYSTEM
 

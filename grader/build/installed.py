@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from grader.build.asking import output, search
+from grader.build.tool_queries import output, search
 
 STAND_INS = Path(__file__).resolve().parent / "stubs" / "libraries"
 

@@ -13,9 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from grader.build import lean
-from grader.build.asking import environment_of_tools
 from grader.build.driver import halves, host_pass
 from grader.build.driver.config import Config
+from grader.build.tool_queries import environment_of_tools
 from grader.machine import cores
 
 Progress = Callable[[str], None]
@@ -24,7 +24,7 @@ FOUNDED = {"extension": "types"}
 HALVES = ("types", "extension")
 
 
-class Workbench:
+class HeaderPrecompiler:
     """Clang's processes for one prepared folder, as many at once as there are cores.
 
     Each step may be asked for before the steps it needs are done; none raises for what clang refuses.

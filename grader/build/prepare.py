@@ -21,7 +21,7 @@ from grader.build import gather, guard_zones, lean
 from grader.build.cache import cache_folder
 from grader.build.configuration import STUBS, configuration
 from grader.build.driver import halves, host_pass
-from grader.build.precompile import Progress, Workbench
+from grader.build.precompile import HeaderPrecompiler, Progress
 from grader.build.programs import write
 from grader.build.readable import let_read, open_to_guests
 from grader.build.toolchain import Toolchain
@@ -155,7 +155,7 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
     progress("reading torch's headers")
     gather.copies(toolchain, folder)
     config = configuration(toolchain, folder, "cuda", "fast")
-    bench = Workbench(config, progress) if toolchain.zig else None
+    bench = HeaderPrecompiler(config, progress) if toolchain.zig else None
     if bench:
         bench.types()
     closure = lean.closure(toolchain)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from grader.build import installed
-from grader.build.asking import output, search
+from grader.build.tool_queries import output, search
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def tasks(
 
 
 def _coverage(folder: Path, *, verify: bool) -> int:
-    from grader import judge, sandbox
+    from grader import execution, sandbox
     from grader.repair.coverage import covered, problems
 
     form, limits = sandbox.strongest(), sandbox.Limits()
@@ -95,7 +95,7 @@ def _coverage(folder: Path, *, verify: bool) -> int:
         raise UsageError(f"no problem files in {folder}", "they define Model and get_inputs")
     for number, (path, task) in enumerate(found, start=1):
         errors.print(f"{number} of {len(found)}: {escape_markup(path.stem)}", highlight=False)
-        row = covered(path, task, lambda text: judge.trace(text, form, limits), judged)
+        row = covered(path, task, lambda text: execution.trace(text, form, limits), judged)
         rows.append(row)
         out.print(
             f"{plain(row.path.stem):72} {plain(row.said)}",
@@ -115,13 +115,13 @@ def _verifier() -> Callable[[Task, Submission], Evaluation]:
     from grader.store import Store
 
     store = Store()
-    shop = pipeline.open_workshop(config.Options(), store, store.seed("coverage"))
+    shop = pipeline.open_context(config.Options(), store, store.seed("coverage"))
     return lambda task, program: evaluate_draft(shop, program, task)
 
 
 def _audit(audited: Path, *, unsafe: bool) -> int:
-    from grader.judge.audit import KINDS
-    from grader.judge.survey import survey
+    from grader.execution.audit import KINDS
+    from grader.execution.folder_audit import audit_folder
     from grader.report.escape import one_line
     from grader.sandbox import Limits, strongest
 
@@ -132,7 +132,7 @@ def _audit(audited: Path, *, unsafe: bool) -> int:
     def begun(number: int, total: int, name: str) -> None:
         errors.print(f"{number} of {total}: {plain(name)}", highlight=False, soft_wrap=True)
 
-    for item in survey(audited, strongest(unsafe=unsafe), Limits(), begun):
+    for item in audit_folder(audited, strongest(unsafe=unsafe), Limits(), begun):
         said = [item.cell(program) for program in KINDS]
         cells = [item.name, *said, item.note or "; ".join(item.weak)]
         sys.stdout.write(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |\n")

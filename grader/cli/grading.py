@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from grader.records import Sample
     from grader.report.folder import RunFolder
     from grader.report.summary import Summary
-    from grader.schedule import Outcome, Workers
+    from grader.scheduling.run import Outcome, Workers
 
 
 @app.default
@@ -87,7 +87,7 @@ def grade(
 
 
 def _watch(paths: Sequence[str], options: Options, shown: str) -> int:
-    from grader.watch import saves
+    from grader.cli.watch import saves
 
     code = _grade(paths, options, shown)
     for count in saves(paths, options.out):
@@ -123,9 +123,9 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
 def _run(
     folder: RunFolder, store: Store, paths: Sequence[str], options: Options, *, quiet: bool
 ) -> Outcome:
-    from grader import schedule
+    from grader.cli.progress import Progress
     from grader.ingest import read_samples
-    from grader.progress import Progress
+    from grader.scheduling import run as schedule
 
     stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
     with Progress(errors, quiet=quiet) as progress:
@@ -161,16 +161,17 @@ def _workers(
     options: Options, store: Store, seed: int, preparing: Callable[[str], None]
 ) -> Workers:
     if options.ray:
-        from grader.cluster import connect
+        from grader.scheduling.cluster import connect
 
         preparing("joining the cluster")
         try:
             return connect(options, seed)
         finally:
             preparing("")
-    from grader import crew, pipeline
+    from grader import pipeline
+    from grader.scheduling import pool
 
-    return crew.gather(pipeline.open_workshop(options, store, seed, preparing))
+    return pool.open_pool(pipeline.open_context(options, store, seed, preparing))
 
 
 def _exit_code(summary: Summary, options: Options) -> int:
@@ -190,7 +191,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
             plain(line.sample),
             line.status,
             str(line.errors or ""),
-            "passes" if line.mended else "",
+            "passes" if line.fixed else "",
             plain(line.sentence),
         )
     out.print(table)
@@ -206,7 +207,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
 
 
 def _doctor(options: Options) -> int:
-    from grader.doctor import examine
+    from grader.cli.doctor import examine
 
     table = Table(box=None, pad_edge=False)
     for heading in ("what", "state", "found", "what it costs, what helps"):

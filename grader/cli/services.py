@@ -43,7 +43,7 @@ def serve_rewards(
 
     """
     try:
-        from grader.serve import serve
+        from grader.service.http import serve
     except ImportError as error:
         raise UsageError(
             f"{error.name} is not installed", "install it: pip install 'kernel-grader[serve]'"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.config import Options
 from grader.devices.base import Device, Readiness, RunResult
-from grader.devices.gpu import installed, trouble
+from grader.devices.cuda.gpu import installed, trouble
 from grader.errors import GraderError, UsageError
 from grader.sandbox import Form
 from grader.store import Store
@@ -37,10 +37,10 @@ def choose_device(
         raise UsageError(trouble() or "there is no nvidia-smi here", "use --device sim")
     try:
         if gpus:
-            from grader.devices.cuda import open_cuda
+            from grader.devices.cuda.device import open_cuda
 
             return open_cuda(options, form, store, gpus, preparing), ""
-        from grader.devices.sim import open_simulator
+        from grader.devices.sim.device import open_simulator
 
         return open_simulator(options, form, store, preparing), ""
     except GraderError as error:

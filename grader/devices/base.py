@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from grader.devices.timing import Timed
+from grader.devices.cuda.timing import Timed
+from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
-from grader.judge.part import FullSizePart
 from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
 
@@ -120,7 +120,7 @@ class Device(Protocol):
 
         """
 
-    def rehearse(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
+    def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the task's full size where nothing can compute it.
 
         Returns the run where it fails there (a launch is refused, a context lost, an exception

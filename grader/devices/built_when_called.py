@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.build.bench import DRAFT
+from grader.build.workspace import DRAFT
 from grader.records import Build
 from grader.sandbox import GuestJob, GuestReply
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Literal
 
 from grader import build as building
-from grader.build.bench import ARTIFACT
 from grader.build.prepare import Prepared
+from grader.build.workspace import ARTIFACT
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Sanitized
 from grader.devices.built_when_called import call_once
+from grader.devices.cuda.timing import Timed
 from grader.devices.guest_job import job_on
 from grader.devices.next_guest import still_open
-from grader.devices.timing import Timed
 from grader.errors import GraderError
+from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, References, groups
-from grader.judge.part import FullSizePart
 from grader.records import (
     DECIDING,
     Build,
@@ -188,7 +188,7 @@ class GuestDevice(ABC):
         """Return nothing: the simulator has said what it saw while the program ran."""
         return Sanitized()
 
-    def rehearse(
+    def dry_run(
         self,
         submission: Submission,  # noqa: ARG002 - the protocol's
         build: Build,  # noqa: ARG002

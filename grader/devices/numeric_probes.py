@@ -29,7 +29,7 @@ def probe_wrong(
     GraderError where something of ours fails.
     """
     wrong = {
-        item.workload for item in comparisons if item.counts and item.mismatch and _plain(item)
+        item.workload for item in comparisons if item.decides and item.mismatch and _plain(item)
     }
     chosen = [w for w in task.judged if w.name in wrong and w.role in DECIDING]
     if not chosen:

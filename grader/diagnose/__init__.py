@@ -1,6 +1,6 @@
-"""Findings and evidence to root causes; mends to see further."""
+"""Findings and evidence to root causes; fixes to see further."""
 
-from grader.diagnose.deepen import deepen, mends, try_fixes
+from grader.diagnose.deepen import deepen, fixes, try_fixes
 from grader.diagnose.gather import gather
 from grader.diagnose.headline import headline
 from grader.diagnose.program import Evaluate, Examine, Program, wrong_share
@@ -11,9 +11,9 @@ __all__ = [
     "Examine",
     "Program",
     "deepen",
+    "fixes",
     "gather",
     "headline",
-    "mends",
     "self_review",
     "try_fixes",
     "wrong_share",

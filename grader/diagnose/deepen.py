@@ -1,4 +1,4 @@
-"""Layered diagnosis: a submission that fails early is mended as little as needed to see further."""
+"""Layered diagnosis: a submission that fails early is fixed as little as needed to see further."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from grader.diagnose.program import Evaluate, Examine, Program
-from grader.records import Finding, Fix, Mend
+from grader.records import AppliedFix, Finding, Fix
 from grader.source import edits, parse
 
-MAX_MENDS = 6
+MAX_FIXES = 6
 EARLY = {"build_failed", "build_timeout", "crashed"}
 EARLY_FAMILIES = ("EXT", "BLD", "API")
 
@@ -21,7 +21,7 @@ def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Progra
     compared. The last state's runs show what the first failure hid.
     """
     states = [first]
-    for _ in range(MAX_MENDS):
+    for _ in range(MAX_FIXES):
         step = next(_steps(states[-1], evaluate, examine), None)
         if step is None:
             break
@@ -32,7 +32,7 @@ def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Progra
 def _steps(program: Program, evaluate: Evaluate, examine: Examine) -> Iterator[Program]:
     for finding in early_findings(program) if program.status in EARLY else _of_form(program):
         for fix in finding.fixes:
-            if any(fix == done for _, done in program.mends):
+            if any(fix == done for _, done in program.fixes):
                 continue
             better = try_fixes(program, ((finding, fix),), evaluate, examine)
             if better is not None and _differs(program, better):
@@ -63,7 +63,7 @@ def try_fixes(
 ) -> Program | None:
     """Apply the fixes and evaluate; None where they contradict each other, change nothing, or leave no Python."""
     try:
-        submission = edits.mended(program.submission, [fix for _, fix in chosen])
+        submission = edits.fixed(program.submission, [fix for _, fix in chosen])
     except ValueError:
         return None
     if submission.code == program.submission.code:
@@ -74,12 +74,12 @@ def try_fixes(
     if evaluation.verdict.status == "grader_error":
         return None
     return Program(
-        submission, evaluation, examine(submission, evaluation), (*program.mends, *chosen)
+        submission, evaluation, examine(submission, evaluation), (*program.fixes, *chosen)
     )
 
 
 def _differs(before: Program, after: Program) -> bool:
-    """Whether the mend moved the failure: a later stage, less that is wrong, another first error, or fewer of them."""
+    """Whether the fix moved the failure: a later stage, less that is wrong, another first error, or fewer of them."""
     if before.status == "incorrect":
         return after.rank[:2] > before.rank[:2]
     moved = _first_error(after) != _first_error(before)
@@ -98,13 +98,13 @@ def _first_error(program: Program) -> str:
     return build.errors[0].text if build and build.errors else rest
 
 
-def mends(states: tuple[Program, ...]) -> tuple[Mend, ...]:
+def fixes(states: tuple[Program, ...]) -> tuple[AppliedFix, ...]:
     """Return what was changed between the states, each as a diff."""
     found = []
     for before, after in pairwise(states):
-        finding, fix = after.mends[-1]
+        finding, fix = after.fixes[-1]
         found.append(
-            Mend(
+            AppliedFix(
                 label=fix.label,
                 rule=finding.rule,
                 diff=edits.unified_diff(before.submission.code, after.submission.code),

@@ -1,4 +1,4 @@
-"""The findings of a submission and of its mended forms, all in the submission's own lines."""
+"""The findings of a submission and of its fixed forms, all in the submission's own lines."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _LINES = re.compile(r"\b(lines? )(\d+(?:(?:, | and | to )\d+)*)")
 
 @dataclass(frozen=True)
 class Way:
-    """The way back from the lines of a mended text to those of the first."""
+    """The way back from the lines of a fixed text to those of the first."""
 
     first: str
-    mended: str
+    fixed: str
     line_map: tuple[int, ...]
     """For each line of the first text its line in the sample."""
 
     @cached_property
     def back(self) -> tuple[int, ...]:
-        """For each line of the mended text the first's line that it is; 0 for an inserted one."""
-        return edits.old_lines(self.first, self.mended)
+        """For each line of the fixed text the first's line that it is; 0 for an inserted one."""
+        return edits.old_lines(self.first, self.fixed)
 
     @cached_property
     def changed(self) -> frozenset[int]:
-        """Lines of the mended text that the mends wrote."""
-        old, new = self.first.splitlines(), self.mended.splitlines()
+        """Lines of the fixed text that the fixes wrote."""
+        old, new = self.first.splitlines(), self.fixed.splitlines()
         pairs = enumerate(zip(self.back, new, strict=True), 1)
         return frozenset(line for line, (was, text) in pairs if not was or old[was - 1] != text)
 
     @cached_property
     def kept(self) -> frozenset[int]:
-        """Lines of the first text that the mends left as they are."""
+        """Lines of the first text that the fixes left as they are."""
         return frozenset(
             was for line, was in enumerate(self.back, 1) if was and line not in self.changed
         )
@@ -97,8 +97,8 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
     """Return the findings of all states with places in the first one's lines.
 
     A finding of the first state that a later state proves takes over its evidence; one that a later state's runs weigh
-    otherwise takes over that weight, or is taken back; one that only a later state shows says after which mends. What
-    is no error, and stands where a mend wrote, is said of the mend and left out.
+    otherwise takes over that weight, or is taken back; one that only a later state shows says after which fixes. What
+    is no error, and stands where a fix wrote, is said of the fix and left out.
     """
     first = states[0].submission
     found = {_identity(finding): finding for finding in states[0].findings}
@@ -113,16 +113,16 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
             }
         for finding, there in zip(state.findings, map(way.finding, state.findings), strict=True):
             known = found.get(_identity(there))
-            if known is not None or not _of_the_mend(finding, way):
+            if known is not None or not _of_the_fix(finding, way):
                 found[_identity(there)] = _after(state, known, there)
     return tuple(found.values())
 
 
 def _after(state: Program, known: Finding | None, there: Finding) -> Finding:
     """Return what is said of a defect once a later state says it too, or is the first to."""
-    labels = tuple(fix.label for _, fix in state.mends)
+    labels = tuple(fix.label for _, fix in state.fixes)
     if known is None:
-        return there.model_copy(update={"after_mend": labels, "fixes": ()})
+        return there.model_copy(update={"after_fix": labels, "fixes": ()})
     if known.confidence == "proven":
         return known
     if there.confidence == "proven":
@@ -131,7 +131,7 @@ def _after(state: Program, known: Finding | None, there: Finding) -> Finding:
             "confidence": "proven",
             "evidence": (*known.evidence, *there.evidence),
             "message": there.message,
-            "after_mend": labels,
+            "after_fix": labels,
         }
         return known.model_copy(update=update)
     if not _ran(state):
@@ -147,7 +147,7 @@ def _ran(state: Program) -> bool:
 
 
 def _shows_in_runs(finding: Finding, way: Way) -> bool:
-    """Whether a run shows a finding if it is right, and the mends, which are for builds and calls, left its lines alone."""
+    """Whether a run shows a finding if it is right, and the fixes, which are for builds and calls, left its lines alone."""
     unproven = finding.confidence != "proven" and finding.predicts in SHOWN_BY_KERNELS
     return unproven and finding.place is not None and finding.place.line in way.kept
 
@@ -156,6 +156,6 @@ def _identity(finding: Finding) -> tuple[str, int]:
     return finding.rule, finding.place.line if finding.place else 0
 
 
-def _of_the_mend(finding: Finding, way: Way) -> bool:
+def _of_the_fix(finding: Finding, way: Way) -> bool:
     written = finding.place is not None and finding.place.line in way.changed
     return written and finding.severity != "error"

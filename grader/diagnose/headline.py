@@ -30,7 +30,7 @@ def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
 
 
 def _proven(finding: Finding) -> bool:
-    return finding.severity == "error" and finding.confidence == "proven" and not finding.after_mend
+    return finding.severity == "error" and finding.confidence == "proven" and not finding.after_fix
 
 
 def _explains(finding: Finding, kinds: Set[str]) -> bool:

@@ -22,7 +22,7 @@ class Program:
     submission: Submission
     evaluation: Evaluation
     findings: tuple[Finding, ...]
-    mends: tuple[tuple[Finding, Fix], ...] = ()
+    fixes: tuple[tuple[Finding, Fix], ...] = ()
     """What was changed so far, and the finding that asked for it."""
 
     @property
@@ -76,7 +76,7 @@ def _stage(evaluation: Evaluation) -> int:
     """
     stage = STAGES.get(evaluation.verdict.status, 0)
     without = [run for run in evaluation.runs if run.status != "ran"]
-    right = [item.equal for item in evaluation.comparisons if item.counts]
+    right = [item.equal for item in evaluation.comparisons if item.decides]
     if stage == STAGES["crashed"] and len(without) == 1 and right and all(right):
         return STAGES["incorrect"]
     return stage
@@ -91,7 +91,7 @@ def wrong_share(evaluation: Evaluation) -> float:
     shares = [
         _share(item.mismatch) if item.mismatch else 0.0
         for item in evaluation.comparisons
-        if item.counts
+        if item.decides
     ]
     return sum(shares) / len(shares) if shares else 1.0
 

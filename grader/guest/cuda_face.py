@@ -101,7 +101,7 @@ def to_device(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Return an input of a rehearsal: memory as the simulator gives it."""
+    """Return an input of a dry_run: memory as the simulator gives it."""
     with unlogged():
         return _marked(torch.empty(shape, dtype=dtype, device="cuda"))
 

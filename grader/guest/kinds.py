@@ -132,7 +132,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "go": {"calls": _integer(0, MAX_CALLS)},
     "take": {},
     "queue": {"calls": _integer(1, MAX_CALLS), "cycles": _integer(0, 1 << 33)},
-    "account": {"count": _flag},
+    "cost": {"count": _flag},
     "untime": {},
     "end": {},
     # both ways

@@ -44,7 +44,7 @@ class Placement:
         return plain
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """Return an input that only a rehearsal takes: it has a shape, and no values."""
+        """Return an input that only a dry_run takes: it has a shape, and no values."""
         raise NotImplementedError
 
     def module(self, model: Any) -> Any:

@@ -20,10 +20,10 @@ from grader.guest import (
     artifact,
     conceal,
     describe,
+    dry_run,
     plain_run,
     precision,
     program,
-    rehearsal,
     tensors,
     timing,
     weights,
@@ -35,7 +35,7 @@ from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
 from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
-from grader.guest.standing import Standing
+from grader.guest.refilled_inputs import RefilledInputs
 
 # As it is now, whatever a submission makes of the name.
 _dumps = json.dumps
@@ -70,7 +70,7 @@ class Session:
         self._configure()
         self._place = place(self._job["device"], options)
         self._kept = Kept()
-        self._standing = Standing(self._place) if options.get("in_place") else None
+        self._refilled = RefilledInputs(self._place) if options.get("in_place") else None
         self._kernels = tensors.kernels()
 
     def _configure(self) -> None:
@@ -85,8 +85,8 @@ class Session:
         precision.full()
         if self._job["device"] == "cpu" and self._job["role"] == "submission" and not self._plain:
             fill_new_memory_with_nan()
-        if self._options.get("rehearsal"):
-            rehearsal.prepare()
+        if self._options.get("dry_run"):
+            dry_run.prepare()
         if self._options.get("count"):
             # Before this package is concealed; it takes half a second, and one guest needs it.
             from grader.guest.operations import OperationCount
@@ -120,8 +120,8 @@ class Session:
                 widen = self._widened if self._job["double"] else None
                 kind = plain_run.Calls if self._plain else timing.Batches
                 kind(self._channel, model, self._scratch, widen, self._counter).serve(frame)
-            elif self._options.get("rehearsal"):
-                self._rehearse(model, frame)
+            elif self._options.get("dry_run"):
+                self._dry_run(model, frame)
             else:
                 self._workload(model, frame)
         self._channel.send("changed", workloads=self._kept.changed(self._place.to_host))
@@ -179,12 +179,12 @@ class Session:
         try:
             plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
             given_plain = [value for value in plain if isinstance(value, torch.Tensor)]
-            standing = iter(self._standing.take(given_plain) if self._standing else ())
+            refilled = iter(self._refilled.take(given_plain) if self._refilled else ())
             args = [
                 self._place.enlarged(originals[v[0]], v[1], v[2])
                 if kind == "part"
-                else next(standing)
-                if self._standing and isinstance(v, torch.Tensor)
+                else next(refilled)
+                if self._refilled and isinstance(v, torch.Tensor)
                 else self._placed(v)
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
@@ -195,8 +195,8 @@ class Session:
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
             structure, outputs = self._forward(name, model, args, given, operators, part)
-            if self._standing and any(o.header["aliases"] is not None for o in outputs):
-                self._standing.release(given_plain)
+            if self._refilled and any(o.header["aliases"] is not None for o in outputs):
+                self._refilled.release(given_plain)
             mutated = [
                 position
                 for (position, arg), old in zip(watched, before, strict=True)
@@ -207,18 +207,18 @@ class Session:
             return
         self._succeeded(structure, outputs, mutated, self._report(operators))
 
-    def _rehearse(self, model: Any, frame: Frame) -> None:
+    def _dry_run(self, model: Any, frame: Frame) -> None:
         """Call forward on inputs that have shapes only; its results stay here."""
         given = [value for _, value in json.loads(bytes(frame.body))]
         try:
-            args = rehearsal.arguments(given, self._place.empty)
+            args = dry_run.arguments(given, self._place.empty)
             self._place.poison([])
             self._channel.send("stage", stage="forward")
             with torch.no_grad():
                 model(*args)
             self._place.synchronize()
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
-            if not rehearsal.inconclusive(error, self._code):
+            if not dry_run.inconclusive(error, self._code):
                 failed = program.failure(error, self._scratch)
                 # Only its own words can say here that memory is short.
                 self._failed(replace(failed, out_of_memory=False), self._report(Counter()))

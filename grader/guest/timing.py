@@ -29,7 +29,7 @@ FLUSH = 256 << 20
 """Bytes written after the inputs are made, so that none is in a cache: more than any L2 has."""
 
 
-ORDERS = ("time", "fill", "go", "take", "queue", "account", "untime")
+ORDERS = ("time", "fill", "go", "take", "queue", "cost", "untime")
 
 
 class Batches:
@@ -53,7 +53,7 @@ class Batches:
         self._arguments: list[list[Any]] = []
         self._results: list[list[Any]] = []
         self._flush: torch.Tensor | None = None
-        self._account_of_a_call: dict[str, int] = {}
+        self._cost_of_a_call: dict[str, int] = {}
 
     def serve(self, frame: Frame) -> None:
         """Obey every order; whatever the submission raises is told and ends no conversation."""
@@ -67,8 +67,8 @@ class Batches:
                 self._send("ran", "", reply or 0.0)
                 if frame.kind == "take":
                     self._deliver()
-                if frame.kind == "account":
-                    self._channel.send("accounted", b"", **self._account_of_a_call)
+                if frame.kind == "cost":
+                    self._channel.send("accounted", b"", **self._cost_of_a_call)
             frame = self._channel.receive(*ORDERS)
         self._results.clear()
         self._arguments.clear()
@@ -138,7 +138,7 @@ class Batches:
         with torch.no_grad(), counting or contextlib.nullcontext():
             self._model(*self._arguments[0])
             torch.cuda.synchronize()
-        self._account_of_a_call = {
+        self._cost_of_a_call = {
             "peak": max(torch.cuda.max_memory_allocated() - before, 0),
             "products": counting.products if counting else 0,
             "others": counting.others if counting else 0,

@@ -81,7 +81,7 @@ def _is_of(submission: Submission | None, tree: ast.Module) -> bool:
     """Whether a submission's own lines are the same program.
 
     What was put in is not the sample's, and lines that try the model out may have been left out
-    (`pipeline/lent_names.py`): every other statement is there, in the same order.
+    (`pipeline/problem_names.py`): every other statement is there, in the same order.
     """
     if submission is None:
         return False

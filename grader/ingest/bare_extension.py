@@ -60,7 +60,7 @@ def with_class(
         return None
     before = (
         "import torch",
-        "import torch.nn as nn",
+        "import torch.nn",
         "from torch.utils.cpp_extension import load_inline",
         f'{_SOURCE} = r"""',
     )

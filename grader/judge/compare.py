@@ -72,11 +72,11 @@ def compare(
     if expected.failure:
         note = f"the reference itself fails: {expected.failure}"
         return Comparison(
-            workload=workload.name, role=workload.role, equal=True, counts=False, note=note
+            workload=workload.name, role=workload.role, equal=True, decides=False, note=note
         )
     mismatch = _form(expected, result, device)
     if mismatch is not None:
-        return _comparison(workload, mismatch, counts=expected.finite, kernelbench=False)
+        return _comparison(workload, mismatch, decides=expected.finite, kernelbench=False)
     return _compare_values(task, workload, references, result)
 
 
@@ -97,7 +97,7 @@ def _compare_values(
     return _comparison(
         workload,
         worst.mismatch if worst else None,
-        counts=reference.finite,
+        decides=reference.finite,
         kernelbench=all(item.kernelbench for item in judged),
         half=bool(wrong) and all(item.half for item in wrong),
         note="; ".join(dict.fromkeys(item.note for item in judged if item.note)),
@@ -140,19 +140,19 @@ def _comparison(
     workload: Workload,
     mismatch: Mismatch | None,
     *,
-    counts: bool,
+    decides: bool,
     kernelbench: bool,
     half: bool = False,
     note: str = "",
 ) -> Comparison:
     said = (
-        [] if counts else ["the reference itself is NaN or infinite here; not part of the verdict"]
+        [] if decides else ["the reference itself is NaN or infinite here; not part of the verdict"]
     )
     return Comparison(
         workload=workload.name,
         role=workload.role,
         equal=mismatch is None,
-        counts=counts,
+        decides=decides,
         mismatch=mismatch,
         half_precision=half,
         kernelbench_equal=kernelbench,

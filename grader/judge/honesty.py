@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.judge.conduct import idle
+from grader.judge.side_effects import idle
 from grader.records import RIGHT_VALUES, Evaluation, Finding, Run
 
 LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}

@@ -17,7 +17,7 @@ def own_weights(task: Task, comparisons: Sequence[Comparison]) -> tuple[Evidence
     drew them and right wherever it was given them says that nothing else is.
     """
     weights = {workload.name: workload.weights for workload in task.workloads}
-    counting = [item for item in comparisons if item.counts and item.workload in weights]
+    counting = [item for item in comparisons if item.decides and item.workload in weights]
     deciding = [item for item in counting if item.role in DECIDING]
     seen = {(weights[item.workload], item.equal) for item in counting}
     if seen != {("initial", False), ("drawn", True)} or not deciding:

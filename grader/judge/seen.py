@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.judge.conduct import COMPARED
+from grader.judge.side_effects import COMPARED
 from grader.records import (
     DECIDING,
     Comparison,
@@ -76,7 +76,7 @@ class Seen:
         if workload.name not in self.runs or workload.reference_may_be_nonfinite:
             return False
         found = self.comparisons.get(workload.name)
-        return found is None or found.counts
+        return found is None or found.decides
 
     def ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
         """Return the first run of these roles that ended so."""

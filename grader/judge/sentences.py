@@ -169,5 +169,5 @@ def remarks(seen: Seen) -> tuple[str, ...]:
         f"on {item.workload}: {item.note}; "
         + ("it agrees with the reference" if item.equal else differs(item))
         for item in seen.comparisons.values()
-        if not item.counts
+        if not item.decides
     )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge import sentences, soundness
-from grader.judge.conduct import idle, liberties, saturated, unsteady
 from grader.judge.honesty import computing
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.judge.seen import FATAL, OPEN, Seen
+from grader.judge.side_effects import idle, liberties, saturated, unsteady
 from grader.records import (
     DECIDING,
     RIGHT_VALUES,

@@ -4,6 +4,6 @@
 They are imported where a sample is really graded: a run that has nothing to do needs none of it.
 """
 
-from grader.pipeline.workshop import NOT_KEYED, Workshop, open_workshop, review_key
+from grader.pipeline.context import NOT_KEYED, GradingContext, open_context, review_key
 
-__all__ = ["NOT_KEYED", "Workshop", "open_workshop", "review_key"]
+__all__ = ["NOT_KEYED", "GradingContext", "open_context", "review_key"]

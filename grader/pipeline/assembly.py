@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader import judge
-from grader.diagnose import Program, gather, headline, mends, self_review
+from grader.diagnose import Program, fixes, gather, headline, self_review
 from grader.diagnose.claims import check_claims
 from grader.ingest import as_it_came
 from grader.pipeline.clock import Clock
-from grader.pipeline.workshop import (
-    Workshop,
+from grader.pipeline.context import (
+    GradingContext,
 )
 from grader.records import (
     Evaluation,
@@ -35,7 +35,7 @@ from grader.source import parse
 
 
 def assemble(
-    workshop: Workshop,
+    grading: GradingContext,
     sample: Sample,
     extraction: Extraction,
     choice: TaskChoice,
@@ -47,9 +47,9 @@ def assemble(
     reference_note: str = "",
     trouble: tuple[str, ...] = (),
 ) -> Review:
-    """Return the review; `states` are the submission and its mended forms, in order.
+    """Return the review; `states` are the submission and its fixed forms, in order.
 
-    `note` says why there is no mend, `reference_note` why there is no reference-fixed kernel, `trouble`
+    `note` says why there is no fix, `reference_note` why there is no reference-fixed kernel, `trouble`
     which rules could not be asked.
     """
     submission = extraction.submission
@@ -59,7 +59,7 @@ def assemble(
     findings = judge.in_keeping(evaluation.verdict, findings)
     told = headline(_for_kernelbench(sample, extraction, evaluation.verdict), findings)
     evaluation = evaluation.model_copy(update={"verdict": told})
-    summary = _summary(workshop, told, findings) if states else ""
+    summary = _summary(grading, told, findings) if states else ""
     return Review(
         sample=sample.id,
         origin=sample.origin,
@@ -74,7 +74,7 @@ def assemble(
             update={"seconds": {**evaluation.seconds, **clock.seconds}}
         ),
         findings=findings,
-        mends=mends(states) if states else (),
+        fixes=fixes(states) if states else (),
         repairs=repairs,
         repair_note=note,
         reference_note=reference_note,
@@ -83,7 +83,7 @@ def assemble(
         ),
         self_review=self_review(extraction, states, findings),
         summary=summary,
-        environment=_environment(workshop),
+        environment=_environment(grading),
     )
 
 
@@ -124,25 +124,25 @@ def _of_the_task(choice: TaskChoice) -> TaskSummary:
     )
 
 
-def _summary(workshop: Workshop, verdict: Verdict, findings: tuple[Finding, ...]) -> str:
-    if not workshop.options.llm or not findings:
+def _summary(grading: GradingContext, verdict: Verdict, findings: tuple[Finding, ...]) -> str:
+    if not grading.options.llm or not findings:
         return ""
     try:
-        return summarise(verdict, findings, Model(workshop.options.llm))
+        return summarise(verdict, findings, Model(grading.options.llm))
     except ModelError as error:
         return f"(no summary: {error})"
 
 
-def _environment(workshop: Workshop) -> Mapping[str, str]:
-    facts = workshop.device.facts if workshop.device else {"device": workshop.no_device}
-    return {**facts, "seed of the inputs": str(workshop.seed)}
+def _environment(grading: GradingContext) -> Mapping[str, str]:
+    facts = grading.device.facts if grading.device else {"device": grading.no_device}
+    return {**facts, "seed of the inputs": str(grading.seed)}
 
 
-def bare(workshop: Workshop, extraction: Extraction, verdict: Verdict) -> Evaluation:
+def bare(grading: GradingContext, extraction: Extraction, verdict: Verdict) -> Evaluation:
     """Return an evaluation of what was never built: a verdict and nothing else."""
     return Evaluation(
         submission=extraction.submission.key if extraction.submission else "",
         device="none",
-        sandbox=workshop.form.name,
+        sandbox=grading.form.name,
         verdict=verdict,
     )

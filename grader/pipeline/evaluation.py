@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from grader import judge
 from grader.devices import Device
-from grader.devices.second_look import second_look, without_kernels
-from grader.devices.timing import Timed
+from grader.devices.cuda.timing import Timed
+from grader.devices.state_check import state_check, without_kernels
+from grader.execution.full_size_part import saturation
 from grader.judge import References
-from grader.judge.part import saturation
 from grader.pipeline.clock import Clock
-from grader.pipeline.workshop import (
-    Workshop,
+from grader.pipeline.context import (
+    GradingContext,
     described,
     full_size_part_of,
     known,
@@ -36,54 +36,54 @@ from grader.records import (
 )
 
 
-def looks_closer(workshop: Workshop) -> bool:
+def looks_closer(grading: GradingContext) -> bool:
     """Whether the device has more to say of a program than how its runs ended."""
-    return workshop.device is not None and workshop.device.looks_closer
+    return grading.device is not None and grading.device.looks_closer
 
 
 def evaluate(
-    workshop: Workshop, submission: Submission, task: Task | None, *, closely: bool = True
+    grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool = True
 ) -> Evaluation:
     """Build a program, run it on the task's workloads, compare, and give the verdict.
 
-    The same for a submission, a mended one, a reference kernel and a known cheat; the result is stored by content.
+    The same for a submission, a fixed one, a reference kernel and a known cheat; the result is stored by content.
     Not `closely`: without time and without the device's own tools, for a candidate among many, whose
     verdict is no program's last.
     """
-    closely = closely or not looks_closer(workshop)
+    closely = closely or not looks_closer(grading)
     kind = "evaluation" if closely else "trial"
-    key = digest(kind, workshop.identity, submission.key, task.key if task else "")
-    with workshop.turns.of(key):
-        stored = None if workshop.options.fresh else workshop.store.read("evaluation", key)
+    key = digest(kind, grading.identity, submission.key, task.key if task else "")
+    with grading.turns.of(key):
+        stored = None if grading.options.fresh else grading.store.read("evaluation", key)
         if stored is not None:
             return Evaluation.model_validate_json(stored)
-        evaluation = _evaluate(workshop, submission, task, closely=closely)
+        evaluation = _evaluate(grading, submission, task, closely=closely)
         if evaluation.verdict.status != "grader_error":
-            workshop.store.write("evaluation", key, evaluation.model_dump_json().encode())
+            grading.store.write("evaluation", key, evaluation.model_dump_json().encode())
         return evaluation
 
 
-def evaluate_draft(workshop: Workshop, submission: Submission, draft: Task) -> Evaluation:
+def evaluate_draft(grading: GradingContext, submission: Submission, draft: Task) -> Evaluation:
     """Judge a program on a problem file's draft: a guest is asked for its workloads first."""
-    return evaluate(workshop, submission, described(workshop, draft))
+    return evaluate(grading, submission, described(grading, draft))
 
 
 def _evaluate(
-    workshop: Workshop, submission: Submission, task: Task | None, *, closely: bool
+    grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool
 ) -> Evaluation:
     clock = Clock(lambda _stage: None)
-    device = workshop.device
+    device = grading.device
     build: Build | None = None
     if device is not None:
         with clock.stage("build"):
             build = device.build(submission, init_of(task))
-    seen = _Seen(verdict_of(workshop, task, build, (), (), ()))
+    seen = _Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
-        seen = _Trial(workshop, device, submission, build, task, clock).seen(closely=closely)
+        seen = _Trial(grading, device, submission, build, task, clock).seen(closely=closely)
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
-        sandbox=workshop.form.name,
+        sandbox=grading.form.name,
         build=build,
         runs=seen.runs,
         comparisons=seen.comparisons,
@@ -98,9 +98,9 @@ def _evaluate(
         return evaluation
 
     def judged(runs: tuple[Run, ...]) -> Verdict:
-        return verdict_of(workshop, task, build, runs, evaluation.comparisons, evaluation.probes)
+        return verdict_of(grading, task, build, runs, evaluation.comparisons, evaluation.probes)
 
-    return _sanitized(evaluation, device, submission, task, known(workshop, task), judged)
+    return _sanitized(evaluation, device, submission, task, known(grading, task), judged)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Seen:
 class _Trial:
     """A built program on its task: each look is taken while all that came before it was right."""
 
-    workshop: Workshop
+    grading: GradingContext
     device: Device
     submission: Submission
     build: Build
@@ -137,7 +137,7 @@ class _Trial:
         if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
             with self.clock.stage("run again"):
                 return self._saturated(seen)
-        looks = [("rehearse", self._rehearse), ("run again", self._again)]
+        looks = [("dry_run", self._dry_run), ("run again", self._again)]
         for stage, look in (*looks, *([("time", self._time)] if closely else [])):
             if seen.verdict.status in RIGHT_VALUES:
                 with self.clock.stage(stage):
@@ -146,11 +146,11 @@ class _Trial:
 
     @property
     def _references(self) -> References:
-        return known(self.workshop, self.task)
+        return known(self.grading, self.task)
 
     def _judged(self, seen: _Seen, dishonest: tuple[str, ...] = ()) -> _Seen:
         verdict = verdict_of(
-            self.workshop,
+            self.grading,
             self.task,
             self.build,
             seen.runs,
@@ -169,23 +169,23 @@ class _Trial:
             if result.run.status == "ran"
         ]
         probes = (
-            *judge.conduct(references, [result.result for result in results]),
+            *judge.side_effects(references, [result.result for result in results]),
             *judge.own_weights(task, comparisons),
         )
         runs = tuple(result.run for result in results)
-        verdict = verdict_of(self.workshop, task, self.build, runs, comparisons, probes)
+        verdict = verdict_of(self.grading, task, self.build, runs, comparisons, probes)
         return _Seen(verdict, runs, tuple(comparisons), probes)
 
     def _saturated(self, seen: _Seen) -> _Seen:
         """Ask whether the task's own size would show that the result is wrong."""
-        part = full_size_part_of(self.workshop, self.task)
+        part = full_size_part_of(self.grading, self.task)
         found = saturation(self.task, part) if part is not None else ()
         return self._judged(replace(seen, probes=(*seen.probes, *found))) if found else seen
 
-    def _rehearse(self, seen: _Seen) -> _Seen:
+    def _dry_run(self, seen: _Seen) -> _Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
         seed = self._references.guest_seed
-        full = self.device.rehearse(self.submission, self.build, self.task, seed)
+        full = self.device.dry_run(self.submission, self.build, self.task, seed)
         if full is None or (full.status == "ran" and judge.computing(seen.runs)):
             return seen
         return self._judged(replace(seen, runs=(*seen.runs, full)))
@@ -194,14 +194,14 @@ class _Trial:
         """Look a second time at a program that was right; what it does without kernels too."""
         program = (self.device, self.submission, self.build, self.task)
         probes = seen.probes
-        probes += second_look(*program, self._references, seen.runs, seen.comparisons)
+        probes += state_check(*program, self._references, seen.runs, seen.comparisons)
         probes += without_kernels(*program, self._references)
         if not judge.computing(seen.runs):  # a library's work isn't done block by block
             probes += self.device.look_at_full_size(
                 self.submission,
                 self.build,
                 self.task,
-                lambda: full_size_part_of(self.workshop, self.task),
+                lambda: full_size_part_of(self.grading, self.task),
             )
         return self._judged(replace(seen, probes=probes))
 
@@ -225,7 +225,7 @@ class _Trial:
 
 def _nearly(comparisons: Sequence[Comparison]) -> bool:
     """Whether all that is wrong is right to half precision."""
-    wrong = [item for item in comparisons if not item.equal and item.counts]
+    wrong = [item for item in comparisons if not item.equal and item.decides]
     return bool(wrong) and all(item.half_precision for item in wrong)
 
 
@@ -274,17 +274,20 @@ def _sanitized(
 
 
 def weighed(
-    workshop: Workshop, task: Task | None, evaluation: Evaluation, findings: tuple[Finding, ...]
+    grading: GradingContext,
+    task: Task | None,
+    evaluation: Evaluation,
+    findings: tuple[Finding, ...],
 ) -> Evaluation:
     """Return the evaluation with a verdict that also weighs how the result came about."""
-    found = judge.suspicions(evaluation, findings, workshop.options.policy)
+    found = judge.suspicions(evaluation, findings, grading.options.policy)
     if not found.rejected and not found.dishonest:
         verdict = (
             judge.noted(evaluation.verdict, found.notes) if found.notes else evaluation.verdict
         )
         return evaluation.model_copy(update={"verdict": verdict})
     verdict = verdict_of(
-        workshop,
+        grading,
         task,
         evaluation.build,
         evaluation.runs,
@@ -297,7 +300,7 @@ def weighed(
 
 
 def verdict_of(
-    workshop: Workshop,
+    grading: GradingContext,
     task: Task | None,
     build: Build | None,
     runs: tuple[Run, ...],
@@ -313,8 +316,8 @@ def verdict_of(
         build=build,
         runs=runs,
         comparisons=comparisons,
-        shapes=workshop.options.shapes,
-        no_device=workshop.no_device,
+        shapes=grading.options.shapes,
+        no_device=grading.no_device,
         rejected=rejected,
         dishonest=dishonest,
         probes=probes,

@@ -8,8 +8,8 @@ from grader.devices.numeric_probes import probe_wrong
 from grader.errors import GraderError
 from grader.judge import References
 from grader.judge.probes import Plan
-from grader.pipeline.workshop import (
-    Workshop,
+from grader.pipeline.context import (
+    GradingContext,
     asked,
     known,
 )
@@ -33,7 +33,7 @@ from grader.source import parse
 
 
 def inspected(
-    workshop: Workshop,
+    grading: GradingContext,
     sample: Sample,
     extraction: Extraction,
     task: Task | None,
@@ -47,7 +47,7 @@ def inspected(
     build = evaluation.build
     context = Context(
         task=task,
-        torch_version=workshop.device.torch_version if workshop.device else (2, 6),
+        torch_version=grading.device.torch_version if grading.device else (2, 6),
         evidence=evidence_of(evaluation),
         resources=build.resources if build else (),
         counts=tuple(count for run in evaluation.runs for count in run.counts),
@@ -57,14 +57,14 @@ def inspected(
         device=evaluation.device,
         outcome=Outcome(build, evaluation.runs, evaluation.comparisons),
     )
-    options = workshop.options
+    options = grading.options
     found = inspect(parse(program.code), context, options.select, options.ignore)
     placed = tuple(_placed(finding, program) for finding in found.findings)
     return Inspection(placed, found.trouble)
 
 
 def examine(
-    workshop: Workshop,
+    grading: GradingContext,
     sample: Sample,
     extraction: Extraction,
     task: Task | None,
@@ -72,7 +72,7 @@ def examine(
     evaluation: Evaluation,
 ) -> tuple[Finding, ...]:
     """Return only the findings of `inspected`."""
-    return inspected(workshop, sample, extraction, task, program, evaluation).findings
+    return inspected(grading, sample, extraction, task, program, evaluation).findings
 
 
 def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
@@ -81,7 +81,7 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
     patterns = (
         pattern.model_copy(update={"workload": item.workload})
         for item in evaluation.comparisons
-        if item.mismatch and item.counts
+        if item.mismatch and item.decides
         for pattern in item.mismatch.patterns or (_plain(item.mismatch),)
     )
     return (
@@ -121,25 +121,25 @@ def _placed(finding: Finding, program: Submission) -> Finding:
 
 
 def probed(
-    workshop: Workshop, task: Task | None, submission: Submission, evaluation: Evaluation
+    grading: GradingContext, task: Task | None, submission: Submission, evaluation: Evaluation
 ) -> Evaluation:
     """Return the evaluation with what numeric probes show of its wrong results."""
-    if workshop.device is None or evaluation.build is None or task is None:
+    if grading.device is None or evaluation.build is None or task is None:
         return evaluation
 
     def ask(probing: Task, planned: Plan) -> References:
         key = digest("probe", task.key, planned.of)
-        return workshop.once(
-            workshop.references, key, lambda: asked(workshop, probing, planned.inputs)
+        return grading.once(
+            grading.references, key, lambda: asked(grading, probing, planned.inputs)
         )
 
     try:
         found = probe_wrong(
-            workshop.device,
+            grading.device,
             submission,
             evaluation.build,
             task,
-            known(workshop, task),
+            known(grading, task),
             evaluation.comparisons,
             ask,
         )

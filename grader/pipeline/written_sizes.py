@@ -14,7 +14,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from grader.pipeline.workshop import Workshop, described, known
+from grader.pipeline.context import GradingContext, described, known
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
 from grader.source import parse
 from grader.tasks.scale import floor_at, sizes_of
@@ -29,7 +29,7 @@ Judge = Callable[[Task], Evaluation]
 
 
 def at_written_sizes(
-    workshop: Workshop,
+    grading: GradingContext,
     task: Task,
     submission: Submission,
     evaluation: Evaluation,
@@ -45,21 +45,21 @@ def at_written_sizes(
     sizes = sizes_of(task.reference, floor_at(share))
     writes = "the answer writes sizes of the task into its code"
     for kept in _choices(sizes & written(submission)):
-        asked = asked_anew(workshop, task, f"{writes}; {_kept(kept)}", share, kept)
+        asked = asked_anew(grading, task, f"{writes}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status in RIGHT_VALUES:
                 return asked, again
             break
     beyond = {size for size in sizes if any(limit < size for limit in limits(submission))}
-    way = _way_at_full_size(workshop, task, submission, evaluation) if beyond else None
+    way = _way_at_full_size(grading, task, submission, evaluation) if beyond else None
     right = {item.workload for item in evaluation.comparisons if item.equal}
     if way is None or way in _ways(task, evaluation, right):
         return task, evaluation
     turns = "the answer takes another way beyond a size that it compares with"
     for size in sorted(beyond, reverse=True):
         kept = frozenset({size})
-        asked = asked_anew(workshop, task, f"{turns}; {_kept(kept)}", share, kept)
+        asked = asked_anew(grading, task, f"{turns}; {_kept(kept)}", share, kept)
         if asked is not None:
             again = judged(asked)
             if again.verdict.status in RIGHT_VALUES and set(_ways(asked, again)) == {way}:
@@ -68,14 +68,14 @@ def at_written_sizes(
 
 
 def asked_anew(
-    workshop: Workshop, task: Task, why: str, share: float, kept: frozenset[int] = frozenset()
+    grading: GradingContext, task: Task, why: str, share: float, kept: frozenset[int] = frozenset()
 ) -> Task | None:
     """Return the task at other sizes, with a note of it; None where there are none that can be run.
 
     The reference does at most `share` of the usual work there; `kept` are sizes that stay as they are.
     """
     draft = task.model_copy(update={"workloads": ()})
-    found = described(workshop, draft, kept, share)
+    found = described(grading, draft, kept, share)
     notes = (*found.notes, why)
     return found.model_copy(update={"notes": notes}) if found.workloads else None
 
@@ -85,13 +85,13 @@ def _kept(sizes: frozenset[int]) -> str:
 
 
 def _way_at_full_size(
-    workshop: Workshop, task: Task, submission: Submission, evaluation: Evaluation
+    grading: GradingContext, task: Task, submission: Submission, evaluation: Evaluation
 ) -> frozenset[str] | None:
     """Return the kernels that the answer launches at the task's full size; None where that can't be seen."""
-    if workshop.device is None or evaluation.build is None or evaluation.build.status != "built":
+    if grading.device is None or evaluation.build is None or evaluation.build.status != "built":
         return None
-    seed = known(workshop, task).guest_seed
-    return workshop.device.launched_at_full_size(submission, evaluation.build, task, seed)
+    seed = known(grading, task).guest_seed
+    return grading.device.launched_at_full_size(submission, evaluation.build, task, seed)
 
 
 def _ways(

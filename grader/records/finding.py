@@ -113,8 +113,8 @@ class Finding(Record):
     """What follows from it, in order ("the build fails", "would hang after that")."""
     also: tuple[str, ...] = ()
     """Codes of other rules with the same cause, merged into this finding."""
-    after_mend: tuple[str, ...] = ()
-    """Labels of the mends after which it showed; empty for the submission as it is."""
+    after_fix: tuple[str, ...] = ()
+    """Labels of the fixes after which it showed; empty for the submission as it is."""
     fixes: tuple[Fix, ...] = ()
     predicts: Prediction = "nothing"
     """What a build or a run shows where it is right."""

@@ -81,7 +81,7 @@ class Evaluation(Record):
     seconds: dict[str, float] = {}
 
 
-class Mend(Record):
+class AppliedFix(Record):
     """A change that was made to see further, whether or not it led to a right program."""
 
     label: str
@@ -102,7 +102,7 @@ class Assessment(Record):
 class Repair(Record):
     """A changed submission together with the evaluation that it passed."""
 
-    kind: Literal["mend", "reference", "model"]
+    kind: Literal["fix", "reference", "model"]
     code: str
     diff: str = ""
     """Unified diff against the submission; empty for a reference-fixed kernel."""
@@ -178,8 +178,8 @@ class Review(Record):
     task: TaskSummary
     evaluation: Evaluation
     findings: tuple[Finding, ...] = ()
-    mends: tuple[Mend, ...] = ()
-    """What was mended to see further, in order."""
+    fixes: tuple[AppliedFix, ...] = ()
+    """What was fixed to see further, in order."""
     repairs: tuple[Repair, ...] = ()
     repair_note: str = ""
     """How far the search got, where no repair passed."""

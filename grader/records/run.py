@@ -157,7 +157,7 @@ class Comparison(Record):
     workload: str
     role: str
     equal: bool
-    counts: bool = True
+    decides: bool = True
     """Whether the verdict hangs on it (not where the reference is NaN or infinite)."""
     mismatch: Mismatch | None = None
     half_precision: bool = False

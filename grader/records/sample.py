@@ -58,7 +58,7 @@ class Submission(Record):
     """How it was chosen, e.g. "the last of 3 code blocks that define ModelNew"."""
     notes: tuple[str, ...] = ()
     """What had to be repaired to read it (a fence cut out, an unclosed block)."""
-    lent: tuple[str, ...] = ()
+    borrowed: tuple[str, ...] = ()
     """Names of the problem's file that it reads without defining them; `code` begins with their statements."""
 
     @cached_property

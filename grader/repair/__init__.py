@@ -1,12 +1,12 @@
-"""Mends, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
+"""Fixes, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
 
 from grader.repair.compose import UncoveredError
 from grader.repair.locate import located
 from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import Fixed, composed, reference_code, reference_fixed
-from grader.repair.search import mend
+from grader.repair.search import find_repair
 from grader.repair.variants import screening
-from grader.repair.wrong import needs_mend
+from grader.repair.wrong import needs_fix
 
 __all__ = [
     "Fixed",
@@ -14,10 +14,10 @@ __all__ = [
     "ModelError",
     "UncoveredError",
     "composed",
+    "find_repair",
     "located",
-    "mend",
     "model_repair",
-    "needs_mend",
+    "needs_fix",
     "reference_code",
     "reference_fixed",
     "screening",

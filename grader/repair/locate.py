@@ -1,4 +1,4 @@
-"""Where a defect is that only its consequences were seen of: at the line that its verified mend changes."""
+"""Where a defect is that only its consequences were seen of: at the line that its verified fix changes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ VAGUE = ("NUM001", "MEM008", "MEM011")
 
 
 _LINE = re.compile(r"line (\d+): `")
-"""How a small change's label begins: with its line in the program as it was mended so far."""
+"""How a small change's label begins: with its line in the program as it was fixed so far."""
 
 
 def located(
     findings: tuple[Finding, ...], submission: Submission, repairs: Sequence[Repair]
 ) -> tuple[Finding, ...]:
-    """Return the findings, those without a cause of their own placed at the one line that mends them."""
-    mend = next((repair for repair in repairs if repair.kind == "mend"), None)
-    settled = [(rule, label) for rule, label in mend.settles if rule in VAGUE] if mend else []
-    if mend is None or len(settled) != 1:
+    """Return the findings, those without a cause of their own placed at the one line that fixes them."""
+    fix = next((repair for repair in repairs if repair.kind == "fix"), None)
+    settled = [(rule, label) for rule, label in fix.settles if rule in VAGUE] if fix else []
+    if fix is None or len(settled) != 1:
         return findings
     ((rule, label),) = settled
-    change = _change(submission.code, mend.code, label)
+    change = _change(submission.code, fix.code, label)
     if change is None:
         return findings
     return tuple(
@@ -38,7 +38,7 @@ def located(
 def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
     """Return line, old and new text of what a label says, where it changes lines for others; else None.
 
-    Where that is all that the mend changes, the label need not say which. Among several it names the
+    Where that is all that the fix changes, the label need not say which. Among several it names the
     line in a text between both, in which only some of the changes were made.
     """
     before, after = old.splitlines(), new.splitlines()
@@ -74,7 +74,7 @@ def _placed(finding: Finding, submission: Submission, line: int, old: str, new: 
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    said = f"{finding.message} The verified mend changes line {line}: `{new.strip()[:120]}`."
+    said = f"{finding.message} The verified fix changes line {line}: `{new.strip()[:120]}`."
     return finding.model_copy(update={"place": place, "message": said})
 
 

@@ -1,4 +1,4 @@
-"""How far a search for a mend got, in words."""
+"""How far a search for a fix got, in words."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def how_far(best: Program, used: int, said: Sequence[str]) -> str:
     """
     tried = f"{used} candidate change{'s' if used != 1 else ''} evaluated"
     tried = "; ".join((tried, *said))
-    if not best.mends:
+    if not best.fixes:
         return f"No change of this code was found that makes it right ({tried}). {_passed(best.evaluation)}".strip()
-    labels = "; ".join(fix.label for _, fix in best.mends)
+    labels = "; ".join(fix.label for _, fix in best.fixes)
     return (
-        f"Not mended ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
+        f"Not fixed ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
         f"{_passed(best.evaluation)}"
     ).strip()
 
@@ -30,7 +30,7 @@ def _state(evaluation: Evaluation) -> str:
 
 def _passed(evaluation: Evaluation) -> str:
     """Return which workloads are right, in a sentence; empty where none was compared."""
-    counted = [item for item in evaluation.comparisons if item.counts]
+    counted = [item for item in evaluation.comparisons if item.decides]
     right = [item.workload for item in counted if item.equal]
     wrong = [item.workload for item in counted if not item.equal]
     if not right or not wrong:

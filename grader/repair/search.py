@@ -1,4 +1,4 @@
-"""The mend: the author's own code, changed as little as makes it right, each try evaluated for real."""
+"""The find_repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
 from grader.repair.variants.guess import SECONDS
-from grader.repair.wrong import cancels, doubtful, matters, needs_mend, waits
+from grader.repair.wrong import cancels, doubtful, matters, needs_fix, waits
 from grader.source import edits
 
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 REVERTED = 4
-"""Stretches of a mend that are taken back on trial at most."""
+"""Stretches of a find_repair that are taken back on trial at most."""
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
 GENERAL = 15.0
-"""Seconds of the search for what makes a mended program right at other sizes as well."""
+"""Seconds of the search for what makes a fixed program right at other sizes as well."""
 ASIDE = 20.0
 """The same for small changes after fixes that change nothing alone."""
 
@@ -48,7 +48,7 @@ class Budget:
         return True
 
 
-def mend(
+def find_repair(
     states: tuple[Program, ...],
     evaluate: Evaluate,
     examine: Examine,
@@ -62,7 +62,7 @@ def mend(
     budget = Budget(tries)
     best = states[-1]
     together = False
-    while needs_mend(best):
+    while needs_fix(best):
         better = _improve(best, evaluate, examine, budget)
         if better is None or (better.status != "correct" and not _fixable(better)):
             better = _guessed(better or best, evaluate, examine, budget, screen) or better
@@ -71,7 +71,7 @@ def mend(
             better = _guessed(aside, evaluate, examine, budget, screen, ASIDE) if aside else None
         if better is None:
             return None, how_far(best, budget.used, budget.said)
-        together = together or doubtful(better.mends[len(best.mends) :])
+        together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
     best = _generalised(best, evaluate, examine, budget, screen)
     if together:  # a change that came alone has made the program better by itself
@@ -82,8 +82,8 @@ def mend(
 def _generalised(
     program: Program, evaluate: Evaluate, examine: Examine, budget: Budget, screen: Screen | None
 ) -> Program:
-    """Return a mended program made right at the other sizes as well, where a small change does that."""
-    if program.evaluation.verdict.general is not False or screen is None or not program.mends:
+    """Return a fixed program made right at the other sizes as well, where a small change does that."""
+    if program.evaluation.verdict.general is not False or screen is None or not program.fixes:
         return program
     if cancels(program):
         return program
@@ -186,7 +186,7 @@ def _aside(
 
 def _candidates(program: Program) -> Iterator[Chosen]:
     """Yield single fixes, then one of each finding together, then pairs; the likeliest first."""
-    done = {fix for _, fix in program.mends}
+    done = {fix for _, fix in program.fixes}
     ordered = sorted(
         (item for item in program.findings if item.fixes and matters(program, item)),
         key=lambda item: (SEVERITIES[item.severity], item.confidence != "proven"),
@@ -217,7 +217,7 @@ def _smallest(
 ) -> Program:
     """Take back each stretch of lines that the search changed, as long as the program stays right.
 
-    `first` is where the search began: what had to be mended to come that far is needed.
+    `first` is where the search began: what had to be fixed to come that far is needed.
     """
     current = right
     stretches = _changes(first.submission.code, right.submission.code)
@@ -228,7 +228,7 @@ def _smallest(
         evaluation = evaluate(reverted)
         verdict = right.evaluation.verdict
         if evaluation.verdict.status == "correct" and evaluation.verdict.general == verdict.general:
-            current = Program(reverted, evaluation, examine(reverted, evaluation), current.mends)
+            current = Program(reverted, evaluation, examine(reverted, evaluation), current.fixes)
     return current
 
 
@@ -250,10 +250,10 @@ def _without(
 
 def _repair(submission: Submission, right: Program) -> Repair:
     text = right.submission.code
-    settled = tuple((finding.rule, fix.label) for finding, fix in right.mends if _kept(fix, text))
+    settled = tuple((finding.rule, fix.label) for finding, fix in right.fixes if _kept(fix, text))
     return Repair(
-        kind="mend",
-        title="the submission, mended",
+        kind="find_repair",
+        title="the submission, fixed",
         code=text,
         diff=edits.unified_diff(submission.code, text),
         settles=settled,

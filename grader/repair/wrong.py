@@ -1,4 +1,4 @@
-"""What of a program asks for a mend, and what no change of the search can help."""
+"""What of a program asks for a fix, and what no change of the search can help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAITS = re.compile(
 """What a block waits for another with."""
 
 
-def needs_mend(program: Program) -> bool:
+def needs_fix(program: Program) -> bool:
     """Whether a program is wrong, or right by luck."""
     return program.status not in {"correct", "grader_error", "not_run"}
 
@@ -28,9 +28,9 @@ def _lucky(finding: Finding) -> bool:
     return any(undefined(item) for item in finding.evidence)
 
 
-def doubtful(mends: tuple[tuple[Finding, Fix], ...]) -> bool:
+def doubtful(fixes: tuple[tuple[Finding, Fix], ...]) -> bool:
     """Whether one of several changes made at once may be needless: without it, what a run has shown would show again."""
-    return len(mends) > 1 and not all(_shown(finding) for finding, _ in mends)
+    return len(fixes) > 1 and not all(_shown(finding) for finding, _ in fixes)
 
 
 def _shown(finding: Finding) -> bool:
@@ -41,7 +41,7 @@ def _shown(finding: Finding) -> bool:
 
 def cancels(program: Program) -> bool:
     """Whether a formula that loses digits explains what is wrong: no small change brings them back."""
-    wrong = [one for one in program.evaluation.comparisons if one.counts and not one.equal]
+    wrong = [one for one in program.evaluation.comparisons if one.decides and not one.equal]
     named = any(finding.rule == CANCELLATION for finding in program.findings)
     return named and all(one.half_precision for one in wrong)
 

@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     """Each rule once."""
     cause: str
     """Code of the rule that names the cause of a failure; the status of what has not failed."""
-    mended: bool
+    fixed: bool
     """Whether a changed submission has passed."""
     has_reference: bool
     """Whether a kernel of the task's family has passed."""
@@ -68,7 +68,7 @@ def entry(review: Review) -> Entry:
         warnings=levels["warning"],
         claimed=tuple(sorted({_claimed(f) for f in review.findings if f.severity != "note"})),
         cause=_cause(review),
-        mended=bool(kinds & {"mend", "model"}),
+        fixed=bool(kinds & {"fix", "model"}),
         has_reference="reference" in kinds,
         times=point(review),
     )
@@ -83,5 +83,5 @@ def _cause(review: Review) -> str:
     if group(review.verdict.status) not in FAILED:
         return review.verdict.status
     errors = [finding for finding in review.findings if finding.severity == "error"]
-    errors.sort(key=lambda finding: (bool(finding.after_mend), finding.confidence != "proven"))
+    errors.sort(key=lambda finding: (bool(finding.after_fix), finding.confidence != "proven"))
     return sys.intern(errors[0].rule) if errors else "no finding"

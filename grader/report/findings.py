@@ -12,14 +12,14 @@ MOST_LINES = 6
 
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the gravest first; those of the submission as it is before those seen after a mend."""
+    """Return the gravest first; those of the submission as it is before those seen after a fix."""
     return sorted(findings, key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, bool, int]:
     return (
         _SEVERITIES.index(finding.severity),
-        bool(finding.after_mend),
+        bool(finding.after_fix),
         _CONFIDENCES.index(finding.confidence),
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PLACES = (names.markdown, names.page, names.data)
 _OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
-_REPAIRS = ("mend", "model", "reference")
+_REPAIRS = ("fix", "model", "reference")
 
 
 class Written(NamedTuple):
@@ -91,7 +91,7 @@ class RunFolder:
             with self._telling():
                 for draft in self.root.rglob(".draft-*"):
                     draft.unlink(missing_ok=True)
-                self.rows.mend_tail()
+                self.rows.fix_tail()
             yield
         finally:
             lock.release()
@@ -188,12 +188,12 @@ class RunFolder:
         """Write what is said of all samples together; return an entry for each, sorted by sample."""
         from grader.report import html, index, junit, sarif
         from grader.report.entry import entry
-        from grader.report.spool import Spool
+        from grader.report.spill import SpillFile
 
         found: list[Entry] = []
         environment: dict[str, str] | None = None
-        with self._telling(), Spool(self.root) as spool:
-            log, cases = sarif.Log(spool), junit.Cases(spool)
+        with self._telling(), SpillFile(self.root) as spill:
+            log, cases = sarif.Log(spill), junit.Cases(spill)
             for review in self.reviews():
                 environment = review.environment if environment is None else environment
                 found.append(entry(review))

@@ -33,7 +33,7 @@ def _ranked(review: Review, *, notes: bool) -> Iterator[tuple[tuple[int, bool], 
         yield (-1, False), _verdict(review)
     for finding in review.findings:
         if notes or finding.severity != "note":
-            rank = (_ORDER.index(finding.severity), bool(finding.after_mend))
+            rank = (_ORDER.index(finding.severity), bool(finding.after_fix))
             yield rank, _finding(review, finding)
 
 
@@ -55,7 +55,7 @@ def _finding(review: Review, finding: Finding) -> str:
         parts += [f"line={place.line}", f"endLine={place.end_line}"]
     title = f"{finding.rule} {finding.name} ({finding.confidence})"
     parts.append(f"title={_property(title)}")
-    after = f" (shows after: {'; '.join(finding.after_mend)})" if finding.after_mend else ""
+    after = f" (shows after: {'; '.join(finding.after_fix)})" if finding.after_fix else ""
     return f"::{LEVELS[finding.severity]} {','.join(parts)}::{_data(finding.message + after)}"
 
 

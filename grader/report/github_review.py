@@ -165,8 +165,8 @@ def _key(review: Review, finding: Finding, path: str) -> str:
 def _body(finding: Finding, offer: Suggestion | None) -> str:
     title = f"**{LEVELS[finding.severity]}: {finding.rule} {finding.name}** ({finding.confidence})"
     parts = [title, "", _text(finding.message)]
-    if finding.after_mend:
-        parts += ["", f"It shows after: {_text('; '.join(finding.after_mend))}"]
+    if finding.after_fix:
+        parts += ["", f"It shows after: {_text('; '.join(finding.after_fix))}"]
     parts += [""] if finding.evidence else []
     parts += [f"- *{proof.kind}*: {_text(proof.text)}" for proof in proofs(finding.evidence, 2)]
     if offer:

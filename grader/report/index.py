@@ -9,7 +9,7 @@ from grader.report import escape, names
 from grader.report.entry import Entry
 
 HEAD = (
-    "sample", "task", "device", "verdict", "why", "errors", "warnings", "mend", "reference kernel",
+    "sample", "task", "device", "verdict", "why", "errors", "warnings", "fix", "reference kernel",
 )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def _row(entry: Entry) -> str:
         escape.prose(entry.sentence, 240).replace("|", "\\|"),
         str(entry.errors),
         str(entry.warnings),
-        "passes" if entry.mended else "-",
+        "passes" if entry.fixed else "-",
         "passes" if entry.has_reference else "-",
     )
     return f"| {' | '.join(cells)} |"

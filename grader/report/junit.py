@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from grader.records import Finding, Review
 from grader.report.escape import clean, one_line
-from grader.report.spool import Piece, Spool
+from grader.report.spill import Piece, SpillFile
 
 SKIPPED = frozenset({"not_run", "no_task"})
 
@@ -28,21 +28,21 @@ class _Case(NamedTuple):
 
 
 class Cases:
-    """The document: a suite for each task, a case for each sample, which waits in the spool.
+    """The document: a suite for each task, a case for each sample, which waits in the spill.
 
     A verdict other than `correct` is a failure; where nothing could be judged the case is skipped;
     a failure of the grader's own is an error.
     """
 
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
+    def __init__(self, spill: SpillFile) -> None:
+        self._spill = spill
         self._cases: list[_Case] = []
 
     def add(self, review: Review) -> None:
         """Take the review's case."""
         element = _case(review)
         ET.indent(element, level=2)
-        text = self._spool.add(f"    {ET.tostring(element, encoding='unicode')}\n")
+        text = self._spill.add(f"    {ET.tostring(element, encoding='unicode')}\n")
         outcome = _outcome(review.verdict.status)
         case = _Case(_task(review), review.sample, outcome, _seconds(review), text)
         self._cases.append(case)
@@ -58,7 +58,7 @@ class Cases:
         for task, cases in suites:
             opened, closed = _tags("testsuite", _text(task), cases, _total(cases))
             yield f"  {opened}\n"
-            yield from (self._spool.get(case.text) for case in cases)
+            yield from (self._spill.get(case.text) for case in cases)
             yield f"  {closed}\n"
         yield f"{end}\n"
 

@@ -34,7 +34,7 @@ def _result(review: Review, sample: int, own_tolerance: bool) -> dict[str, JsonV
     right = verdict.kernelbench if own_tolerance else verdict.status == "correct"
     times = {item.what: item for item in review.evaluation.timings}
     own = times.get("submission")
-    counted = [item for item in review.evaluation.comparisons if item.counts]
+    counted = [item for item in review.evaluation.comparisons if item.decides]
     metadata: dict[str, JsonValue] = {
         "hardware": review.environment.get("GPU", review.evaluation.device),
         "device": review.evaluation.device,

@@ -59,7 +59,7 @@ def render(review: Review) -> str:
             review=review,
             verdict=review.verdict,
             evaluation=review.evaluation,
-            mend=next((item for item in review.repairs if item.kind != "reference"), None),
+            fix=next((item for item in review.repairs if item.kind != "reference"), None),
             reference=next((item for item in review.repairs if item.kind == "reference"), None),
             main=[finding for finding in found if finding.severity != "note"],
             most=MOST,
@@ -152,7 +152,7 @@ def workloads(review: Review) -> list[dict[str, str]]:
         elif item.equal:
             outcome, detail = "right", item.note
         else:
-            outcome = "wrong" if item.counts else "differs, not counted"
+            outcome = "wrong" if item.decides else "differs, not counted"
             detail = item.mismatch.text if item.mismatch else item.note
         rows.append(
             {

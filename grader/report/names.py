@@ -10,6 +10,8 @@ PAGES_INDEX = "index.html"
 LOCK = ".lock"
 """Held by the grading that writes here."""
 
+_SUFFIX = {"fix": "fixed", "model": "model", "reference": "reference"}
+
 
 def markdown(sample: str) -> str:
     """Return a review's file name; a sample called README must not be the index."""
@@ -22,8 +24,8 @@ def page(sample: str) -> str:
 
 
 def repair(sample: str, kind: str) -> str:
-    """Return the name of a repair's whole file; `kind` is `mend`, `model` or `reference`."""
-    return f"repairs/{sample}.{kind}.py"
+    """Return the name of a repair's whole file; `kind` is `fix`, `model` or `reference`."""
+    return f"repairs/{sample}.{_SUFFIX[kind]}.py"
 
 
 def data(sample: str) -> str:

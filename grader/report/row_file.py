@@ -30,7 +30,7 @@ class RowFile:
         with self.path.open("ab") as file:
             file.write(f"{line}\n".encode())
 
-    def mend_tail(self) -> None:
+    def fix_tail(self) -> None:
         """Cut off what a writer that was killed left of its last row, so that the next one is whole."""
         if not self.path.is_file():
             return

@@ -66,8 +66,10 @@ class FindingRow(Record):
     """Line of the sample (1-based)."""
     message: str
     evidence: list[EvidenceRow]
+    after_fix: list[str]
+    """Fixes after which it showed; empty for the submission as it is."""
     after_mend: list[str]
-    """Mends after which it showed; empty for the submission as it is."""
+    """The same as `after_fix`, by its old name; gone in the next version of this format."""
     also: list[str]
     """Codes of other rules with the same cause."""
 
@@ -80,8 +82,10 @@ class WorkloadRow(Record):
     """`nominal`, `stress`: decide `correct`; `general`: decides `general`; `full`: for timing."""
     run: RunStatus
     equal: bool
-    counts: bool
+    decides: bool
     """Whether the verdict hangs on it."""
+    counts: bool
+    """The same as `decides`, by its old name; gone in the next version of this format."""
     mismatch: str | None
     """How the output differs."""
     kernelbench_equal: bool | None
@@ -91,7 +95,7 @@ class WorkloadRow(Record):
 class RepairRow(Record):
     """A changed program that has passed the same examination."""
 
-    kind: Literal["mend", "model", "reference"]
+    kind: Literal["fix", "model", "reference"]
     status: Status
     general: bool | None
     speedup: float | None
@@ -137,13 +141,13 @@ class Row(Record):
     findings: list[FindingRow]
     workloads: list[WorkloadRow]
     repair: RepairRow | None
-    """The submission, mended; None where no mend passed."""
+    """The submission, fixed; None where no fix passed."""
     reference_fixed: RepairRow | None
     """A right kernel for the task, written by the grader and verified; None where there is none."""
     reference_note: str
     """Why there is no `reference_fixed`; empty where there is one, or none was asked for (`--no-repair`)."""
     repair_note: str
-    """How far the search for a mend got, where none passed."""
+    """How far the search for a fix got, where none passed."""
     seconds: dict[str, float]
     """Wall time by stage."""
     machine: dict[str, JsonValue]
@@ -180,7 +184,7 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         speedup_interval=_interval(verdict.speedup_low, verdict.speedup_high),
         findings=[_finding(finding) for finding in review.findings],
         workloads=_workloads(review.evaluation),
-        repair=_repair(review.repairs, "mend", "model"),
+        repair=_repair(review.repairs, "fix", "model"),
         reference_fixed=_repair(review.repairs, "reference"),
         reference_note=review.reference_note,
         repair_note=review.repair_note,
@@ -214,7 +218,8 @@ def _finding(finding: Finding) -> FindingRow:
             EvidenceRow(kind=item.kind, code=item.code, text=item.text, count=item.count)
             for item in finding.evidence
         ],
-        after_mend=list(finding.after_mend),
+        after_fix=list(finding.after_fix),
+        after_mend=list(finding.after_fix),
         also=list(finding.also),
     )
 
@@ -227,7 +232,8 @@ def _workloads(evaluation: Evaluation) -> list[WorkloadRow]:
             role=item.role,
             run=outcomes.get(item.workload, "ran"),
             equal=item.equal,
-            counts=item.counts,
+            decides=item.decides,
+            counts=item.decides,
             mismatch=item.mismatch.text if item.mismatch else None,
             kernelbench_equal=item.kernelbench_equal,
         )

@@ -20,7 +20,7 @@ from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Revie
 from grader.report.escape import clean, one_line
 from grader.report.findings import shown
 from grader.report.places import FilePlace, in_file, is_text_file, same_line
-from grader.report.spool import Piece, Spool
+from grader.report.spill import Piece, SpillFile
 from grader.rules import all_rules
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -41,12 +41,12 @@ class _Result(NamedTuple):
 class Log:
     """One log with one run: every finding but those that nearly all kernels share.
 
-    Reviews come one at a time, and their results wait in the spool. A run of more findings than
+    Reviews come one at a time, and their results wait in the spill. A run of more findings than
     GitHub takes holds the first MOST_RESULTS of them, and says so.
     """
 
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
+    def __init__(self, spill: SpillFile) -> None:
+        self._spill = spill
         self._first: dict[str, Finding] = {}
         self._results: list[_Result] = []
         self._files: set[str] = set()
@@ -61,7 +61,7 @@ class Log:
             self._first.setdefault(finding.rule, finding)
         if len(self._results) < MOST_RESULTS:
             for finding, result in _results(review):
-                piece = self._spool.add(_json(result))
+                piece = self._spill.add(_json(result))
                 self._results.append(_Result(review.sample, finding.rule, piece))
 
     def parts(self) -> Iterator[str]:
@@ -73,7 +73,7 @@ class Log:
         ordered = sorted(self._results, key=lambda result: result.sample)
         for number, result in enumerate(ordered):
             rule = _json({"ruleId": result.rule, "ruleIndex": index[result.rule]})
-            rest = self._spool.get(result.rest)
+            rest = self._spill.get(result.rest)
             yield f"{',' if number else ''}{rule.removesuffix('}')},{rest.removeprefix('{')}"
         yield f"]{tail}\n"
 
@@ -126,7 +126,7 @@ def _rule(code: str, finding: Finding) -> Json:
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why},
-        "help": {"text": f"{rule.why}\n\nMend: {rule.mend or 'none; it is explained only.'}"},
+        "help": {"text": f"{rule.why}\n\nMend: {rule.fix or 'none; it is explained only.'}"},
         "defaultConfiguration": {"level": rule.severity},
         "properties": {
             "precision": PRECISION[finding.confidence],
@@ -176,7 +176,7 @@ def _result(review: Review, finding: Finding, fingerprint: str) -> Json:
 def _message(finding: Finding) -> str:
     proofs = [f"{item.kind}: {item.text}" for item in finding.evidence[:4]]
     follows = [f"follows: {text}" for text in finding.consequences]
-    after = [f"shows after: {label}" for label in finding.after_mend]
+    after = [f"shows after: {label}" for label in finding.after_fix]
     return "\n".join(clean(text, 2000) for text in (finding.message, *after, *proofs, *follows))
 
 

@@ -46,7 +46,7 @@ def _changes(review: Review, finding: Finding) -> Iterator[tuple[str, str]]:
     passed = next((one for one in review.repairs if one.kind != "reference"), None)
     if passed and {rule for rule, _ in passed.settles} == {finding.rule}:
         yield passed.code, "With this change the kernel passes every workload."
-    for fix in () if finding.after_mend else finding.fixes[:1]:
+    for fix in () if finding.after_fix else finding.fixes[:1]:
         try:
             changed = edits.apply(review.code or "", fix.edits)
         except ValueError:

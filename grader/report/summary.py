@@ -20,7 +20,7 @@ class Line:
     sample: str
     status: str
     errors: int
-    mended: bool
+    fixed: bool
     sentence: str
 
 
@@ -45,9 +45,9 @@ def summarise(rows: Iterable[str]) -> Summary:
         made.counts[row["status"]] += 1
         made.erroneous |= bool(errors)
         if len(made.lines) < MOST_SHOWN:
-            mended = row["repair"] is not None
+            fixed = row["repair"] is not None
             why = _error(errors[0]) if errors and row["status"] == "not_run" else row["sentence"]
-            made.lines.append(Line(row["sample"], row["status"], len(errors), mended, why))
+            made.lines.append(Line(row["sample"], row["status"], len(errors), fixed, why))
     return made
 
 

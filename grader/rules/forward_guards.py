@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import python_code
 from grader.source import nodes_under
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records import Fix, TensorSpec
-from grader.rules.forward_mends import inputs_broadcast
-from grader.rules.python_code import python_code
+from grader.rules.forward_fixes import inputs_broadcast
 from grader.rules.walks import task_inputs
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.rules.rule import Context

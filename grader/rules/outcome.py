@@ -44,7 +44,7 @@ class Outcome:
     def right(self, *, general: bool = False, workload: str = "") -> bool:
         """Whether no comparison that counts shows a difference: at the task's sizes, at others as well, or at one workload's."""
         return not any(
-            item.counts and not item.equal
+            item.decides and not item.equal
             for item in self.comparisons
             if (general or item.role != "general") and workload in {"", item.workload}
         )

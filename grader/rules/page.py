@@ -43,7 +43,7 @@ def page(rule: Rule) -> str:
         f"**Found from** {found}.",
         f"**What a run shows if it is right:** {_prediction(rule)}",
         f"**Not reported:** {rule.guards}",
-        f"**Mend:** {rule.mend or 'none; it is explained only.'}",
+        f"**AppliedFix:** {rule.fix or 'none; it is explained only.'}",
         "## Bad",
         *_blocks(rule.bad),
         "## Good",

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
-from grader.rules.python_code import PythonCode, python_code
 from grader.source import dotted, nodes_under
+from grader.source.code_edits import fix
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from grader.rules.blocks import beside
 from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.outcome import Outcome
 from grader.rules.predictions import BY_HARDWARE, CODES
-from grader.rules.python_code import python_code
 from grader.rules.walks import spans
+from grader.source.blocks import beside
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.records import Evidence, Finding, Prediction, Run
@@ -42,7 +42,7 @@ SURE_TO_RUN = ("__init__", "forward")
 def weighed_by_runs(
     findings: Iterable[Finding], source: Source, context: Context, certain: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield the findings that what was seen leaves standing, each with the weight that it leaves it.
+    """Yield the findings that what was seen leaves refilled, each with the weight that it leaves it.
 
     Refuted: dropped, or a note that says what else it takes. Uncovered: a warning at most, unless the text
     makes it `certain` (codes of rules), or nothing better explains what went wrong.
@@ -145,7 +145,7 @@ class _Seen:
     def in_values(self, finding: Finding) -> Answer:
         """Whether the results were wrong, at the sizes that it speaks of."""
         right, at = self.outcome.right, finding.workload
-        compared = {item.workload for item in self.outcome.comparisons if item.counts}
+        compared = {item.workload for item in self.outcome.comparisons if item.decides}
         if not compared or (at and at not in compared):
             return "uncovered"
         if not right(workload=at):

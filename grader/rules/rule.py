@@ -1,4 +1,4 @@
-"""What a rule is: one kind of defect with its explanation, detection, examples and mend."""
+"""What a rule is: one kind of defect with its explanation, detection, examples and fix."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Rule:
     """From what it is found: the text, the build's evidence, the evidence of runs."""
     guards: str
     """What it deliberately does not report, and why."""
-    mend: str
+    fix: str
     """What its fixes do; empty where it only explains."""
     check: Check
     predicts: Prediction | None = None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from grader.records import Place, Task, TensorSpec
-from grader.rules.bindings import Binding, attributes, bindings
 from grader.rules.rule import Context
 from grader.source.flow import (
     EVEN,
@@ -25,6 +24,7 @@ from grader.source.flow import (
 )
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.trace import Care
+from grader.source.forward_arguments import Binding, attributes, bindings
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.cuda_code import Call, cuda_code, text, units
-from grader.rules.mending import replace_node
+from grader.source.code_edits import replace_node
+from grader.source.cuda_code import Call, cuda_code, text, units
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

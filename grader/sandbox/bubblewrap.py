@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.sandbox import interpreter, seccomp, slots
+from grader.sandbox.fork_server import ForkRequest, ForkServer
 from grader.sandbox.form import (
     Form,
     Guest,
@@ -24,7 +25,6 @@ from grader.sandbox.form import (
     spawn,
     threads_of,
 )
-from grader.sandbox.nursery import Nursery, Order
 
 TEMPORARY = "/tmp"  # noqa: S108 - the guest's own, a tmpfs of limited size
 SCRATCH = "/tmp/scratch"  # noqa: S108 - likewise
@@ -98,7 +98,7 @@ class Bubblewrap(Form):
             for program in executables()
         )
 
-    def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
+    def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
         """Start the guest inside bwrap, or have it join what bwrap has made."""
         shown = (*interpreter.own_files(), *plan.read_only)
         if self.own_identity and (hidden := unreadable(shown)):
@@ -108,10 +108,10 @@ class Bubblewrap(Form):
             )
         identity, give_back = slots.take_identity() if self.own_identity else (None, None)
         try:
-            if nursery is None:
+            if fork_server is None:
                 guest = self._fresh(plan, self._confinement(plan, identity))
             else:
-                guest = self._joined(plan, self._confinement(plan, identity), nursery)
+                guest = self._joined(plan, self._confinement(plan, identity), fork_server)
         except BaseException:
             if give_back is not None:
                 give_back()
@@ -150,16 +150,16 @@ class Bubblewrap(Form):
         guest.first = _first_process(report)
         return guest
 
-    def _joined(self, plan: Plan, confine: dict[str, Any], nursery: Nursery) -> Guest:
+    def _joined(self, plan: Plan, confine: dict[str, Any], fork_server: ForkServer) -> Guest:
         """Have bwrap make the sandbox, and a warm guest join it."""
         process, first, lifeline = self._held(plan)
-        order = Order(
+        order = ForkRequest(
             join=True,
             environment=interpreter.environment(SCRATCH, TEMPORARY),
             user_namespace=not self.own_identity,
         )
         try:
-            guest = nurse(nursery, order, first, scratch=SCRATCH, confine=confine)
+            guest = nurse(fork_server, order, first, scratch=SCRATCH, confine=confine)
         except GraderError:
             os.close(first)
             os.close(lifeline)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import GraderError
+from grader.sandbox.fork_server import ForkRequest, ForkServer
 from grader.sandbox.limits import Limits
-from grader.sandbox.nursery import Nursery, Order
 
-WARDEN_TIME = 30.0
-"""Seconds that a warden has to end a tree; a bomb of a few hundred processes takes a fraction."""
+REAPER_TIME = 30.0
+"""Seconds that a reaper has to end a tree; a bomb of a few hundred processes takes a fraction."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Form(ABC):
     lacks: tuple[str, ...]
 
     @abstractmethod
-    def start(self, plan: Plan, nursery: Nursery | None = None) -> Guest:
+    def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
         """Start a guest, by the warm parent where one is given; raises GraderError or OSError."""
 
 
@@ -63,7 +63,7 @@ class Guest:
     filter: bytes = b""
     """System-call filter, or b""."""
     process: subprocess.Popen[bytes] | None = None
-    """bwrap, or the warden of a guest that was started afresh."""
+    """bwrap, or the reaper of a guest that was started afresh."""
     fork: int = 0
     """Id of the process that stays with a guest forked by the warm parent."""
     status: int = -1
@@ -71,7 +71,7 @@ class Guest:
     disk: Path | None = None
     """The scratch folder on the host, where it must be watched; None for a limited tmpfs."""
     lifeline: int = -1
-    """Closing it has the tree ended: by a warden, or with the namespace's first process."""
+    """Closing it has the tree ended: by a reaper, or with the namespace's first process."""
     first: int = -1
     """pidfd of the first process of a pid namespace, whose death is the death of all in it."""
     ends: list[Callable[[], None]] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Guest:
                 signal.pidfd_send_signal(self.first, signal.SIGKILL)
             _readable(self.first, None)
             self.first = _closed(self.first)
-        self.wait(WARDEN_TIME)
+        self.wait(REAPER_TIME)
         self.status = _closed(self.status)
         if self.process is not None:
             self.process.kill()
@@ -200,7 +200,7 @@ def spawn(
     return Guest(*pipes.ours, process=process, **guest)
 
 
-def nurse(nursery: Nursery, order: Order, handle: int, **guest: Any) -> Guest:
+def nurse(fork_server: ForkServer, order: ForkRequest, handle: int, **guest: Any) -> Guest:
     """Have a guest forked by the warm parent, with a channel and a log pipe of its own.
 
     `handle` is the pidfd of the process whose namespaces it joins, or a lifeline's reading end.
@@ -209,7 +209,7 @@ def nurse(nursery: Nursery, order: Order, handle: int, **guest: Any) -> Guest:
     status, status_in = os.pipe2(os.O_CLOEXEC)
     theirs = (pipes.reader, pipes.writer, pipes.log_in, status_in, handle)
     try:
-        fork = nursery.fork(order, theirs)
+        fork = fork_server.fork(order, theirs)
     except GraderError:
         pipes.abandoned()
         os.close(status)

@@ -9,7 +9,7 @@ from grader.errors import GraderError
 from grader.sandbox.bubblewrap import Bubblewrap
 from grader.sandbox.form import Form
 from grader.sandbox.trial import hold
-from grader.sandbox.warded import identity_form, landlock_form, unsafe_form
+from grader.sandbox.without_namespaces import identity_form, landlock_form, unsafe_form
 
 
 @cache

@@ -19,11 +19,11 @@ from grader.records import RunStatus, digest
 from grader.sandbox import arrays
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
 from grader.sandbox.files import write_file
+from grader.sandbox.fork_server import forget, shared
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload
 from grader.sandbox.job_frames import job_frames, settings_frame
 from grader.sandbox.limits import Limits, crowding
-from grader.sandbox.nursery import forget, shared
 from grader.sandbox.stopwatch import attach
 from grader.sandbox.trial import holds_warm
 from grader.sandbox.usage import memory_kills
@@ -92,12 +92,12 @@ def start(form: Form, plan: Plan, *, warm: bool, libraries: tuple[str, ...] = ()
 
     `libraries` are the simulator's, where the guest will load them.
     """
-    nursery = shared(libraries) if warm and holds_warm(form) else None
-    if nursery is not None:
+    fork_server = shared(libraries) if warm and holds_warm(form) else None
+    if fork_server is not None:
         try:
-            return form.start(plan, nursery)
+            return form.start(plan, fork_server)
         except GraderError:
-            forget(nursery)
+            forget(fork_server)
     return form.start(plan)
 
 

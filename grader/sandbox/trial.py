@@ -13,9 +13,9 @@ from typing import IO
 from grader.errors import GraderError
 from grader.guest.protocol import Frame, ProtocolError
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
+from grader.sandbox.fork_server import ForkServer, shared
 from grader.sandbox.form import Form, Plan
 from grader.sandbox.limits import Limits
-from grader.sandbox.nursery import Nursery, shared
 
 LIMITS = Limits(wall=60, start=60)
 
@@ -37,13 +37,13 @@ def holds_warm(form: Form) -> bool:
 
 @cache
 def _holds_warm(form: Form) -> bool:
-    nursery = shared()
-    return nursery is not None and not _broken(form, nursery)
+    fork_server = shared()
+    return fork_server is not None and not _broken(form, fork_server)
 
 
-def _broken(form: Form, nursery: Nursery | None) -> str:
+def _broken(form: Form, fork_server: ForkServer | None) -> str:
     try:
-        guest = form.start(Plan(LIMITS, "cpu", slot="trial"), nursery)
+        guest = form.start(Plan(LIMITS, "cpu", slot="trial"), fork_server)
     except (GraderError, OSError) as error:
         return str(error)
     channel = HostChannel(guest, LIMITS)

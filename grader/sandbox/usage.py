@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from grader.guest.warden import peek, tree
+from grader.guest.reaper import peek, tree
 from grader.sandbox.form import Guest
 from grader.sandbox.limits import MIB, Limits
 

@@ -1,6 +1,6 @@
 """What a run says in a pull request, brought to GitHub: one comment that is rewritten, each finding once.
 
-Only what this program's own account wrote is rewritten or taken for said: anybody may write a comment
+Only what this program's own cost wrote is rewritten or taken for said: anybody may write a comment
 that begins with our marks.
 """
 

@@ -198,7 +198,7 @@ def _found(finding: Finding) -> Found:
         excerpt=clean(place.excerpt) if place else "",
         evidence=tuple(clean(item.text, 600) for item in finding.evidence[:4]),
         advice=tuple(clean(fix.label, 300) for fix in finding.fixes),
-        seen_after=tuple(clean(label, 300) for label in finding.after_mend),
+        seen_after=tuple(clean(label, 300) for label in finding.after_fix),
     )
 
 

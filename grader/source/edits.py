@@ -34,7 +34,7 @@ def apply(code: str, edits: Iterable[Edit]) -> str:
     return "".join((*parts, code[cursor:]))
 
 
-def mended(submission: Submission, fixes: Sequence[Fix]) -> Submission:
+def fixed(submission: Submission, fixes: Sequence[Fix]) -> Submission:
     """Return the submission with the fixes applied and its line map carried over."""
     code = apply(submission.code, (edit for fix in fixes for edit in fix.edits))
     return Submission(
@@ -42,14 +42,14 @@ def mended(submission: Submission, fixes: Sequence[Fix]) -> Submission:
         code=code,
         line_map=tuple(submission.sample_line(line) for line in old_lines(submission.code, code)),
         how=submission.how,
-        notes=(*submission.notes, *(f"mended: {fix.label}" for fix in fixes)),
+        notes=(*submission.notes, *(f"fixed: {fix.label}" for fix in fixes)),
     )
 
 
 def old_lines(old: str, new: str) -> tuple[int, ...]:
     """For each line of the new text return the old text's line that it is, or 0 for an inserted one.
 
-    A changed line stands for the line that it replaced, so that findings in mended code keep a place.
+    A changed line stands for the line that it replaced, so that findings in fixed code keep a place.
     """
     before, after = old.splitlines(), new.splitlines()
     lines = [0] * len(after)

@@ -34,7 +34,7 @@ def choose(
 ) -> TaskChoice:
     """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
 
-    A task of a problem file or of a prompt comes without workloads (`grader.judge.describe` fills
+    A task of a problem file or of a prompt comes without workloads (`grader.execution.describe` fills
     them in); where that fails, asking again with `drafts` false takes built-in tasks only. Raises
     UsageError for an option that names no task.
     """

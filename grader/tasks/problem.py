@@ -1,6 +1,6 @@
 """Problem files in KernelBench's manner, and references that stand in a prompt.
 
-A draft has no workloads yet: `grader.judge.describe` asks a guest what the inputs look like, since
+A draft has no workloads yet: `grader.execution.describe` asks a guest what the inputs look like, since
 the text is as little trusted as a submission.
 """
 

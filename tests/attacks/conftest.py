@@ -1,4 +1,4 @@
-"""One workshop for all attacks."""
+"""One grading for all attacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 from grader.errors import GraderError
-from grader.pipeline import Workshop
+from grader.pipeline import GradingContext
 
 from . import suite
 
@@ -14,8 +14,8 @@ collect_ignore_glob = ["[!t]*.py", "honest/*"]
 
 
 @pytest.fixture(scope="session")
-def shop() -> Workshop:
+def shop() -> GradingContext:
     try:
-        return suite.workshop(secrets.randbits(62))
+        return suite.grading(secrets.randbits(62))
     except GraderError as error:
         pytest.skip(f"the simulator can't be prepared here: {error}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.sim import Simulator
+from grader.devices.sim.device import Simulator
 from grader.errors import GraderError
 from grader.pipeline.review import review as reviewed
 from grader.records import RIGHT_VALUES, Review, Sample
@@ -109,13 +109,13 @@ def _without_header(text: str) -> str:
     return "\n" * end + "".join(lines[end:])
 
 
-def workshop(seed: int, run_seconds: float = 20.0, form: str = "") -> pipeline.Workshop:
-    """Return a workshop on the simulator; under the strongest form of sandbox, or the one named.
+def grading(seed: int, run_seconds: float = 20.0, form: str = "") -> pipeline.GradingContext:
+    """Return a grading on the simulator; under the strongest form of sandbox, or the one named.
 
     Raises GraderError where that form doesn't hold here.
     """
     options = Options(device="sim", repair=False, run_seconds=run_seconds, build_seconds=120)
-    shop = pipeline.open_workshop(options, Store(), seed)
+    shop = pipeline.open_context(options, Store(), seed)
     if not form or not isinstance(shop.device, Simulator):
         return shop
     chosen = next((one for one in forms() if one.name == form), None)
@@ -126,7 +126,7 @@ def workshop(seed: int, run_seconds: float = 20.0, form: str = "") -> pipeline.W
     return dataclasses.replace(shop, form=chosen, device=device)
 
 
-def grade(cases: Sequence[Case], shop: pipeline.Workshop, jobs: int = 1) -> Iterator[Outcome]:
+def grade(cases: Sequence[Case], shop: pipeline.GradingContext, jobs: int = 1) -> Iterator[Outcome]:
     """Yield what the whole pipeline says of each, in order; `jobs` at a time, the slow ones first."""
     with ThreadPoolExecutor(jobs) as pool:
         begun = {
@@ -137,7 +137,7 @@ def grade(cases: Sequence[Case], shop: pipeline.Workshop, jobs: int = 1) -> Iter
             yield begun[case.name].result()
 
 
-def _graded(case: Case, shop: pipeline.Workshop) -> Outcome:
+def _graded(case: Case, shop: pipeline.GradingContext) -> Outcome:
     options = shop.options.model_copy(update={"task": case.task, "policy": case.policy})
     sample = Sample(
         id=case.name.replace("/", "-"), origin=case.name, format="python", text=case.code

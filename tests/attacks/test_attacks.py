@@ -11,7 +11,7 @@ import os
 
 import pytest
 from grader.judge.honesty import LAUNCH_RULES
-from grader.pipeline import Workshop
+from grader.pipeline import GradingContext
 from grader.rules import Context, review_text
 from grader.source import parse
 from grader.tasks.registry import builtin_tasks
@@ -59,7 +59,7 @@ SEEN = """
 CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 
 
-def judge(name: str, shop: Workshop) -> None:
+def judge(name: str, shop: GradingContext) -> None:
     (outcome,) = suite.grade([CASES[name]], shop)
     verdict = outcome.review.verdict
     assert outcome.ok, f"{name} is {verdict.status}: {verdict.sentence}"
@@ -100,7 +100,7 @@ def test_no_twin_is_refused_for_its_text(case: suite.Case) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first one prepares the machine
 @pytest.mark.parametrize("name", sorted(FEW))
-def test_a_few(name: str, shop: Workshop) -> None:
+def test_a_few(name: str, shop: GradingContext) -> None:
     judge(name, shop)
 
 
@@ -110,5 +110,5 @@ def test_a_few(name: str, shop: Workshop) -> None:
     not os.environ.get("KERNEL_GRADER_ALL_ATTACKS"), reason="KERNEL_GRADER_ALL_ATTACKS is not set"
 )
 @pytest.mark.parametrize("name", sorted(set(CASES) - FEW))
-def test_all_the_others(name: str, shop: Workshop) -> None:
+def test_all_the_others(name: str, shop: GradingContext) -> None:
     judge(name, shop)

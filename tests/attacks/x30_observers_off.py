@@ -9,7 +9,7 @@ policy: custom-only
 expect: not-correct
 """
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

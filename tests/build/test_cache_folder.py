@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.build import cache
-from grader.sandbox.warded import identity_form, landlock_form
+from grader.sandbox.without_namespaces import identity_form, landlock_form
 
 
 @pytest.fixture

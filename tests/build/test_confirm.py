@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.build import harvest
+from grader.build import header_extraction as harvest
 from grader.build.driver.command import Command, parse
 from grader.build.driver.config import Config
 from grader.build.driver.confirm import agreed, sure

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import asking, build_key, discover, prepare, programs
+from grader.build import build_key, discover, prepare, programs
+from grader.build import tool_queries as asking
 from grader.build.driver.tools import CANNOT_RUN, UNABLE
 from grader.build.guest_environment import environment, gxx_folders
 from grader.build.host_fault import sign

@@ -32,7 +32,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_a_later_guest_is_told(scratch: Path) -> None:
     call = ("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"])
     refusals.of(*call).note("what nvcc said")
-    assert refusals.of(*call).text() is None, "the same guest may have mended what it includes"
+    assert refusals.of(*call).text() is None, "the same guest may have fixed what it includes"
     artifact.set_aside(scratch)
     assert refusals.of(*call).text() == "what nvcc said"
     assert not list((scratch / "extensions").iterdir()), "it is handed on no further"

@@ -27,7 +27,7 @@ WRONG = {
 
 @pytest.fixture
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in an empty folder with two samples."""
+    """TimingSession in an empty folder with two samples."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERNEL_GRADER_CACHE", str(tmp_path / "cache"))
     write_samples(tmp_path / "samples", 2)

@@ -9,7 +9,7 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.gpu import installed
+from grader.devices.cuda.gpu import installed
 from grader.pipeline.review import review
 from grader.records import Review, Sample
 from grader.rules import Context, review_text
@@ -31,7 +31,7 @@ def _read(name: str) -> tuple[str, str]:
 def _review(name: str, device: str, cache: Path) -> Review:
     task, code = _read(name)
     options = Options(device=device, repair=False, task=task, cache=cache)  # type: ignore[arg-type]
-    shop = pipeline.open_workshop(options, Store(cache), 20260101)
+    shop = pipeline.open_context(options, Store(cache), 20260101)
     return review(shop, Sample(id=name, origin=name, format="python", text=code))
 
 
@@ -76,7 +76,7 @@ def test_a_gpu_shows_no_error(name: str) -> None:
 def _runs_right(name: str, device: Literal["sim", "cuda"]) -> None:
     task, code = _read(name)
     options = Options(device=device, repair=False, task=task)
-    shop = pipeline.open_workshop(options, Store(), 20260101)
+    shop = pipeline.open_context(options, Store(), 20260101)
     found = review(shop, Sample(id=name, origin=name, format="python", text=code))
     assert found.verdict.status == "correct", found.verdict
     assert found.verdict.general

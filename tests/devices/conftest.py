@@ -10,15 +10,15 @@ import pytest
 from grader import judge, sandbox
 from grader.config import Options
 from grader.devices import Device, RunResult
-from grader.devices.sim import open_simulator
+from grader.devices.sim.device import open_simulator
 from grader.errors import GraderError
-from grader.judge.reference import reference
+from grader.execution.reference import reference
 from grader.records import Build, Comparison, Submission, Task, TensorSpec, Workload
 from grader.store import Store
 
 CODE = (Path(__file__).parent / "submission.py.txt").read_text()
 REFERENCE = """
-import torch.nn as nn
+import torch.nn
 class Model(nn.Module):
     def forward(self, x, mode):
         return x * 2

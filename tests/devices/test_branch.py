@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.sandbox import nursery
+from grader.sandbox import fork_server
 
 if TYPE_CHECKING:
-    from grader.devices.sim import Simulator
+    from grader.devices.sim.device import Simulator
 
 
 def test_they_have_a_parent_with_the_simulator_loaded(device: Simulator) -> None:
     options = device.guest_options()
     libraries = (str(options["library"]), str(options["torch_library"]))
-    branch = nursery.shared(libraries)
+    branch = fork_server.shared(libraries)
     assert branch is not None
-    assert branch is not nursery.shared()
-    assert branch is nursery.shared(libraries)
+    assert branch is not fork_server.shared()
+    assert branch is fork_server.shared(libraries)

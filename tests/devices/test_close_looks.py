@@ -11,8 +11,8 @@ import pytest
 from grader import pipeline
 from grader.config import Options
 from grader.devices.base import Sanitized
-from grader.devices.sim import Simulator
-from grader.devices.timing import Timed
+from grader.devices.cuda.timing import Timed
+from grader.devices.sim.device import Simulator
 from grader.pipeline.evaluation import evaluate
 from grader.pipeline.repairs import _in_earnest
 from grader.records import Repair, Submission
@@ -45,16 +45,16 @@ class Clocked(Simulator):
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> pipeline.Workshop:
+def shop(tmp_path: Path) -> pipeline.GradingContext:
     options = Options(device="sim", repair=False, cache=tmp_path)
-    shop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    shop = pipeline.open_context(options, Store(tmp_path), 7)
     assert isinstance(shop.device, Simulator)
     looks.clear()
     fields = {f.name: getattr(shop.device, f.name) for f in dataclasses.fields(shop.device)}
     return dataclasses.replace(shop, device=Clocked(**fields))
 
 
-def test_only_what_is_shown_is_looked_at_closely(shop: pipeline.Workshop) -> None:
+def test_only_what_is_shown_is_looked_at_closely(shop: pipeline.GradingContext) -> None:
     task = builtin_tasks()["relu"]
     submission = Submission(sample="s", code=RIGHT, line_map=(), how="test")
     attempted = evaluate(shop, submission, task, closely=False)
@@ -68,20 +68,20 @@ def test_only_what_is_shown_is_looked_at_closely(shop: pipeline.Workshop) -> Non
     assert looks == ["time", "sanitize"]
 
 
-def test_a_mend_is_shown_with_its_own_examination(shop: pipeline.Workshop) -> None:
+def test_a_fix_is_shown_with_its_own_examination(shop: pipeline.GradingContext) -> None:
     task = builtin_tasks()["relu"]
     submission = Submission(sample="s", code="wrong", line_map=(), how="test")
     attempted = evaluate(shop, submission.model_copy(update={"code": RIGHT}), task, closely=False)
-    mended = Repair(kind="mend", code=RIGHT, evaluation=attempted)
-    shown, note = _in_earnest(mended, submission, lambda p: evaluate(shop, p, task))
+    fixed = Repair(kind="fix", code=RIGHT, evaluation=attempted)
+    shown, note = _in_earnest(fixed, submission, lambda p: evaluate(shop, p, task))
     assert note == ""
     assert shown is not None
     assert "looked at the clock" in shown.evaluation.verdict.reasons
     wrong = RIGHT.replace("torch.relu(x)", "x + 1")
     none, note = _in_earnest(
-        mended.model_copy(update={"code": wrong}),
+        fixed.model_copy(update={"code": wrong}),
         submission,
         lambda p: evaluate(shop, p, task),
     )
     assert none is None
-    assert note.startswith("Not mended")
+    assert note.startswith("Not fixed")

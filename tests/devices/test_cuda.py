@@ -7,9 +7,9 @@ import pytest
 from grader import judge, sandbox
 from grader.config import Options
 from grader.devices import RunResult
-from grader.devices.cuda import CudaDevice, open_cuda
-from grader.devices.gpu import installed
-from grader.judge.reference import reference
+from grader.devices.cuda.device import CudaDevice, open_cuda
+from grader.devices.cuda.gpu import installed
+from grader.execution.reference import reference
 from grader.records import Build, Comparison
 from grader.store import Store
 

@@ -48,9 +48,9 @@ ONE_ROW_FOR_ALL = INTO_ZEROS.replace(
 @pytest.mark.slow
 def test_one_row_that_stands_for_all_is_wrong(tmp_path: Path) -> None:
     options = Options(device="sim", repair=False, cache=tmp_path)
-    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    grading = pipeline.open_context(options, Store(tmp_path), 7)
     submission = Submission(sample="row", code=ONE_ROW_FOR_ALL, line_map=(), how="test")
-    verdict = evaluate(workshop, submission, builtin_tasks()["relu"]).verdict
+    verdict = evaluate(grading, submission, builtin_tasks()["relu"]).verdict
     assert verdict.status == "incorrect", verdict.sentence
     assert "the task's full size" in verdict.sentence
 
@@ -58,9 +58,9 @@ def test_one_row_that_stands_for_all_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:
     options = Options(device="sim", repair=False, cache=tmp_path)
-    workshop = pipeline.open_workshop(options, Store(tmp_path), 7)
+    grading = pipeline.open_context(options, Store(tmp_path), 7)
     submission = Submission(sample="zeros", code=INTO_ZEROS, line_map=(), how="test")
-    evaluation = evaluate(workshop, submission, builtin_tasks()["relu"])
+    evaluation = evaluate(grading, submission, builtin_tasks()["relu"])
     assert evaluation.verdict.status == "correct", evaluation.verdict.sentence
     assert evaluation.verdict.general, evaluation.verdict.reasons
     assert evaluation.verdict.seen_at == "sampled blocks"

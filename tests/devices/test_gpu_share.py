@@ -13,8 +13,8 @@ from filelock import FileLock, Timeout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.devices import gpu_share
-from grader.devices.gpu import GpuFacts
+from grader.devices.cuda import share as gpu_share
+from grader.devices.cuda.gpu import GpuFacts
 
 
 def a_gpu(uuid: str) -> GpuFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.devices.gpu import GpuFacts, visible
+from grader.devices.cuda.gpu import GpuFacts, visible
 
 GPUS = tuple(GpuFacts(f"GPU-{name}", "a GPU", "9.0", "1", 1 << 30) for name in ("aa1", "ab2", "c3"))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.devices import RunResult, guard_zones
+from grader.devices import RunResult
+from grader.devices.cuda import guard_zones
 from grader.records import Evidence, JsonValue, Run, RunStatus, Task, Workload
 from grader.sandbox import GuestResult
 

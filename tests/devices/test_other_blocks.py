@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.devices.other_blocks import BLOCKS, LEAST, place, shortfall
+from grader.devices.sim.other_blocks import BLOCKS, LEAST, place, shortfall
 from grader.records import Launch
 
 BLOCK = 1024

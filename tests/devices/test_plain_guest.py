@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader import judge, sandbox
+from grader import execution, sandbox
 from grader.devices import Device, RunResult
+from grader.devices.cuda.plain_guest import PlainGuest
 from grader.devices.guests import GuestDevice
-from grader.devices.plain_guest import PlainGuest
 from grader.records import Build, Submission, Task, TensorSpec, Workload
 
 REFERENCE = """
@@ -38,7 +38,7 @@ def ran(device: Device, *ways: str, in_place: bool = False) -> list[RunResult]:
         for k, way in enumerate(ways)
     )
     task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=workloads)
-    known = judge.reference(task, workloads, 1, device.form, sandbox.Limits(wall=60))
+    known = execution.reference(task, workloads, 1, device.form, sandbox.Limits(wall=60))
     program = Submission(sample="s", code=PROGRAM, line_map=(), how="test")
     build = Build(status="built", device="sim")
     found = device.run(program, build, task, known, in_place=in_place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader import judge, sandbox
+from grader import execution, judge, sandbox
 from grader.devices import Device, RunResult
 from grader.devices.guests import GuestDevice
 from grader.judge.sentences import precision
@@ -34,7 +34,7 @@ def run(
     workload = Workload(name="w", role="nominal", inputs=(spec, spec))
     wanted = CODE.format(name="Model", head="", before="pass", result=reference or result)
     task = Task(name="t", title="t", source="file", reference=wanted, workloads=(workload,))
-    known = judge.reference(task, task.workloads, 1, device.form, sandbox.Limits(wall=60))
+    known = execution.reference(task, task.workloads, 1, device.form, sandbox.Limits(wall=60))
     code = CODE.format(name="ModelNew", head=head, before=before, result=result)
     program = Submission(sample="s", code=code, line_map=(), how="test")
     (found,) = device.run(program, Build(status="built", device="sim"), task, known)

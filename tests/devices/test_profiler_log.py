@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.devices.profiler import own_kernels
-from grader.devices.profiler_log import METRICS, read
+from grader.devices.cuda.profiler import own_kernels
+from grader.devices.cuda.profiler_log import METRICS, read
 
 UNITS = dict.fromkeys(METRICS, "") | {
     "gpu__time_duration.sum": "us",

@@ -6,7 +6,7 @@ import pytest
 
 from grader import judge, sandbox
 from grader.devices import Device, RunResult
-from grader.judge.reference import reference
+from grader.execution.reference import reference
 from grader.records import Comparison, Task, TensorSpec, Workload
 
 from .conftest import a_submission

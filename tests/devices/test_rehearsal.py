@@ -81,7 +81,7 @@ torch::Tensor run(torch::Tensor x, int64_t way) {
 }
 """
 module = load_inline(
-    name="rehearsed", cpp_sources="torch::Tensor run(torch::Tensor x, int64_t way);",
+    name="dry_run_of", cpp_sources="torch::Tensor run(torch::Tensor x, int64_t way);",
     cuda_sources=CUDA, functions=["run"], extra_ldflags=["-lcublas"],
 )
 
@@ -105,7 +105,9 @@ def built(device: Device) -> Build:
     return build
 
 
-def rehearsed(device: Device, built: Build, way: int, shape: tuple[int, ...] = LARGE) -> Run | None:
+def dry_run_of(
+    device: Device, built: Build, way: int, shape: tuple[int, ...] = LARGE
+) -> Run | None:
     small = Workload(
         name="small", role="nominal", inputs=(TensorSpec(shape=(4, 8)), way), init=(8,)
     )
@@ -113,11 +115,11 @@ def rehearsed(device: Device, built: Build, way: int, shape: tuple[int, ...] = L
         name="full", role="full", inputs=(TensorSpec(shape=shape), way), init=(shape[1],)
     )
     task = Task(name="t", title="t", source="file", reference="", workloads=(small, full))
-    return device.rehearse(a_submission(CODE), built, task, 0)
+    return device.dry_run(a_submission(CODE), built, task, 0)
 
 
 def test_a_grid_with_too_many_rows(device: Device, built: Build) -> None:
-    run = rehearsed(device, built, 0)
+    run = dry_run_of(device, built, 0)
     assert run is not None
     assert (run.status, run.workload) == ("raised", "full")
     assert "100000 blocks in y; the limit is 65535" in run.reason
@@ -125,7 +127,7 @@ def test_a_grid_with_too_many_rows(device: Device, built: Build) -> None:
 
 
 def test_an_index_that_wraps(device: Device, built: Build) -> None:
-    run = rehearsed(device, built, 1)
+    run = dry_run_of(device, built, 1)
     assert run is not None
     assert "illegal memory access" in run.reason
     found = next(item for item in run.evidence if item.code == "out-of-bounds")
@@ -134,37 +136,37 @@ def test_an_index_that_wraps(device: Device, built: Build) -> None:
 
 
 def test_reading_past_a_tensor_that_ends_with_its_page(device: Device, built: Build) -> None:
-    run = rehearsed(device, built, 6, (1024, 4096))  # 16 MiB, and 8 KiB more are read
+    run = dry_run_of(device, built, 6, (1024, 4096))  # 16 MiB, and 8 KiB more are read
     assert run is not None
     assert "illegal memory access" in run.reason
     found = next(item for item in run.evidence if item.code == "out-of-bounds")
     assert "past the end of `input 1` (16777216 bytes)" in found.text
-    assert rehearsed(device, built, 6, (1000, 4096)) is None, "the last page is mapped whole"
-    assert rehearsed(device, built, 6, (256, 4096)) is None, "4 MiB share a piece of 20 MiB"
+    assert dry_run_of(device, built, 6, (1000, 4096)) is None, "the last page is mapped whole"
+    assert dry_run_of(device, built, 6, (256, 4096)) is None, "4 MiB share a piece of 20 MiB"
 
 
 def test_a_check_of_the_size(device: Device, built: Build) -> None:
-    run = rehearsed(device, built, 2)
+    run = dry_run_of(device, built, 2)
     assert run is not None
     assert "only up to 4096 columns" in run.reason
 
 
 @pytest.mark.parametrize("way", [3, 7], ids=["blocks that wait for others", "copies and fills"])
 def test_what_is_right_there(device: Device, built: Build, way: int) -> None:
-    assert rehearsed(device, built, way) is None
+    assert dry_run_of(device, built, way) is None
 
 
 def test_what_torch_computes_there_is_named(device: Device, built: Build) -> None:
-    run = rehearsed(device, built, 4)
+    run = dry_run_of(device, built, 4)
     assert run is not None
     assert (run.status, run.evidence, run.launches) == ("ran", (), ())
     assert {"aten::matmul", "aten::mean.dim"} & set(run.operators)
 
 
 def test_it_is_right_at_a_size_that_fits(device: Device, built: Build) -> None:
-    assert rehearsed(device, built, 0, (60_000, 8)) is None
-    assert rehearsed(device, built, 1, (1_000, 20_000)) is None
+    assert dry_run_of(device, built, 0, (60_000, 8)) is None
+    assert dry_run_of(device, built, 1, (1_000, 20_000)) is None
 
 
 def test_more_memory_than_the_gpu_has_shows_nothing(device: Device, built: Build) -> None:
-    assert rehearsed(device, built, 2, (10_000_000, 4_096)) is None
+    assert dry_run_of(device, built, 2, (10_000_000, 4_096)) is None

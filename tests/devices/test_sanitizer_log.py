@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.devices.sanitizer_log import SENTENCES, read, to_evidence
+from grader.devices.cuda.sanitizer_log import SENTENCES, read, to_evidence
 from grader.source import parse
 
 MEMCHECK = """\

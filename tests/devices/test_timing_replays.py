@@ -1,4 +1,4 @@
-"""What a timed guest showed, played again: on the simulator, whose guests answer the same orders."""
+"""What a timed guest showed, measured again: on the simulator, whose guests answer the same orders."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 from grader import sandbox
 from grader.devices import Device
+from grader.devices.cuda.timing import Match, Timed
+from grader.devices.cuda.timing_checks import Checks, Doubt
+from grader.devices.cuda.timing_replays import PLAIN, Replays, failed_run
+from grader.devices.cuda.timing_worker import TimingWorker, WorkerGoneError
 from grader.devices.guests import GuestDevice
-from grader.devices.timing import Match, Timed
-from grader.devices.timing_checks import Checks, Doubt
-from grader.devices.timing_player import Player, PlayerGoneError
-from grader.devices.timing_replays import PLAIN, Replays, failed_run
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import GuestJob
 
@@ -53,22 +53,22 @@ class Court:
         )
         base = GuestJob("submission", code, "ModelNew", "sim", init=(), seed=3)
         base = replace(base, options=device.guest_options())
-        self.timed = self.player(base)
-        self.eager = self.player(replace(base, role="reference", code=REFERENCE, entry="Model"))
+        self.timed = self.worker(base)
+        self.eager = self.worker(replace(base, role="reference", code=REFERENCE, entry="Model"))
         plain = replace(base, options={**base.options, "plain": True})
         double = replace(base, role="reference", code=REFERENCE, entry="Model", double=True)
         self.replays = Replays(
-            Checks(task, workload), self.player(plain, PLAIN), self.player(double, "float64")
+            Checks(task, workload), self.worker(plain, PLAIN), self.worker(double, "float64")
         )
 
-    def player(self, job: GuestJob, who: str = "") -> Callable[[], Any]:
+    def worker(self, job: GuestJob, who: str = "") -> Callable[[], Any]:
         @contextlib.contextmanager
-        def enter() -> Iterator[Player]:
-            player = Player(job, self.device.form, sandbox.Limits(wall=120), who)
+        def enter() -> Iterator[TimingWorker]:
+            worker = TimingWorker(job, self.device.form, sandbox.Limits(wall=120), who)
             try:
-                yield player
+                yield worker
             finally:
-                player.close()
+                worker.close()
 
         return enter
 
@@ -91,7 +91,7 @@ class Court:
             try:
                 with self.timed() as ours:
                     self.match.first(ours, eager)
-            except PlayerGoneError as error:
+            except WorkerGoneError as error:
                 return self.replays.failure(eager, failed_run("full", error))
         raise AssertionError("it did not fail")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.devices.timing_series import BETWEEN, Series, interval, narrow, ratio
+from grader.devices.cuda.timing_series import BETWEEN, Series, interval, narrow, ratio
 
 SECONDS = st.lists(st.floats(1e-6, 1.0), min_size=7, max_size=40)
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.devices.base import Sanitized
-from grader.devices.sanitizer import ALL, telling, tools_for
+from grader.devices.cuda.sanitizer import ALL, telling, tools_for
 from grader.judge import References, verdict
 from grader.pipeline.evaluation import _sanitized
 from grader.records import (

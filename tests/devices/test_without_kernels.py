@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from grader.devices import second_look
+from grader.devices import state_check
 from grader.devices.base import RunResult
 from grader.judge import References
-from grader.judge.conduct import IDLE
+from grader.judge.side_effects import IDLE
 from grader.records import Build, Comparison, Run, Submission, Task, TensorSpec, Workload
 from grader.rules.examples import as_submission
 from grader.rules.observed import KERNELS_MATTER
@@ -35,11 +35,11 @@ def test_same_results_or_other_ones(
 ) -> None:
     run = Run(workload="n", device="sim", status=status, operators={"aten::relu": 1})
     device: Any = SimpleNamespace(run_idle=lambda *_: [RunResult(run, GuestResult("n", status))])
-    compared = Comparison(workload="n", role="nominal", equal=equal, counts=counts)
-    monkeypatch.setattr(second_look, "compare", lambda *_: compared)
+    compared = Comparison(workload="n", role="nominal", equal=equal, decides=counts)
+    monkeypatch.setattr(state_check, "compare", lambda *_: compared)
     references = References("t", 0, inputs={"n": ()})
     build = Build(status="built", device="sim")
-    found = second_look.without_kernels(device, PROGRAM, build, TASK, references)
+    found = state_check.without_kernels(device, PROGRAM, build, TASK, references)
     assert [item.code for item in found] == codes
 
 
@@ -49,11 +49,11 @@ def test_a_program_without_kernels_is_not_said_to_have_some(
 ) -> None:
     run = Run(workload="n", device="sim", status="ran", operators={"aten::relu": 1})
     device: Any = SimpleNamespace(run_idle=lambda *_: [RunResult(run, GuestResult("n", "ran"))])
-    compared = Comparison(workload="n", role="nominal", equal=True, counts=True)
-    monkeypatch.setattr(second_look, "compare", lambda *_: compared)
+    compared = Comparison(workload="n", role="nominal", equal=True, decides=True)
+    monkeypatch.setattr(state_check, "compare", lambda *_: compared)
     text = as_submission("__global__ void k(float* y) { y[0] = 1.0f; }") if code else code
     build = Build(status="built", device="sim")
     references = References("t", 0, inputs={"n": ()})
     program = PROGRAM.model_copy(update={"code": text})
-    (found,) = second_look.without_kernels(device, program, build, TASK, references)
+    (found,) = state_check.without_kernels(device, program, build, TASK, references)
     assert said in found.text

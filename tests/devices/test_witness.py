@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader import sandbox
-from grader.devices.sim import Simulator
-from grader.devices.witness import consult
-from grader.judge.reference import reference
+from grader.devices.cuda.witness import consult
+from grader.devices.sim.device import Simulator
+from grader.execution.reference import reference
 
 from .conftest import CODE, a_submission, a_task
 

@@ -1,4 +1,4 @@
-"""The first defect does not hide the others: what is mended to see further."""
+"""The first defect does not hide the others: what is fixed to see further."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_numbers_are_looked_at_once_the_results_have_their_form() -> None:
     assert states(first, evaluation("values", 1.0)) == [CODE, "return out\n"]
 
 
-def test_a_mend_that_leaves_no_python_is_none() -> None:
+def test_a_fix_that_leaves_no_python_is_none() -> None:
     broken = Fix(label="break it", edits=(Edit(start=7, end=17, text="out(Tensor x"),))
     first = of("EXT005", form="count").model_copy(update={"fixes": (broken,)})
     assert states(first, evaluation("values", 1.0)) == [CODE]

@@ -1,4 +1,4 @@
-"""What a mended form shows is said in the lines of the submission as it came."""
+"""What a fixed form shows is said in the lines of the submission as it came."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from grader.diagnose.gather import Way
 from grader.records import Evaluation, Evidence, Finding, Fix, Place, Run, Submission, Verdict
 
 FIRST = "a = 1\nb = 2\nc = 3\nd = 4\n"
-MENDED = "# new\na = 1\nb = 20\nc = 3\nd = 4\n"
+FIXED = "# new\na = 1\nb = 20\nc = 3\nd = 4\n"
 
 
-def program(code: str, *findings: Finding, mended: bool = False) -> Program:
+def program(code: str, *findings: Finding, fixed: bool = False) -> Program:
     submission = Submission(sample="s", code=code, line_map=(11, 12, 13, 14), how="")
     evaluation = Evaluation(
         submission="",
@@ -20,8 +20,8 @@ def program(code: str, *findings: Finding, mended: bool = False) -> Program:
         sandbox="none",
         verdict=Verdict(status="incorrect", sentence="It is wrong."),
     )
-    mends = ((finding("BLD001", 1), Fix(label="mend b", edits=())),) if mended else ()
-    return Program(submission, evaluation, findings, mends)
+    fixes = ((finding("BLD001", 1), Fix(label="fix b", edits=())),) if fixed else ()
+    return Program(submission, evaluation, findings, fixes)
 
 
 def finding(rule: str, line: int, severity: str = "error", text: str = "m") -> Finding:
@@ -39,33 +39,31 @@ def finding(rule: str, line: int, severity: str = "error", text: str = "m") -> F
 
 def test_places_and_the_lines_in_sentences_are_those_of_the_submission() -> None:
     said = "line 4 reads what lines 3, 5 wrote; `line 4` stays"
-    (found,) = gather(
-        (program(FIRST), program(MENDED, finding("SYN002", 4, text=said), mended=True))
-    )
+    (found,) = gather((program(FIRST), program(FIXED, finding("SYN002", 4, text=said), fixed=True)))
     wanted = "line 3 reads what lines 2, 4 wrote; `line 4` stays"
     assert found.message == found.evidence[0].text == wanted
     assert found.place is not None
     assert (found.place.line, found.place.sample_line) == (3, 13)
     assert found.evidence[0].place == found.place
-    assert found.after_mend == ("mend b",)
+    assert found.after_fix == ("fix b",)
 
 
-def test_a_warning_about_what_a_mend_wrote_is_left_out_and_an_error_is_not() -> None:
+def test_a_warning_about_what_a_fix_wrote_is_left_out_and_an_error_is_not() -> None:
     later = program(
-        MENDED, finding("PRF004", 3, "warning"), finding("SYN002", 3), finding("STY001", 1, "note")
+        FIXED, finding("PRF004", 3, "warning"), finding("SYN002", 3), finding("STY001", 1, "note")
     )
     assert [one.rule for one in gather((program(FIRST), later))] == ["SYN002"]
 
 
-def test_a_finding_that_a_mended_form_proves_keeps_its_place() -> None:
+def test_a_finding_that_a_fixed_form_proves_keeps_its_place() -> None:
     proven = finding("SYN002", 4).model_copy(update={"confidence": "proven"})
-    (found,) = gather((program(FIRST, finding("SYN002", 3)), program(MENDED, proven, mended=True)))
-    assert (found.confidence, found.after_mend, len(found.evidence)) == ("proven", ("mend b",), 2)
+    (found,) = gather((program(FIRST, finding("SYN002", 3)), program(FIXED, proven, fixed=True)))
+    assert (found.confidence, found.after_fix, len(found.evidence)) == ("proven", ("fix b",), 2)
 
 
-def test_a_warning_that_a_mended_form_proves_to_be_an_error_is_one() -> None:
+def test_a_warning_that_a_fixed_form_proves_to_be_an_error_is_one() -> None:
     proven = finding("NUM006", 4).model_copy(update={"confidence": "proven"})
-    states = (program(FIRST, finding("NUM006", 3, "warning")), program(MENDED, proven, mended=True))
+    states = (program(FIRST, finding("NUM006", 3, "warning")), program(FIXED, proven, fixed=True))
     assert [one.severity for one in gather(states)] == ["error"]
 
 
@@ -85,15 +83,15 @@ def guess(rule: str, line: int, severity: str = "error") -> Finding:
     return finding(rule, line, severity).model_copy(update={"evidence": (), "predicts": "race"})
 
 
-def test_runs_of_a_mended_form_take_back_what_they_do_not_show() -> None:
-    first, later = program(FIRST, guess("SYN002", 3)), program(MENDED, mended=True)
+def test_runs_of_a_fixed_form_take_back_what_they_do_not_show() -> None:
+    first, later = program(FIRST, guess("SYN002", 3)), program(FIXED, fixed=True)
     assert gather((first, ran(later))) == ()
     assert len(gather((first, later))) == 1  # it was not run either
-    on_the_mended_line = program(FIRST, guess("SYN002", 2))
-    assert len(gather((on_the_mended_line, ran(later)))) == 1
+    on_the_fixed_line = program(FIRST, guess("SYN002", 2))
+    assert len(gather((on_the_fixed_line, ran(later)))) == 1
 
 
-def test_runs_of_a_mended_form_say_what_a_finding_weighs() -> None:
-    first, later = program(FIRST, guess("SYN002", 3)), program(MENDED, guess("SYN002", 4, "note"))
+def test_runs_of_a_fixed_form_say_what_a_finding_weighs() -> None:
+    first, later = program(FIRST, guess("SYN002", 3)), program(FIXED, guess("SYN002", 4, "note"))
     assert [one.severity for one in gather((first, ran(later)))] == ["note"]
     assert [one.severity for one in gather((first, later))] == ["error"]

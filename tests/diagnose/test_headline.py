@@ -35,7 +35,7 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
         unexplained,
         SHARED.model_copy(update={"confidence": "likely"}),
         SHARED.model_copy(update={"evidence": ()}),
-        SHARED.model_copy(update={"after_mend": ("add a header",)}),
+        SHARED.model_copy(update={"after_fix": ("add a header",)}),
     ):
         assert headline(FAILED, [other]) == FAILED
 

@@ -6,8 +6,8 @@ import pytest
 
 from grader import sandbox
 from grader.config import Options
-from grader.devices.cuda import CudaDevice, open_cuda
-from grader.devices.gpu import installed
+from grader.devices.cuda.device import CudaDevice, open_cuda
+from grader.devices.cuda.gpu import installed
 from grader.store import Store
 
 

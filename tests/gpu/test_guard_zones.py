@@ -8,8 +8,8 @@ import pytest
 
 from grader import judge, sandbox
 from grader.devices import RunResult
-from grader.devices.cuda import CudaDevice
-from grader.judge.reference import reference
+from grader.devices.cuda.device import CudaDevice
+from grader.execution.reference import reference
 from grader.records import Build, Comparison, Submission, Task, TensorSpec, Workload
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]

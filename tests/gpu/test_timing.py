@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader import judge, sandbox
-from grader.devices.cuda import CudaDevice
-from grader.devices.timing import Timed
+from grader import execution, sandbox
+from grader.devices.cuda.device import CudaDevice
+from grader.devices.cuda.timing import Timed
 from grader.records import Build, Submission, Task, TensorSpec, Workload
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
@@ -121,7 +121,7 @@ class Late(torch.Tensor):
 
 def timed(gpu: CudaDevice, code: str, task: Task = TASK) -> Timed:
     small = [w for w in task.workloads if w.role != "full"]
-    known = judge.reference(TASK, small, 7, gpu.form, sandbox.Limits(wall=60))
+    known = execution.reference(TASK, small, 7, gpu.form, sandbox.Limits(wall=60))
     program = Submission(sample="s", code=code, line_map=(), how="test")
     return gpu.time(program, Build(status="built", device="cuda"), task, known)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.config import Options
-from grader.devices.gpu import installed
-from grader.pipeline import open_workshop
+from grader.devices.cuda.gpu import installed
+from grader.pipeline import open_context
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
 from grader.store import Store
@@ -24,7 +24,7 @@ def graded(name: str, *, sanitize: bool) -> Review:
     options = Options(
         device="cuda", repair=False, timing=False, sanitize=sanitize, task=LABELS[name].task
     )
-    shop = open_workshop(options, Store(), 20260101)
+    shop = open_context(options, Store(), 20260101)
     sample = Sample(id=name, origin=name, format="python", text=LABELS[name].code)
     return reviewed(shop, sample)
 

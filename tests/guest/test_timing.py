@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.devices.timing_player import UNSEEN
+from grader.devices.cuda.timing_worker import UNSEEN
 from grader.guest import timing
 from grader.guest.protocol import Frame
 

@@ -122,7 +122,7 @@ def test_nan_and_infinity_equal_only_themselves_and_do_not_count():
     exact[2, 0] = np.inf
     same = judged(exact.astype(np.float32), exact)
     assert same.equal
-    assert not same.counts
+    assert not same.decides
     zeros = exact.astype(np.float32)
     zeros[1] = 0
     assert not judged(zeros, exact).equal

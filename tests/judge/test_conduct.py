@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.judge import References, conduct, verdict
-from grader.judge.conduct import probe
+from grader.judge import References, side_effects, verdict
 from grader.judge.expected import Expected
+from grader.judge.side_effects import probe
 from grader.records import Build, Comparison, Run, Task, TensorSpec, Workload
 from grader.sandbox import GuestOutput, GuestResult
 
@@ -34,7 +34,7 @@ def known(**of_the_reference: frozenset[int]) -> References:
 
 
 def codes(result: GuestResult, references: References) -> list[str]:
-    return [item.code for item in conduct(references, [result])]
+    return [item.code for item in side_effects(references, [result])]
 
 
 @pytest.mark.parametrize(

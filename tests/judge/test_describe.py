@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader.execution.strong_sizes import audited
 from grader.judge.candidates import COSTLY, described
 from grader.judge.sizes import HUGE, MOST, SMALL
-from grader.judge.strong import audited
 from grader.sandbox import Limits, strongest
 from grader.tasks.scale import chains
 

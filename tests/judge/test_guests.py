@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader import judge
+from grader import execution, judge
 from grader.errors import GraderError
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import Limits, strongest
@@ -26,7 +26,7 @@ def deciding(task):
 
 def test_reference_of_a_built_in_task(form):
     task = builtin_tasks()["batch-norm"]
-    found = judge.reference(task, deciding(task), 7, form, LIMITS)
+    found = execution.reference(task, deciding(task), 7, form, LIMITS)
     for workload in deciding(task):
         expected = found.expected[workload.name]
         assert expected.exact[0].dtype == np.float64
@@ -37,8 +37,8 @@ def test_reference_of_a_built_in_task(form):
     initial = next(w for w in deciding(task) if w.weights == "initial")
     assert (found.states[initial.name]["bn.weight"] == 1).all()
     assert (found.states[drawn.name]["bn.weight"] != 1).all()
-    again = judge.reference(task, deciding(task), 7, form, LIMITS)
-    other = judge.reference(task, deciding(task), 8, form, LIMITS)
+    again = execution.reference(task, deciding(task), 7, form, LIMITS)
+    other = execution.reference(task, deciding(task), 8, form, LIMITS)
     name = drawn.name
     assert np.array_equal(found.expected[name].native[0], again.expected[name].native[0])
     assert not np.array_equal(found.expected[name].native[0], other.expected[name].native[0])
@@ -47,7 +47,7 @@ def test_reference_of_a_built_in_task(form):
 def problem_of(forward: str, inputs: str, constants: str = "batch_size = 4096\ndim = 4095") -> str:
     return f"""
 import torch
-import torch.nn as nn
+import torch.nn
 
 {constants}
 
@@ -70,7 +70,7 @@ def get_init_inputs():
 def described(text: str, form) -> Task:
     draft = from_reference(text)
     assert draft is not None
-    return judge.describe(draft, form, LIMITS)
+    return execution.describe(draft, form, LIMITS)
 
 
 def test_a_problem_is_described_without_its_full_size(form):
@@ -84,7 +84,7 @@ def test_a_problem_is_described_without_its_full_size(form):
     assert np.prod(shapes["nominal"]) <= 200_000
     assert {w.inputs[0].distribution for w in task.workloads} >= {"uniform", "normal"}
     assert not task.weak
-    found = judge.reference(task, deciding(task), 1, form, LIMITS)
+    found = execution.reference(task, deciding(task), 1, form, LIMITS)
     assert not any(expected.failure for expected in found.expected.values())
 
 
@@ -115,7 +115,7 @@ def test_kinds_of_inputs_are_kept(form):
 def test_sizes_that_belong_together_stay_together(form):
     text = """
 import torch
-import torch.nn as nn
+import torch.nn
 class Model(nn.Module):
     def __init__(self, in_channels, out_channels, groups):
         super().__init__()
@@ -132,7 +132,7 @@ def get_init_inputs():
 """
     task = described(text, form)
     assert {w.role for w in task.workloads} == {"nominal", "stress", "general", "full"}
-    found = judge.reference(task, deciding(task), 1, form, LIMITS)
+    found = execution.reference(task, deciding(task), 1, form, LIMITS)
     assert not any(expected.failure for expected in found.expected.values())
 
 
@@ -149,7 +149,7 @@ def get_init_inputs():
 )
 def test_a_problem_that_is_broken_says_so(text, form):
     draft = from_reference(text)
-    task = judge.describe(draft, form, Limits(wall=8.0) if "while True" in text else LIMITS)
+    task = execution.describe(draft, form, Limits(wall=8.0) if "while True" in text else LIMITS)
     assert not task.workloads
     assert task.notes
 
@@ -177,18 +177,20 @@ def test_a_broken_reference_counts_for_nothing(form):
         "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x): raise ValueError(x)"
     )
     task = Task(name="t", title="t", source="file", reference=text, workloads=(workload,))
-    found = judge.reference(task, (workload,), 1, form, LIMITS)
+    found = execution.reference(task, (workload,), 1, form, LIMITS)
     assert "ValueError" in found.expected["w"].failure
-    assert not judge.compare(task, workload, found, None).counts
+    assert not judge.compare(task, workload, found, None).decides
     with pytest.raises(GraderError):
-        judge.reference(task.model_copy(update={"source": "builtin"}), (workload,), 1, form, LIMITS)
+        execution.reference(
+            task.model_copy(update={"source": "builtin"}), (workload,), 1, form, LIMITS
+        )
 
 
 @pytest.mark.parametrize("name", ["l2-norm", "mse-loss", "argmax-dim"])
 def test_audit_of_built_in_tasks(name, form):
-    rows = judge.audit(builtin_tasks()[name], form, LIMITS)
+    rows = execution.audit(builtin_tasks()[name], form, LIMITS)
     assert {row.program for row in rows} >= {"zeros", "a constant", "a skipped part"}
-    assert not judge.weaknesses(rows)
+    assert not execution.weaknesses(rows)
 
 
 def test_audit_tells_a_weak_task(form):

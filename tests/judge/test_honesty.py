@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import Suspicions, suspicions
-from grader.judge.conduct import IDLE, probe
 from grader.judge.honesty import UNREAD, WEAK
+from grader.judge.side_effects import IDLE, probe
 from grader.records import Evaluation, Finding, Launch, Run, Verdict
 
 UNUSED = Finding(

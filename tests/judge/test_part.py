@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.judge.part import full_size_part, saturation
+from grader.execution.full_size_part import full_size_part, saturation
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import Limits, strongest
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from grader.judge import in_keeping, verdict
-from grader.judge.conduct import probe
+from grader.judge.side_effects import probe
 from grader.judge.soundness import BENIGN, SANITIZER, UNDEFINED, undefined
 from grader.records import (
     Build,

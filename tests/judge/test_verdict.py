@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import own_weights, verdict
-from grader.judge.conduct import COMPARED, SATURATED
+from grader.judge.side_effects import COMPARED, SATURATED
 from grader.records import (
     Build,
     Comparison,
@@ -52,7 +52,7 @@ def seen(wrong=(), ended=None, *, half=(), kernelbench=True):
             workload=n,
             role=role,
             equal=n not in wrong,
-            counts=n != "zero",
+            decides=n != "zero",
             mismatch=Mismatch(kind="values", text=f"{n} differs") if n in wrong else None,
             half_precision=n in half,
             kernelbench_equal=kernelbench and n not in wrong,
@@ -125,7 +125,7 @@ def test_other_sizes_are_a_question_of_their_own():
     assert (unseen.status, unseen.general) == ("correct", None)
 
 
-def rehearsed(source):
+def dry_run_of(source):
     """A program that is right at reduced sizes and fails at the full one."""
     both = seen()
     run = Run(workload="full", device="sim", status="raised", reason="the launch failed")
@@ -137,7 +137,7 @@ def rehearsed(source):
 
 @pytest.mark.parametrize("source", ["kernelbench", "file", "embedded"])
 def test_a_task_s_own_full_size_decides(source):
-    found = rehearsed(source)
+    found = dry_run_of(source)
     assert (found.status, found.correct) == ("crashed", False)
     assert "at the task's own (full)" in found.sentence
     assert "the launch failed" in found.sentence
@@ -205,7 +205,7 @@ def test_a_nominal_workload_may_be_the_full_size():
 
 
 def test_a_built_in_task_s_full_size_is_a_question_of_generality():
-    found = rehearsed("builtin")
+    found = dry_run_of("builtin")
     assert (found.status, found.general) == ("correct", False)
     assert "the launch failed" in found.sentence
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.service.played_github import NUMBER, REPOSITORY, TOKEN, PlayedGitHub, played
+from tests.service.played_github import NUMBER, REPOSITORY, TOKEN, PlayedGitHub, measured
 from tests.whole import ROOT
 
 TEXT = (ROOT / "action.yml").read_text("utf-8")
@@ -116,7 +116,7 @@ class Job:
 
 @pytest.fixture
 def github() -> Iterator[PlayedGitHub]:
-    with played() as found:
+    with measured() as found:
         yield found
 
 

@@ -77,8 +77,8 @@ def test_only_where_a_transposed_convolution_is_asked_for() -> None:
 
 
 def test_an_input_between_two_steps_of_the_stride_reaches_nothing() -> None:
-    (mended,) = texts("(at + pad - k) / stride")
-    written = next(line for line in mended.splitlines() if "int from" in line)
+    (fixed,) = texts("(at + pad - k) / stride")
+    written = next(line for line in fixed.splitlines() if "int from" in line)
     expression = written.split("=", 1)[1].strip().rstrip(";")
     for stride, pad in ((1, 0), (2, 1), (3, 2)):
         scattered = {(at * stride - pad + k, k): at for at in range(5) for k in range(3)}

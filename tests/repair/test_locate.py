@@ -1,4 +1,4 @@
-"""A finding without a cause is placed at the line that its verified mend changes."""
+"""A finding without a cause is placed at the line that its verified fix changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ CODE = "a\nfor (int k = 0; k <= n; ++k)\nb\n"
 SUBMISSION = Submission(sample="s", code=CODE, line_map=(5, 6, 7), how="")
 
 
-def mended(code: str, rule: str, label: str = "it") -> Repair:
+def fixed(code: str, rule: str, label: str = "it") -> Repair:
     verdict = Verdict(status="correct", sentence="")
     evaluation = Evaluation(submission="x", device="sim", sandbox="none", verdict=verdict)
     return Repair(
-        kind="mend",
+        kind="fix",
         code=code,
         settles=(("BLD001", "include it"), (rule, label)),
         evaluation=evaluation,
@@ -31,7 +31,7 @@ def finding(rule: str, line: int | None) -> Finding:
 
 @pytest.mark.parametrize("line", [None, 3])
 def test_the_changed_line_is_the_place(line: int | None) -> None:
-    repair = mended(CODE.replace("<=", "<"), "MEM011")
+    repair = fixed(CODE.replace("<=", "<"), "MEM011")
     (found,) = located((finding("MEM011", line),), SUBMISSION, [repair])
     assert found.place is not None
     assert (found.place.line, found.place.sample_line) == (2, 6)
@@ -46,9 +46,9 @@ def test_the_changed_line_is_the_place(line: int | None) -> None:
         ("new\n" + CODE, "MEM011"),
     ],
 )
-def test_nothing_moves_where_the_mend_does_not_say_where(code: str, rule: str) -> None:
+def test_nothing_moves_where_the_fix_does_not_say_where(code: str, rule: str) -> None:
     before = (finding(rule, 3),)
-    assert located(before, SUBMISSION, [mended(code, rule)]) == before
+    assert located(before, SUBMISSION, [fixed(code, rule)]) == before
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_among_several_changes_the_label_says_which(label: str, line: int) -> No
     code = CODE.replace("b", "\nb")
     spaced = Submission(sample="s", code=code, line_map=(5, 6, 7, 8), how="")
     changed = "new\n" + code.replace("<=", "<").replace("b", "c")
-    (found,) = located((finding("NUM001", 1),), spaced, [mended(changed, "NUM001", label)])
+    (found,) = located((finding("NUM001", 1),), spaced, [fixed(changed, "NUM001", label)])
     assert found.place is not None
     assert found.place.line == line
 
 
 def test_a_change_of_several_lines_is_placed_at_the_one_that_its_label_says() -> None:
     code = CODE.replace("<=", "<").replace("b", "c")
-    repair = mended(code, "NUM001", "line 2: `<` in the place of `<=`, and what goes with it")
+    repair = fixed(code, "NUM001", "line 2: `<` in the place of `<=`, and what goes with it")
     (found,) = located((finding("NUM001", 1),), SUBMISSION, [repair])
     assert found.place is not None
     assert found.place.line == 2
@@ -75,7 +75,7 @@ def test_a_change_of_several_lines_is_placed_at_the_one_that_its_label_says() ->
 def test_a_line_of_forward_is_python() -> None:
     code = "class ModelNew:\n    def forward(self, x):\n        return x.permute(1, 2, 0)\n"
     submission = Submission(sample="s", code=code, line_map=(1, 2, 3), how="")
-    repair = mended(code.replace("1, 2, 0", "1, 0, 2"), "NUM001")
+    repair = fixed(code.replace("1, 2, 0", "1, 0, 2"), "NUM001")
     (found,) = located((finding("NUM001", 1),), submission, [repair])
     assert found.place is not None
     assert (found.place.line, found.place.language) == (3, "python")

@@ -50,7 +50,7 @@ def program(status: str = "incorrect", *found: Finding, mismatch: str = "values"
         workload="w",
         role="nominal",
         equal=False,
-        counts=True,
+        decides=True,
         mismatch=Mismatch(kind=mismatch, text="wrong", fraction=1.0),  # type: ignore[arg-type]
     )
     evaluation = Evaluation(
@@ -112,7 +112,7 @@ def test_to_fail_on_one_workload_alone_is_further_than_wrong_results() -> None:
     def after(*ends: RunStatus) -> Program:
         runs = tuple(Run(workload=f"w{k}", device="sim", status=end) for k, end in enumerate(ends))
         right = tuple(
-            Comparison(workload=run.workload, role="nominal", equal=True, counts=True)
+            Comparison(workload=run.workload, role="nominal", equal=True, decides=True)
             for run in runs
             if run.status == "ran"
         )

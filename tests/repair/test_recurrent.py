@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from grader import judge, sandbox
+from grader import execution, sandbox
 from grader.repair.compose import UncoveredError, compose, read_graph
 
 REFERENCE = """
 import torch
-import torch.nn as nn
+import torch.nn
 
 
 class Model(nn.Module):
@@ -33,7 +33,7 @@ BOTH = "layers=2, bidirectional=True, batch_first=True".replace("layers", "num_l
 
 def composed(layer: str, forward: str) -> str:
     text = REFERENCE.replace("LAYER", layer).replace("FORWARD", forward)
-    graph = read_graph(judge.trace(text, sandbox.strongest(), sandbox.Limits()))
+    graph = read_graph(execution.trace(text, sandbox.strongest(), sandbox.Limits()))
     made = compose(text, graph, "Layer", "ops")
     assert made.families == ("recurrent",)
     return made.code

@@ -1,4 +1,4 @@
-"""The search for a mend: which programs small changes are tried on, and which they are not."""
+"""The search for a find_repair: which programs small changes are tried on, and which they are not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from grader.records import (
     Verdict,
     Workload,
 )
-from grader.repair import mend
+from grader.repair import find_repair
 from grader.repair.variants import Screen
 from grader.repair.variants.weave import CHOICE
 
@@ -81,7 +81,7 @@ def program(status: Any, *rules: str) -> Program:
 def tried_on(program: Program) -> list[str]:
     """Return the programs of small changes that a search from there asks for."""
     screen = Watched()
-    found, said = mend(
+    found, said = find_repair(
         (program,),
         lambda submission: program.evaluation,
         lambda submission, evaluation: program.findings,
@@ -116,11 +116,11 @@ def test_small_changes_are_tried_on_a_program_once() -> None:
         workload="4x8",
         role="nominal",
         equal=False,
-        counts=True,
+        decides=True,
         mismatch=Mismatch(kind="values", text="wrong", fraction=0.1),
     )
     evaluation = nearer.evaluation.model_copy(update={"comparisons": (compared,)})
-    mend(
+    find_repair(
         (start,),
         lambda submission: evaluation,
         lambda submission, evaluation: nearer.findings,
@@ -166,13 +166,15 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
 
     start = Program(wrong.submission, evaluate(wrong.submission), findings)
     asked.clear()
-    found, _ = mend((start,), evaluate, examine, 30)
+    found, _ = find_repair((start,), evaluate, examine, 30)
     assert found is None
     assert len(asked) == 4  # all at once, then each alone
 
 
-def mended(needed: set[int], seen: list[list[int]], confidence: Any = "likely") -> tuple[str, int]:
-    """Return the mend's code and how many programs were evaluated.
+def repaired_program(
+    needed: set[int], seen: list[list[int]], confidence: Any = "likely"
+) -> tuple[str, int]:
+    """Return the find_repair's code and how many programs were evaluated.
 
     Right is a program with the fixes that are needed; each of them alone makes it less wrong. `seen` are
     the numbers of the fixes that are found one after the other.
@@ -197,20 +199,20 @@ def mended(needed: set[int], seen: list[list[int]], confidence: Any = "likely") 
     first = evaluate(wrong.submission)
     asked.clear()
     start = Program(wrong.submission, first, examine(wrong.submission, first))
-    found, said = mend((start,), evaluate, examine, 30)
+    found, said = find_repair((start,), evaluate, examine, 30)
     assert found is not None, said
     return found.code, len(asked)
 
 
 def test_changes_that_came_one_by_one_are_not_taken_back_on_trial() -> None:
-    code, evaluated = mended({1, 2}, [[1], [2]])
+    code, evaluated = repaired_program({1, 2}, [[1], [2]])
     assert evaluated == 2
     assert "# 1\n" in code
     assert "# 2\n" in code
 
 
 def test_of_changes_that_came_together_the_needless_are_taken_back() -> None:
-    code, evaluated = mended({1, 3}, [[1, 2, 3]])
+    code, evaluated = repaired_program({1, 3}, [[1, 2, 3]])
     assert evaluated == 4  # all at once, then each of the three left out
     assert "# 1\n" in code
     assert "# 2\n" not in code
@@ -218,13 +220,13 @@ def test_of_changes_that_came_together_the_needless_are_taken_back() -> None:
 
 
 def test_what_a_run_has_shown_is_not_taken_back_on_trial() -> None:
-    code, evaluated = mended({1, 2, 3}, [[1, 2, 3]], "proven")
+    code, evaluated = repaired_program({1, 2, 3}, [[1, 2, 3]], "proven")
     assert evaluated == 1
     assert all(f"# {number}\n" in code for number in (1, 2, 3))
 
 
 def digits_lost(*rules: str, half: bool) -> list[str]:
-    """Return what small changes were tried on: a mend that is right, but elsewhere not to the last digits."""
+    """Return what small changes were tried on: a find_repair that is right, but elsewhere not to the last digits."""
     wrong = program("incorrect", "BLD001")
 
     def evaluate(submission: Submission) -> Evaluation:
@@ -245,7 +247,7 @@ def digits_lost(*rules: str, half: bool) -> list[str]:
 
     screen = Watched()
     start = Program(wrong.submission, wrong.evaluation, (fixed(1),))
-    found, said = mend((start,), evaluate, examine, 30, cast("Screen", screen))
+    found, said = find_repair((start,), evaluate, examine, 30, cast("Screen", screen))
     assert found is not None, said
     return screen.asked
 

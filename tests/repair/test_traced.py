@@ -6,12 +6,12 @@ import ast
 
 import pytest
 
-from grader import judge, sandbox
+from grader import execution, sandbox
 from grader.repair.compose import Graph, UncoveredError, compose, read_graph
 
 REFERENCE = '''
 import torch
-import torch.nn as nn
+import torch.nn
 
 SCALE = 2.0
 
@@ -38,7 +38,7 @@ def get_init_inputs():
 
 
 def traced(text: str) -> Graph:
-    return read_graph(judge.trace(text, sandbox.strongest(), sandbox.Limits()))
+    return read_graph(execution.trace(text, sandbox.strongest(), sandbox.Limits()))
 
 
 def test_a_traced_reference_becomes_its_stages() -> None:

@@ -33,7 +33,7 @@ void run(torch::Tensor x, torch::Tensor y) {
 """
 
 
-def test_sizes_of_a_launch_are_mended_where_they_are_declared(program: Program) -> None:
+def test_sizes_of_a_launch_are_fixed_where_they_are_declared(program: Program) -> None:
     head, _, rest = MEAN.partition("__global__")
     text = (head + LAUNCHED + rest[rest.index('"""') :]).replace(
         "grid((cols + 15) / 16, (rows + 15) / 16);", "grid((rows + 15) / 16, (cols + 15) / 16), block(16, 16);"

@@ -6,6 +6,7 @@ import pytest
 
 from grader.judge import in_keeping
 from grader.records import (
+    AppliedFix,
     Build,
     Claim,
     Comparison,
@@ -18,7 +19,6 @@ from grader.records import (
     KernelResources,
     Launch,
     LineCount,
-    Mend,
     Mismatch,
     Place,
     Repair,
@@ -109,7 +109,7 @@ def review(
         task=TaskSummary(name=task, source="builtin", reason=words, weak=(words,)),
         evaluation=evaluation(verdict, words),
         findings=in_keeping(verdict, findings(code, words, head)),
-        mends=(Mend(label=words, rule="BLD001", diff=f"-a\n+{words}", status="incorrect"),),
+        fixes=(AppliedFix(label=words, rule="BLD001", diff=f"-a\n+{words}", status="incorrect"),),
         repairs=repairs(code, words) if status != "correct" else (),
         claims=(
             Claim(line=head + code.count("\n") + 2, quote=words, outcome="false", because=words),
@@ -245,7 +245,7 @@ def findings(code: str, words: str, head: int) -> tuple[Finding, ...]:
             severity="warning",
             confidence="likely",
             message=words,
-            after_mend=(words,),
+            after_fix=(words,),
             also=("RED001",),
         ),
         Finding(
@@ -276,7 +276,7 @@ def repairs(code: str, words: str) -> tuple[Repair, ...]:
     )
     return (
         Repair(
-            kind="mend",
+            kind="fix",
             code=code,
             diff=f"--- a\n+++ b\n@@ -1 +1 @@\n-{words}\n+__syncthreads();",
             settles=(("SYN002", words),),

@@ -10,7 +10,7 @@ import pytest
 
 from grader.records import Review
 from grader.report import github, junit, sarif
-from grader.report.spool import Spool
+from grader.report.spill import SpillFile
 
 from .conftest import CODE, Make
 from .payloads import PAYLOADS
@@ -27,8 +27,8 @@ def junit_of(reviews: Iterable[Review]) -> str:
 
 
 def written(form: type[sarif.Log] | type[junit.Cases], reviews: Iterable[Review]) -> str:
-    with Spool(Path()) as spool:
-        made = form(spool)
+    with SpillFile(Path()) as spill:
+        made = form(spill)
         for review in reviews:
             made.add(review)
         return "".join(made.parts())

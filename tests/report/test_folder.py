@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grader.errors import UsageError
 from grader.records import Review
 from grader.report.folder import RunFolder
-from grader.report.spool import Spool
+from grader.report.spill import SpillFile
 from grader.store import Store
 
 from .conftest import CODE, Make
@@ -45,7 +45,7 @@ def test_a_run_leaves_every_format(tmp_path: Path, make_review: Make) -> None:
         for folder, end in (("pages", "html"), ("data", "json"))
         for name in "ab"
     }
-    repairs = {f"repairs/{name}.{kind}.py" for name in "ab" for kind in ("mend", "reference")}
+    repairs = {f"repairs/{name}.{kind}.py" for name in "ab" for kind in ("fixed", "reference")}
     shared = {"README.md", "index.html", "results.jsonl", "results.sarif", "junit.xml"}
     assert set(contents(tmp_path)) == each | pages | repairs | shared
 
@@ -82,18 +82,18 @@ def test_the_index_of_a_large_run_holds_few_reviews(tmp_path: Path, make_review:
 
 @given(st.lists(st.text(), max_size=8), st.randoms())
 def test_a_spool_gives_back_what_was_put_there(texts: list[str], order: Random) -> None:
-    with Spool(Path()) as spool:
-        pieces = [spool.add(text) for text in texts]
+    with SpillFile(Path()) as spill:
+        pieces = [spill.add(text) for text in texts]
         pairs = list(zip(pieces, texts, strict=True))
         order.shuffle(pairs)
         for piece, text in pairs:
-            assert spool.get(piece) == text.encode("utf-8", "replace").decode()
+            assert spill.get(piece) == text.encode("utf-8", "replace").decode()
 
 
 def test_a_spool_goes_on_in_a_file(tmp_path: Path) -> None:
-    with Spool(tmp_path) as spool:
-        pieces = [spool.add(letter * 400_000) for letter in "äbcd"]
-        assert [set(spool.get(piece)) for piece in reversed(pieces)] == [{"d"}, {"c"}, {"b"}, {"ä"}]
+    with SpillFile(tmp_path) as spill:
+        pieces = [spill.add(letter * 400_000) for letter in "äbcd"]
+        assert [set(spill.get(piece)) for piece in reversed(pieces)] == [{"d"}, {"c"}, {"b"}, {"ä"}]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -110,7 +110,7 @@ def test_a_sample_called_readme_does_not_take_the_indexs_place(
 
 def test_a_repair_that_is_gone_leaves_no_file(tmp_path: Path, make_review: Make) -> None:
     write(tmp_path, make_review)
-    assert (tmp_path / "repairs" / "a.mend.py").read_text() == CODE
+    assert (tmp_path / "repairs" / "a.fixed.py").read_text() == CODE
     write(tmp_path, make_review, status="correct")
     assert list((tmp_path / "repairs").iterdir()) == []
 

@@ -241,9 +241,9 @@ def test_the_floor_stands_beside_the_times(make_review: Make) -> None:
     bars = speed.against_floor(made.evaluation)
     assert bars is not None
     assert "80% of the speed that the floor allows" in bars.caption
-    roof = floors([made, with_times(make_review(), times[:2])])
-    assert roof is not None
-    assert "1 of 1 timed kernels take at most twice their floor" in roof.caption
+    peak = floors([made, with_times(make_review(), times[:2])])
+    assert peak is not None
+    assert "1 of 1 timed kernels take at most twice their floor" in peak.caption
 
 
 OPERATIONS = st.integers(0, 1 << 50)
@@ -271,7 +271,7 @@ def test_a_product_has_arithmetic_for_its_roof(make_review: Make) -> None:
     plot = roofline(made.model_copy(update={"evaluation": evaluation}))
     assert plot is not None
     assert (
-        "arithmetic is its roof on this GPU, and the submission reaches 50% of it" in plot.caption
+        "arithmetic is its peak on this GPU, and the submission reaches 50% of it" in plot.caption
     )
     assert [row[0] for row in plot.rows] == ["submission", "eager torch"]
 

@@ -1,4 +1,4 @@
-"""Blocks that are cut off: named where no loop goes on, and the mend adds blocks beside them."""
+"""Blocks that are cut off: named where no loop goes on, and the fix adds blocks beside them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def test_the_row_is_shared_among_blocks(launch: str, grid: str) -> None:
     code = as_submission(CODE.replace(LAUNCH, launch))
     (found,) = review_text(parse(code), context(4, 8, 4095), select=("IDX010",))
     assert found.severity == "error"
-    mended = apply(code, found.fixes[0].edits)
-    assert grid in mended
-    assert "int i = blockIdx.y * blockDim.x + threadIdx.x;" in mended
-    assert review_text(parse(mended), context(4, 8, 4095), select=("IDX010",)) == ()
+    fixed = apply(code, found.fixes[0].edits)
+    assert grid in fixed
+    assert "int i = blockIdx.y * blockDim.x + threadIdx.x;" in fixed
+    assert review_text(parse(fixed), context(4, 8, 4095), select=("IDX010",)) == ()
 
 
 def test_a_row_that_no_size_of_the_task_makes_too_long_is_no_cause() -> None:

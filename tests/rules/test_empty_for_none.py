@@ -1,4 +1,4 @@
-"""Empty tensors in the place of none: which question they answer wrongly, and what is asked after the mend."""
+"""Empty tensors in the place of none: which question they answer wrongly, and what is asked after the fix."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_what_was_raised_over_nothing_is_proof(words: str) -> None:
     context = Context(evidence=(Evidence(kind="python", code="raised", text=words),))
     (found,) = review_text(parse(CODE), context, select=("API008",))
     assert (found.severity, found.confidence) == ("error", "proven")
-    mended = apply(CODE, found.fixes[0].edits)
-    assert "if ((bias.defined() && bias.numel() > 0))" in mended
-    assert review_text(parse(mended), context, select=("API008",)) == ()
+    fixed = apply(CODE, found.fixes[0].edits)
+    assert "if ((bias.defined() && bias.numel() > 0))" in fixed
+    assert review_text(parse(fixed), context, select=("API008",)) == ()
 
 
 def test_without_that_it_is_a_warning() -> None:

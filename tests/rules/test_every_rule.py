@@ -72,8 +72,8 @@ def test_certain_fixes_settle(code: str, index: int) -> None:
     for finding in rule.check(parse(example.code), example.context):
         for fix in finding.fixes:
             if fix.certain:
-                mended = parse(apply(example.code, fix.edits))
-                left = [one.message for one in rule.check(mended, Context())]
+                fixed = parse(apply(example.code, fix.edits))
+                left = [one.message for one in rule.check(fixed, Context())]
                 assert len(left) < len(found)
 
 

@@ -7,7 +7,7 @@ import pytest
 from grader.records import Task
 from grader.rules.rule import Context
 
-from .mended import PLAIN, mends, program
+from .fixed import PLAIN, fixes, program
 
 REFERENCE = "class Model(nn.Module):\n    def forward(self, x):\n        return F.gelu(x)\n"
 GELU = Context(task=Task(name="t", title="t", source="file", reference=REFERENCE, workloads=()))
@@ -19,7 +19,7 @@ def gelu(*lines: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("lines", "mended"),
+    ("lines", "fixed"),
     [
         (
             ("float v = x[i];", "y[i] = 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v)));"),
@@ -45,9 +45,9 @@ def gelu(*lines: str) -> str:
         ),
     ],
 )  # fmt: skip
-def test_the_tanh_form_becomes_the_exact_one(lines: tuple[str, ...], mended: str) -> None:
-    (after,) = mends("NUM008", gelu(*lines), GELU)
-    assert mended in after
+def test_the_tanh_form_becomes_the_exact_one(lines: tuple[str, ...], fixed: str) -> None:
+    (after,) = fixes("NUM008", gelu(*lines), GELU)
+    assert fixed in after
 
 
 def test_another_tanh_is_left_alone() -> None:
@@ -55,7 +55,7 @@ def test_another_tanh_is_left_alone() -> None:
         "float v = tanhf(x[i]);",
         "y[i] = v * tanhf(0.79788456f * (v + 0.044715f * v * v * v));",
     )
-    (after,) = mends("NUM008", gelu(*lines), GELU)
+    (after,) = fixes("NUM008", gelu(*lines), GELU)
     assert {lines[0], "y[i] = v * erff(v * 0.70710678f);"} <= after
 
 
@@ -71,4 +71,4 @@ def test_a_reference_of_the_tanh_form_is_no_other_tanh(reference: str, count: in
     asked = REFERENCE.replace("F.gelu(x)", reference)
     task = Task(name="t", title="t", source="file", reference=asked, workloads=())
     line = "y[i] = x[i] * tanhf(0.79788456f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));"
-    assert len(mends("NUM008", gelu(line), Context(task=task))) == count
+    assert len(fixes("NUM008", gelu(line), Context(task=task))) == count

@@ -1,4 +1,4 @@
-"""Grids that are cut off: named where no loop goes on, and the mend takes the limit off."""
+"""Grids that are cut off: named where no loop goes on, and the fix takes the limit off."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def test_the_limit_is_taken_off(capped: str) -> None:
     wrong = Evidence(kind="mismatch", code="values", text="the end is zero")
     (found,) = review_text(parse(code), Context(evidence=(wrong,)), select=("IDX009",))
     assert found.severity == "error"
-    mended = apply(code, found.fixes[0].edits)
-    assert "1024" not in mended
-    assert "65535" not in mended
-    assert "(n + 255) / 256" in mended
+    fixed = apply(code, found.fixes[0].edits)
+    assert "1024" not in fixed
+    assert "65535" not in fixed
+    assert "(n + 255) / 256" in fixed
 
 
 def test_a_loop_over_the_grid_goes_with_a_limit() -> None:

@@ -1,4 +1,4 @@
-"""MEM001's mend compares an index with a count, not with the length of a row."""
+"""MEM001's fix compares an index with a count, not with the length of a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
 
-from .mended import program
+from .fixed import program
 
 ROWS = """
 __global__ void first(const float* x, float* y, int cols, int count) {

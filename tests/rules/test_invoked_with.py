@@ -1,4 +1,4 @@
-"""Calls that pybind refused, after the mend: by what it says they were invoked with."""
+"""Calls that pybind refused, after the fix: by what it says they were invoked with."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class ModelNew(nn.Module):
         ("int k", "x, 3, self.size", "tensor, 3, 4", "ext.run(x, 3)"),
     ],
 )  # fmt: skip
-def test_the_call_fits_the_function_after_the_mend(
+def test_the_call_fits_the_function_after_the_fix(
     other: str, passed: str, invoked: str, wanted: str
 ) -> None:
     code = CODE.replace("OTHER", other).replace("ARGS", passed)
     said = f"TypeError: run(): incompatible function arguments. The following argument types are supported: 1. (...) Invoked with: {invoked}"
     raised = Evidence(kind="python", code="raised", text=said)
     found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
-    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
-    assert any(wanted in text for text in mended), mended
+    fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any(wanted in text for text in fixed), fixed
 
 
 @pytest.mark.parametrize(("name", "channels"), [("run", 0), ("run_transposed", 1)])
@@ -78,8 +78,8 @@ def test_an_attribute_whose_name_holds_the_parameters_is_passed() -> None:
         CODE.replace("OTHER", "float slope").replace("ARGS", "x").replace("scale", "negative_slope")
     )
     found = review_text(parse(code), Context(), select=("API004",))
-    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
-    assert any("ext.run(x, self.negative_slope)" in text for text in mended)
+    fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any("ext.run(x, self.negative_slope)" in text for text in fixed)
 
 
 def test_a_layer_whose_bias_is_handed_over_is_made_with_one() -> None:
@@ -88,5 +88,5 @@ def test_a_layer_whose_bias_is_handed_over_is_made_with_one() -> None:
     said = "TypeError: run(): incompatible function arguments. Invoked with: tensor, None"
     raised = Evidence(kind="python", code="raised", text=said)
     found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
-    mended = [apply(code, one.edits) for finding in found for one in finding.fixes]
-    assert any("self.layer = nn.Linear(4, 4)\n" in text for text in mended)
+    fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
+    assert any("self.layer = nn.Linear(4, 4)\n" in text for text in fixed)

@@ -56,12 +56,12 @@ def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
 
 
 def test_arguments_of_one_function_are_named_together() -> None:
-    """What is to be done is the same for each: one finding, one mend of all."""
+    """What is to be done is the same for each: one finding, one fix of all."""
     found = review_text(parse(as_submission(MATMUL)), Context())
     [one] = [finding for finding in found if finding.rule == "MEM004"]
     assert "walks `a` and `b` as if their rows" in one.message
-    [mend] = one.fixes
-    [edit] = mend.edits
+    [fix] = one.fixes
+    [edit] = fix.edits
     assert "a = a.contiguous();\n    b = b.contiguous();" in edit.text
 
 
@@ -423,7 +423,7 @@ def test_work_on_streams_of_its_own_has_to_be_waited_for() -> None:
     assert "current stream" in waits.message
     current = HEAVY.replace("    return a", "    cudaDeviceSynchronize();\n    return a")
     [waits] = [one for one in review(current) if one.rule == "API001"]
-    assert [mend.label for mend in waits.fixes] == ["leave cudaDeviceSynchronize out"]
+    assert [fix.label for fix in waits.fixes] == ["leave cudaDeviceSynchronize out"]
 
 
 ROW_EACH = """
@@ -525,7 +525,7 @@ torch::Tensor run(torch::Tensor x) {
 def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
     """What the simulator counts at the real sizes stands beside it, and is another number."""
     [found] = [one for one in review(ROWS) if one.rule == "PRF001"]
-    assert "many more packets of 32 bytes than it needs" in found.message
+    assert "many more 32-byte sectors than it needs" in found.message
     spec = TensorSpec(shape=(512, 64), dtype="float32")
     task = Task(
         name="t",
@@ -536,7 +536,7 @@ def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
     )
     [known] = [one for one in review(ROWS, context=Context(task=task)) if one.rule == "PRF001"]
     assert "64 elements apart" in known.message
-    assert "32 packets of 32 bytes where 4 would do" in known.message
+    assert "32 32-byte sectors where 4 would do" in known.message
 
 
 TAIL = """

@@ -253,7 +253,7 @@ def test_a_check_of_its_own_that_refuses_the_input_is_named(
         assert refused.confidence == "proven"
 
 
-def test_checks_for_one_layout_are_mended_together() -> None:
+def test_checks_for_one_layout_are_fixed_together() -> None:
     code = CHECKED.replace('x.is_cuda(), "x must be on the GPU"', "w.is_contiguous()")
     evidence = Evidence(kind="python", code="raised", text="RuntimeError: x must be contiguous")
     found = review_text(parse(code), Context(evidence=(evidence,)))

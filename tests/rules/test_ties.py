@@ -47,13 +47,13 @@ def reviewed(condition: str, context: Context, *rules: str) -> list[tuple[str, s
 
 
 @pytest.mark.parametrize("condition", ["far < low", "far <= low", "low > far", "low >= far"])
-def test_the_smaller_index_decides_after_the_mend(condition: str) -> None:
-    ((severity, mended),) = reviewed(condition, WRONG, "RED006")
+def test_the_smaller_index_decides_after_the_fix(condition: str) -> None:
+    ((severity, fixed),) = reviewed(condition, WRONG, "RED006")
     assert severity == "error"
-    assert "if (v < low)" in mended  # a thread's own walk goes up: the first one stays
+    assert "if (v < low)" in fixed  # a thread's own walk goes up: the first one stays
     left, right = ("far", "low") if condition.startswith("far") else ("low", "far")
     sign = condition.split()[1][0]
-    assert f"if ({left} {sign} {right} || ({left} == {right} && far_where < where))" in mended
+    assert f"if ({left} {sign} {right} || ({left} == {right} && far_where < where))" in fixed
 
 
 def test_an_exchange_that_compares_indices_is_left_alone() -> None:

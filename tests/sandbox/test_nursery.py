@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.sandbox import nursery
+from grader.sandbox import fork_server
 
 
 def test_libraries_that_do_not_load_leave_the_parent_itself(tmp_path: Path) -> None:
     missing = (str(tmp_path / "libkgsim.so"), str(tmp_path / "libkgtorch.so"))
-    first = nursery.shared()
-    assert nursery.shared(missing) is first
-    assert nursery.shared() is first
+    first = fork_server.shared()
+    assert fork_server.shared(missing) is first
+    assert fork_server.shared() is first

@@ -97,7 +97,7 @@ class PlayedGitHub:
 
 
 @contextmanager
-def played() -> Iterator[PlayedGitHub]:
+def measured() -> Iterator[PlayedGitHub]:
     """Serve on a free port until the block ends."""
     github = PlayedGitHub()
 

@@ -18,7 +18,7 @@ from grader.report.github_review import SUMMARY_MARK, Comment
 from grader.service.github import Api, NotAllowedError, Pull
 from tests.report.conftest import review
 
-from .played_github import BOT, NUMBER, REPOSITORY, TOKEN, PlayedGitHub, played
+from .played_github import BOT, NUMBER, REPOSITORY, TOKEN, PlayedGitHub, measured
 
 FILE = "samples/total_race.md"
 PATCH = "@@ -0,0 +1,40 @@\n" + "\n".join("+line" for _ in range(40))
@@ -26,14 +26,14 @@ PATCH = "@@ -0,0 +1,40 @@\n" + "\n".join("+line" for _ in range(40))
 
 @pytest.fixture
 def github() -> Iterator[PlayedGitHub]:
-    with played() as found:
+    with measured() as found:
         found.files = {FILE: PATCH, "notes.txt": "@@ -1 +1 @@\n-a\n+b"}
         yield found
 
 
 @pytest.fixture
 def job(github: PlayedGitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand where a job of a pull request stands, with a run in `reviews`."""
+    """TimingSession where a job of a pull request stands, with a run in `reviews`."""
     event = {"pull_request": {"number": NUMBER, "head": {"sha": "c0ffee"}}}
     (tmp_path / "event.json").write_text(json.dumps(event))
     variables = {

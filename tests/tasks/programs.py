@@ -30,7 +30,7 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Bench:
+class BuildWorkspace:
     """One workload with its inputs, a way to run the reference, and its result."""
 
     task: Task
@@ -53,7 +53,7 @@ class Bench:
         return compare(self.task, self.workload, references, result)
 
 
-def bench(task: Task, workload: Workload, seed: int = SEED) -> Bench:
+def bench(task: Task, workload: Workload, seed: int = SEED) -> BuildWorkspace:
     inputs = make_inputs(task, workload, seed)
     model = construct(task, workload, seed)
 
@@ -70,7 +70,7 @@ def bench(task: Task, workload: Workload, seed: int = SEED) -> Bench:
         with torch.no_grad():
             return (model.double() if double else model.float())(*tensors).numpy()
 
-    return Bench(task, workload, inputs, run, run(inputs, False), run(inputs, True))
+    return BuildWorkspace(task, workload, inputs, run, run(inputs, False), run(inputs, True))
 
 
 def construct(task: Task, workload: Workload, seed: int) -> torch.nn.Module:

@@ -13,7 +13,7 @@ from grader.judge.tolerance import reduction_length
 from grader.records import TensorSpec
 from grader.tasks import builtin_tasks, entries
 
-from .programs import SEED, Bench, bench
+from .programs import SEED, BuildWorkspace, bench
 
 torch.set_num_threads(1)
 TASKS = sorted(builtin_tasks())
@@ -23,7 +23,7 @@ def deciding(task):
     return [w for w in task.workloads if w.role in {"nominal", "stress"}]
 
 
-def wrong_programs(b: Bench):
+def wrong_programs(b: BuildWorkspace):
     """Yield what cheats return: each must be told from the reference."""
     if b.native.dtype.kind == "f":
         yield "zeros", np.zeros_like(b.native)
@@ -73,11 +73,11 @@ def test_wrong_programs_fail_and_the_reference_passes(name):
     for workload in deciding(task):
         b = bench(task, workload)
         if workload.reference_may_be_nonfinite:
-            assert not b.judge(b.native).counts
+            assert not b.judge(b.native).decides
             continue
         own = b.judge(b.native)
         assert own.equal
-        assert own.counts
+        assert own.decides
         assert own.kernelbench_equal
         tried += 1
         for label, array in wrong_programs(b):

@@ -12,7 +12,7 @@ from grader.tasks.sizes import fitted
 
 PROBLEM = """
 import torch
-import torch.nn as nn
+import torch.nn
 
 class Model(nn.Module):
     def forward(self, x):

@@ -68,7 +68,7 @@ def test_compounds_are_nobodys_answer():
 
 
 MATMUL = """
-import torch, torch.nn as nn
+import torch, torch.nn
 from torch.utils.cpp_extension import load_inline
 src = \"\"\"
 __global__ void matmul_kernel(const float* A, const float* B, float* C, {sizes}) {{}}

@@ -19,7 +19,7 @@ from pathlib import Path
 from grader.build.driver.command import Command
 from grader.build.driver.comments import without_comments
 from grader.build.driver.config import Config
-from grader.build.harvest import global_words
+from grader.build.header_extraction import global_words
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s(:]+)(?:\((?P<at>\d+)\)|:(?P<line>\d+)(?::\d+)?): (?:catastrophic |fatal )?"
@@ -52,7 +52,7 @@ _OPEN = re.compile(
     r"|no type named|expected namespace name|incomplete type|undefined template|undeclared"
     r"|followed by \"::\"|not a template|invalid operands|no operator \""
 )
-"""What a header that clang did not read might mend."""
+"""What a header that clang did not read might fix."""
 _OF_CUDA = re.compile(
     r"class \"(?:const )?(?:dim3|u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4])\" has no member"
 )

@@ -23,7 +23,7 @@ from grader.repair.variants.stores import stores
 from grader.repair.variants.tiles import tiles
 from grader.repair.variants.together import together
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import text
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

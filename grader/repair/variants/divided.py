@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.repair.variants.sites import Scope, parts
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, text
 
 
 def divided(scope: Scope) -> Iterator[Variant]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import Scope, expressions, parts
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import descendants, read_call, text
+from grader.source.cuda_code import descendants, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

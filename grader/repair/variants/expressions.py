@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import Option, Scope, is_target, loop_of, parts, stored_in
-from grader.rules.cuda_code import text
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

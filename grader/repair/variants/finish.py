@@ -13,8 +13,8 @@ from grader.repair.variants.methods import Change, forward_of, stored
 from grader.source import nodes_under
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 RESULT = "result"
 COST = 1.4

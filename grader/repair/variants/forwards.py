@@ -14,12 +14,12 @@ from grader.repair.variants.methods import forward_of
 from grader.repair.variants.rewritten import rewritten
 from grader.repair.variants.skipped import skipped
 from grader.repair.variants.variant import Variant
-from grader.rules.python_code import python_code
 from grader.source import edits, nodes_under
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import Function
     from grader.source import Source
+    from grader.source.python_code import Function
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.repair.variants.moved import turned
 from grader.repair.variants.sites import Scope, parts
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import around, descendants, text
+from grader.source.cuda_code import around, descendants, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.sites import INTEGERS
-from grader.rules.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

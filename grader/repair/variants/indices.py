@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.repair.variants.idle import idle_names
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import INTEGERS, REALS, Option, Scope, is_target, parts
-from grader.rules.cuda_code import around, descendants, text
+from grader.source.cuda_code import around, descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from grader.repair.variants.sites import INTEGERS, REALS, Scope, plain_type
-from grader.rules.cuda_code import read_call, text
+from grader.source.cuda_code import read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

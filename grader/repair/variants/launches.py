@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.variants.sites import Scope
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.repair.variants.idle import idle_elements
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import Option, Scope, parts
-from grader.rules.cuda_code import around, read_call, text
+from grader.source.cuda_code import around, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

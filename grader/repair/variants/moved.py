@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from grader.repair.variants.sites import INTEGERS, Scope, plain_type
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import descendants, text
-from grader.rules.statements import statement
+from grader.source.cuda_code import descendants, text
+from grader.source.statements import statement
 
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
 DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from grader.source import Function, Unit

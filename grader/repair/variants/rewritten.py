@@ -14,8 +14,8 @@ from grader.repair.variants.methods import Change, stored
 from grader.source import dotted, nodes_under
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 DIMS = (0, 1, 2, -1)
 FORMS = (

@@ -111,7 +111,7 @@ class Allowance:
         return time.monotonic() > self.until
 
     def excuse(self, seconds: float) -> None:
-        """Leave waiting out of account."""
+        """Leave waiting out of cost."""
         self.until += max(seconds, 0.0)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, descendants, text
+from grader.source.cuda_code import around, descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.variants.kinds import kind_of
 from grader.repair.variants.sites import INTEGERS, Option, Scope
-from grader.rules.cuda_code import read_call, text
+from grader.source.cuda_code import read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,8 +11,8 @@ from grader.repair.variants.finish import told
 from grader.repair.variants.methods import Change, forward_of
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 COST = 1.6
 """Of one step; a little more for each further one."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.variants.sites import Option, Scope, plain_type
-from grader.rules.cuda_code import descendants, read_call, text
+from grader.source.cuda_code import descendants, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

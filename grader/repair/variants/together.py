@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from grader.repair.variants.variant import Piece, Variant
-from grader.rules.cuda_code import text
+from grader.source.cuda_code import text
 
 SHORT = 2
 """Bytes up to which a text that stands in several places means nothing in common: `0`, `i`."""

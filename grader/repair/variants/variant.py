@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from grader.records import Edit, Fix
-from grader.rules.cuda_code import one_line
-from grader.rules.statements import indent_of
+from grader.source.cuda_code import one_line
+from grader.source.statements import indent_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -29,7 +29,7 @@ class Line(NamedTuple):
     status: str
     group: str
     cells: tuple[str, ...]
-    """What is read, by column: sample, task, status, speed-up, errors, warnings, mend, seconds, why."""
+    """What is read, by column: sample, task, status, speed-up, errors, warnings, fix, seconds, why."""
     rules: str
     """Codes of its findings, to search for."""
 
@@ -77,7 +77,7 @@ def _line(entry: Entry, longest: int) -> Line:
         _speed(entry),
         str(entry.errors or ""),
         str(entry.warnings or ""),
-        "mended" if entry.mended else "reference" if entry.has_reference else "",
+        "fixed" if entry.fixed else "reference" if entry.has_reference else "",
         f"{entry.seconds:.1f}",
         _short(entry.sentence, longest),
     )
@@ -104,7 +104,7 @@ def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
     made = scores(entries)
     right = sum(map(is_right, entries))
     failed = [entry for entry in entries if group(entry.status) in FAILED]
-    mended = sum(entry.mended for entry in failed)
+    fixed = sum(entry.fixed for entry in failed)
     fast = made.fast.get("1")
     lucky = sum(entry.status == "unsound" for entry in entries)
     return [
@@ -116,7 +116,7 @@ def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
             "mean speed-up",
             "geometric, correct samples" if made.speedup else _UNMEASURED,
         ),
-        (f"{mended}/{len(failed)}", "mended", "of what failed; each mend has passed"),
+        (f"{fixed}/{len(failed)}", "fixed", "of what failed; each fix has passed"),
     ]
 
 

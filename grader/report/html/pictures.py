@@ -75,7 +75,7 @@ def _wrong_parts(review: Review) -> Iterator[Drawn]:
     """Draw where outputs are wrong, on one workload of those that look the same."""
     known = set()
     for item in review.evaluation.comparisons:
-        where = item.mismatch.where if item.mismatch and item.counts else None
+        where = item.mismatch.where if item.mismatch and item.decides else None
         if item.mismatch is None or where is None or (outline := _outline(where)) in known:
             continue
         known.add(outline)
@@ -119,7 +119,7 @@ def _cells(where: WrongMap, height: float) -> Iterator[Markup]:
 
 
 def _packets(counts: Sequence[LineCount]) -> Iterator[Drawn]:
-    """Draw how many 32-byte packets a warp's access touches, where that is far from the least."""
+    """Draw how many 32-byte sectors a warp's access touches, where that is far from the least."""
     poor = [c for c in counts if c.requests and c.ideal_sectors and c.sectors > 2 * c.ideal_sectors]
     for count in sorted(poor, key=lambda count: -count.sectors)[:2]:
         touched = min(32, round(count.sectors / count.requests))
@@ -131,7 +131,7 @@ def _packets(counts: Sequence[LineCount]) -> Iterator[Drawn]:
             for n in range(32)
         ]
         caption = (
-            f"Line {count.line}: an access of a warp touches {touched} packets of 32 bytes; "
+            f"Line {count.line}: an access of a warp touches {touched} 32-byte sectors; "
             f"{least} would hold the data."
         )
         yield Drawn(svg.picture(450, 28, caption, parts), caption)

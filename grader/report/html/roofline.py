@@ -1,7 +1,7 @@
 """The roofline of one task on one GPU: the submission, eager torch and the reference-fixed kernel.
 
 Across: operations for each byte that must move, as the reference does them; upwards: operations a
-second. The slanted roof is a copy's bandwidth, the level one a matrix product's rate, both measured.
+second. The slanted peak is a copy's bandwidth, the level one a matrix product's rate, both measured.
 Source: Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009.
 """
 
@@ -32,13 +32,13 @@ def roofline(review: Review) -> Plot | None:
     if not rates:
         return None
     axes = _Axes.around(work, rates.values())
-    parts = [*axes.grid(), *axes.roofs(), *_marks(axes, rates)]
+    parts = [*axes.grid(), *axes.peaks(), *_marks(axes, rates)]
     caption = _caption(work, rates)
     rows = tuple(
-        (name, f"{_short(rate)}FLOP/s", f"{rate / axes.roof:.0%}") for name, rate in rates.items()
+        (name, f"{_short(rate)}FLOP/s", f"{rate / axes.peak:.0%}") for name, rate in rates.items()
     )
     picture = svg.picture(WIDTH, HEIGHT, f"Roofline. {caption}", parts)
-    return Plot("Roofline", caption, picture, ("what", "operations a second", "of the roof"), rows)
+    return Plot("Roofline", caption, picture, ("what", "operations a second", "of the peak"), rows)
 
 
 def _seconds(review: Review) -> Mapping[str, float]:
@@ -69,10 +69,10 @@ def _caption(work: Work, rates: Mapping[str, float]) -> str:
     said = f"The task needs {intensity:.3g} operations for each byte that must move"
     said += " (estimated: one for each element of every operator)" if work.others else ""
     limit = "arithmetic" if work.rate and work.seconds > work.bytes / work.bandwidth else "memory"
-    roof = f"; {limit} is its roof on this GPU"
+    peak = f"; {limit} is its peak on this GPU"
     share = work.seconds * mine / _all(work) if mine else None
     reached = "" if share is None else f", and the submission reaches {share:.0%} of it"
-    return f"{said}{roof}{reached}."
+    return f"{said}{peak}{reached}."
 
 
 def _all(work: Work) -> int:
@@ -104,13 +104,13 @@ class _Axes(NamedTuple):
     @classmethod
     def around(cls, work: Work, rates: Iterable[float]) -> _Axes:
         intensity = _all(work) / work.bytes
-        roof = min(intensity * work.bandwidth, work.rate or math.inf)
+        peak = min(intensity * work.bandwidth, work.rate or math.inf)
         across = [intensity, *([work.rate / work.bandwidth] if work.rate else [])]
-        return cls(intensity, work.bandwidth, work.rate, _span(across), _span([roof, *rates]))
+        return cls(intensity, work.bandwidth, work.rate, _span(across), _span([peak, *rates]))
 
     @property
-    def roof(self) -> float:
-        """Operations a second that the roofs allow at the task's intensity."""
+    def peak(self) -> float:
+        """Operations a second that the peaks allow at the task's intensity."""
         return min(self.intensity * self.bandwidth, self.rate or math.inf)
 
     def x(self, value: float) -> float:
@@ -134,7 +134,7 @@ class _Axes(NamedTuple):
         words = "FLOP/s over operations for each byte"
         yield svg.text(WIDTH / 2 + 20, HEIGHT - 10, words, anchor="middle")
 
-    def roofs(self) -> Iterator[Markup]:
+    def peaks(self) -> Iterator[Markup]:
         low, high = 10.0 ** self.across[0], 10.0 ** self.across[1]
         least, most = 10.0 ** self.upwards[0], min(10.0 ** self.upwards[1], self.rate or math.inf)
         start, end = max(low, least / self.bandwidth), min(high, most / self.bandwidth)

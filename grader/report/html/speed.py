@@ -100,7 +100,7 @@ def _row(timing: Timing) -> tuple[str, str, str, str]:
 
 
 class _Axes(NamedTuple):
-    """Powers of ten in milliseconds, the same both ways, so that the roof is a diagonal."""
+    """Powers of ten in milliseconds, the same both ways, so that the peak is a diagonal."""
 
     low: int
     high: int

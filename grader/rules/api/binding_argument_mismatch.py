@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.api.argument_mends import (
+from grader.rules.api.argument_fixes import (
     add_defaults,
     pass_by_position,
     replace_argument,
     with_defaults,
 )
-from grader.rules.api.invoked_with import given_values, invoked_mends
+from grader.rules.api.invoked_with import given_values, invoked_fixes
 from grader.rules.api.layer_attributes import absent, keeps_tuples
 from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.api.raw_pointers import (
@@ -22,10 +22,10 @@ from grader.rules.api.raw_pointers import (
     take_tensors,
     used_result,
 )
-from grader.rules.cuda_code import one_line
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
 from grader.source import dotted
+from grader.source.cuda_code import one_line
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +41,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare each call of an exported function with its prototype."""
     code = python_code(source)
     if code is not None:
-        yield from _mended_together([*_wrong_calls(source, code, context)])
+        yield from _fixed_together([*_wrong_calls(source, code, context)])
 
 
-def _mended_together(findings: list[Finding]) -> Iterator[Finding]:
-    """Mend all that is wrong in the same way at once: of several calls, the first one right leaves the next to raise."""
+def _fixed_together(findings: list[Finding]) -> Iterator[Finding]:
+    """AppliedFix all that is wrong in the same way at once: of several calls, the first one right leaves the next to raise."""
     edits: dict[str, list[Edit]] = {}
     for finding in findings:
         labels = [one.label for one in finding.fixes]
@@ -153,7 +153,7 @@ def _call(
                 f"passes {wrong}",
                 evidence, replace_argument(source, call, argument, wrong),
             )  # fmt: skip
-    fixes = () if told else tuple(invoked_mends(source, call, prototype, evidence))
+    fixes = () if told else tuple(invoked_fixes(source, call, prototype, evidence))
     if fixes:
         words = f"{prototype.name} is handed what its parameters can't take"
         yield _finding(source, call, words, evidence, fixes)
@@ -182,7 +182,7 @@ def _miscounted(
         evidence,
         add_defaults(source, call, with_defaults(source, prototype) or parameters)
         or pass_the_rest(source, code, call, parameters)
-        or tuple(invoked_mends(source, call, prototype, evidence)),
+        or tuple(invoked_fixes(source, call, prototype, evidence)),
     )  # fmt: skip
 
 
@@ -282,7 +282,7 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
     "overloads and bindings of one's own are left alone.",
-    mend="Passes arguments by position, what the missing ones are named after, the default value, or the first "
+    fix="Passes arguments by position, what the missing ones are named after, the default value, or the first "
     "entry of the tuple; leaves out what is too much; lets a number have a fraction; takes tensors for raw pointers.",
     check=check,
 )

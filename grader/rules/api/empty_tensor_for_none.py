@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import Call, around, cuda_code, text, units
-from grader.rules.mending import fix, replace_node
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import Call, around, cuda_code, text, units
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -165,6 +165,6 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     guards="Only where the same argument may be empty by forward's own text; a warning until a run raised over it.",
-    mend="Asks for elements as well.",
+    fix="Asks for elements as well.",
     check=check,
 )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Fix, Place
-from grader.rules.cuda_code import cuda_code, read_call, text, units
-from grader.rules.mending import fix, replace_node
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import cuda_code, read_call, text, units
 
 if TYPE_CHECKING:
     from tree_sitter import Node

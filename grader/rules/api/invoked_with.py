@@ -1,4 +1,4 @@
-"""Mends of calls by what pybind says they were invoked with: more than is taken, tuples, tensors for numbers."""
+"""Fixes of calls by what pybind says they were invoked with: more than is taken, tuples, tensors for numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Fix
-from grader.rules.cuda_code import units
-from grader.rules.mending import fix, replace_node
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import units
 
 if TYPE_CHECKING:
     from grader.source import Function, Parameter, Source
@@ -21,7 +21,7 @@ _FLOAT = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
 _LAYER = re.compile(r"[A-Z]\w*\(")
 
 
-def invoked_mends(
+def invoked_fixes(
     source: Source, call: ast.Call, prototype: Function, evidence: Iterable[Evidence]
 ) -> Iterator[Fix]:
     """Yield the fix of a call that the function refused: what it does not take, in the form that it takes.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text
 from grader.rules.rule import Context, Rule
+from grader.source.cuda_code import cuda_code, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text",),
     guards="Nearly every submission has it: said once and folded.",
-    mend="",
+    fix="",
     check=check,
     predicts="nothing",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from grader.rules.python_code import PythonCode
 from grader.source import dotted
+from grader.source.python_code import PythonCode
 
 
 def absent(code: PythonCode, node: ast.expr) -> bool:

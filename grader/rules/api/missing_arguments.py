@@ -1,4 +1,4 @@
-"""The mend of a call that passes too little: what the function's parameters are called says what is missing."""
+"""The fix of a call that passes too little: what the function's parameters are called says what is missing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
-from grader.rules.python_code import Function, PythonCode
 from grader.source import dotted, nodes_under
+from grader.source.code_edits import fix
+from grader.source.python_code import Function, PythonCode
 
 if TYPE_CHECKING:
     from grader.source import Parameter, Source

@@ -6,9 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text
-from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source.cuda_code import cuda_code, text
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +131,7 @@ torch::Tensor f(torch::Tensor x) {
     guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers "
     "count, and "
     "so does contiguous() in forward. Nearly every kernel has it: folded into one line.",
-    mend="",
+    fix="",
     check=check,
     predicts="nothing",
 )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix, Place
 from grader.rules.api.half_guarded import half_guarded
-from grader.rules.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
-from grader.rules.forward_mends import dimension_last
-from grader.rules.mending import fix
-from grader.rules.python_code import python_code
+from grader.rules.forward_fixes import dimension_last
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.statements import simple_statement
+from grader.source.code_edits import fix
+from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
+from grader.source.python_code import python_code
+from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -110,8 +110,8 @@ def _of_macro(unit: Unit, raised: str) -> Iterator[_Refusal]:
         for call in used
         for own, name in ((simple_statement(call.node), text(call.arguments[0])),)
     ]
-    mended = fix("make the tensors contiguous before they are checked", edits)
-    yield _Refusal(unit.place(refused[0].node), f"{one_line(refused[0].node, 60)}", mended)
+    fixed = fix("make the tensors contiguous before they are checked", edits)
+    yield _Refusal(unit.place(refused[0].node), f"{one_line(refused[0].node, 60)}", fixed)
 
 
 def _named(name: str, raised: str) -> bool:
@@ -264,7 +264,7 @@ RULE = Rule(
     guards="Only where the check's words are in what was raised, and not where it checks what a call of "
     "CUDA gave back. A check that refuses nothing but other "
     "sizes than the task's is a note: it does what it is for.",
-    mend="Makes tensors contiguous where the function only checks that they are; hands the dimension over as the last one where no other "
+    fix="Makes tensors contiguous where the function only checks that they are; hands the dimension over as the last one where no other "
     "is taken.",
     check=check,
 )

@@ -1,4 +1,4 @@
-"""The mend of a pointer that is asked for in another type than the tensor's: its own, down to the kernel."""
+"""The fix of a pointer that is asked for in another type than the tensor's: its own, down to the kernel."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import text
-from grader.rules.mending import fix, replace_node
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from grader.records import Edit, Fix

@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.build.launch_mends import data_of
-from grader.rules.mending import fix, replace, replace_node
+from grader.rules.build.launch_fixes import data_of
+from grader.source.code_edits import fix, replace, replace_node
 
 if TYPE_CHECKING:
     from grader.records import Fix
-    from grader.rules.python_code import PythonCode
     from grader.source import Function, Parameter, Source
+    from grader.source.python_code import PythonCode
 
 ELEMENTS = ("float", "double", "int", "int64_t", "long", "bool", "half", "__half")
 

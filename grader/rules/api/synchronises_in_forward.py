@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.clocks import measures_time
-from grader.rules.cpp_types import type_of
-from grader.rules.cuda_code import Call, cuda_code, units
-from grader.rules.mending import delete_lines_of, delete_statement, fix, replace_node
-from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source.clocks import measures_time
+from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import Call, cuda_code, units
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ if __name__ == "__main__":
     detects=("text",),
     guards="Only what forward and the host functions run; waiting at import, or in a function that "
     "measures time, is fine.",
-    mend="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
+    fix="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
     "of its own, which somebody has to wait for.",
     check=check,
     predicts="nothing",

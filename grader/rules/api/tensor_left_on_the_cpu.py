@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.mending import fix
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,6 +170,6 @@ RULE = Rule(
     good=(Example(RIGHT, TOLD), MODEL.replace("SHIFT", "torch.zeros(n)").replace("MADE", "1")),
     detects=("evidence",),
     guards="Only where a run raised over devices: a plain tensor may be moved later, or hold numbers for the host.",
-    mend="Registers the attribute as a buffer, or makes the tensor on the input's device.",
+    fix="Registers the attribute as a buffer, or makes the tensor on the input's device.",
     check=check,
 )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.api.pointer_types import own_type
-from grader.rules.cuda_code import one_line
-from grader.rules.forward_mends import inputs_as
-from grader.rules.mending import fix
-from grader.rules.python_code import python_code
+from grader.rules.forward_fixes import inputs_as
 from grader.rules.rule import Context, Example, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Call, Declare, Expr, Name, walk
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -173,7 +173,7 @@ RULE = Rule(
     good=(_CODE.replace("kInt32", "kInt64"), _PLAIN),
     detects=("text", "evidence"),
     guards="By the text only where the same function makes the tensor with a type that it names.",
-    mend="Makes the tensor with the type that is asked for, or hands the kernel its inputs in the type "
+    fix="Makes the tensor with the type that is asked for, or hands the kernel its inputs in the type "
     "that it takes.",
     check=check,
 )

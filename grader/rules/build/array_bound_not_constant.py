@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cpp_types import declaration_of
-from grader.rules.cuda_code import around, cuda_code, text
-from grader.rules.fold import fold
-from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, replace_node
+from grader.source.constants import fold
+from grader.source.cpp_types import declaration_of
+from grader.source.cuda_code import around, cuda_code, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,6 +186,6 @@ torch::Tensor f(torch::Tensor x) {
     detects=("text", "build"),
     guards="Macros, constexpr, constants initialised by constants and template parameters are "
     "constant. Host code may use arrays of variable size.",
-    mend="Makes a shared array dynamic and reserves its size with the launch's own argument.",
+    fix="Makes a shared array dynamic and reserves its size with the launch's own argument.",
     check=check,
 )

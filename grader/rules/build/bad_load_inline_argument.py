@@ -15,8 +15,8 @@ from grader.rules.build.source_arguments import (
     inline,
     with_cpp_sources,
 )
-from grader.rules.mending import delete_item, fix, replace
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_item, fix, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,7 +233,7 @@ RULE = Rule(
     guards="Arguments that later releases of torch know depend on the release; arguments in "
     "**options "
     "are not looked into.",
-    mend="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
+    fix="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
     "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
     certain_from_text=True,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import around, cuda_code, text
-from grader.rules.mending import fix, prototype, quoted, replace
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, prototype, quoted, replace
+from grader.source.cuda_code import around, cuda_code, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _for_nvcc_only(node: Node) -> bool:
 
 
 def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
-    """Hand the text to cuda_sources, and leave prototypes behind."""
+    """WorkerProcess the text to cuda_sources, and leave prototypes behind."""
     cpp = extension.keywords.get("cpp_sources")
     if cpp is None or len(extension.cpp) != 1:
         return ()
@@ -148,6 +148,6 @@ ext = load_inline(name="e", cpp_sources=decl, cuda_sources=text, functions=["f"]
 ''',
     detects=("text", "build"),
     guards="Comments, strings and code under preprocessor conditions do not count.",
-    mend="Moves the text to cuda_sources and leaves the prototypes of the exported functions.",
+    fix="Moves the text to cuda_sources and leaves the prototypes of the exported functions.",
     check=check,
 )

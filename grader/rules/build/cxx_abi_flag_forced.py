@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import errors
-from grader.rules.mending import delete_item, delete_keyword, fix
-from grader.rules.python_code import constant_text
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_item, delete_keyword, fix
+from grader.source.python_code import constant_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cud
     detects=("text", "build"),
     guards="Not every forced flag is fatal: functions without std::string in their names load all "
     "the same, so it is a warning until the import has failed.",
-    mend="Deletes the flag; load_inline sets the right one.",
+    fix="Deletes the flag; load_inline sets the right one.",
     check=check,
     predicts="elsewhere",
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from grader.rules.build.host_wrapper import missing_function
 from grader.rules.build.messages import errors
 from grader.rules.build.signatures import known, signature
-from grader.rules.mending import fix, head, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, head, replace_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _compare(
 
 
 def _differs(unit: Unit, declared: Function, there: Function) -> tuple[str, tuple[Fix, ...]]:
-    """Return what to say of a function that is defined in another way, and its mend."""
+    """Return what to say of a function that is defined in another way, and its fix."""
     message = (
         f"cpp_sources declares {declared.name}({', '.join(signature(declared))}) but the "
         f"function defined is {declared.name}({', '.join(signature(there))}): the library "
@@ -144,7 +144,7 @@ void shift(torch::Tensor const& x, c10::IntArrayRef d) {}
     guards="Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, "
     "const by value); the return type is not part of the symbol. Silent where the parse of "
     "cuda_sources has errors that could hide the definition.",
-    mend="Replaces the prototype by the head of the definition, or writes the missing function where a "
+    fix="Replaces the prototype by the head of the definition, or writes the missing function where a "
     "kernel of that name goes over the elements.",
     check=check,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ RULE = Rule(
     name="dispatch-body-misuse",
     severity="error",
     summary="The AT_DISPATCH macro is used in a way that does not compile or silently skips work.",
-    why="The macro runs its last argument, a lambda, with `scalar_t` standing for the tensor's "
+    why="The macro runs its last argument, a lambda, with `scalar_t` refilled for the tensor's "
     "type. Without a lambda, or outside of it, that type does not exist; a return inside it only "
     "leaves the lambda.",
     bad=(
@@ -166,6 +166,6 @@ torch::Tensor g(torch::Tensor x) {
     detects=("text", "build"),
     guards="Lambdas with or without parentheses are fine, and so are templates and aliases that "
     "are called scalar_t themselves.",
-    mend="Makes the body a lambda.",
+    fix="Makes the body a lambda.",
     check=check,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import cuda_code, read_call, units
-from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import cuda_code, read_call, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +107,6 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     guards="A warning for torch before 2.6, where it still builds.",
-    mend="Writes scalar_type() for type().",
+    fix="Writes scalar_type() for type().",
     check=check,
 )

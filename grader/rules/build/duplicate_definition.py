@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
 from grader.rules.build.signatures import known, signature
-from grader.rules.cuda_code import around, cuda_code
-from grader.rules.mending import (
+from grader.rules.rule import Context, Rule
+from grader.source.code_edits import (
     add_declarations,
     delete_keyword,
     delete_lines_of,
     fix,
     prototype,
 )
-from grader.rules.rule import Context, Rule
+from grader.source.cuda_code import around, cuda_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,7 +233,7 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
     detects=("text", "build"),
     guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
     "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
-    mend="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
+    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
     "prototype; deletes a second copy.",
     check=check,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.instantiations import instantiations
-from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, replace_node
+from grader.source.instantiations import instantiations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,6 +156,6 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     guards="A template that is instantiated with one type compiles: a note.",
-    mend="Declares aligned bytes and casts the pointer once.",
+    fix="Declares aligned bytes and casts the pointer once.",
     check=check,
 )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.build.source_arguments import to_export
-from grader.rules.cuda_code import cuda_code
-from grader.rules.mending import add_declarations, fix, prototype, replace
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import add_declarations, fix, prototype, replace
+from grader.source.cuda_code import cuda_code
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,7 +273,7 @@ class ModelNew(torch.nn.Module):
     detects=("text", "build"),
     guards="Attributes of the model that hold the extension are followed. Silent where the "
     "exported names can't be read, where the program asks with hasattr, and inside try.",
-    mend="Adds the name to functions= (and its prototype to cpp_sources) where the function "
+    fix="Adds the name to functions= (and its prototype to cpp_sources) where the function "
     "exists; lists what Python calls where nothing is exported; "
     "otherwise calls the only exported function.",
     check=check,

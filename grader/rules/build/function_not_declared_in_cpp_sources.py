@@ -7,9 +7,9 @@ import difflib
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import cuda_code, text
-from grader.rules.mending import add_declarations, fix, prototype, quoted, replace
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import add_declarations, fix, prototype, quoted, replace
+from grader.source.cuda_code import cuda_code, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +166,7 @@ def build(decl):
     detects=("text", "build"),
     guards="Silent where cpp_sources can't be read in full or includes a header of its own, and "
     "where CUDA code in cpp_sources is the cause.",
-    mend="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments included, from the definitions into "
+    fix="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments included, from the definitions into "
     "cpp_sources.",
     check=check,
 )

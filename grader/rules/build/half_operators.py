@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cpp_types import canonical, type_of
-from grader.rules.cuda_code import cuda_code, one_line, read_call, text
-from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_types import canonical, type_of
+from grader.source.cuda_code import cuda_code, one_line, read_call, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,6 +164,6 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=[],
     detects=("text", "build"),
     guards="at::Half and scalar_t have operators of their own. Flags that undefine the macros lift "
     "it. The header cuda_fp16.h comes in through torch and is not asked for.",
-    mend="Computes the expression in float.",
+    fix="Computes the expression in float.",
     check=check,
 )

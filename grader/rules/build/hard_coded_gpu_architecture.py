@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.mending import delete_item, delete_keyword, delete_statement, fix
-from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_item, delete_keyword, delete_statement, fix
+from grader.source.python_code import PythonCode, constant_text, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="A warning: on the named card it works. An error only with the compiler's or the "
     "driver's own complaint.",
-    mend="Takes the flags or the assignment out.",
+    fix="Takes the flags or the assignment out.",
     check=check,
     predicts="elsewhere",
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from grader.source import Kernel

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.rules.build.host_launch import THREADS, Launch, launch_of
-from grader.rules.cpp_types import canonical
-from grader.rules.mending import fix, head
+from grader.source.code_edits import fix, head
+from grader.source.cpp_types import canonical
 
 if TYPE_CHECKING:
     from grader.records import Fix

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place
+from grader.rules.build.fixes import fixes
+from grader.rules.build.fixes.build_call import too_old
+from grader.rules.build.fixes.template_names import lines_behind
 from grader.rules.build.idioms import idioms
-from grader.rules.build.line_mends import line_mends
-from grader.rules.build.mends import mends
-from grader.rules.build.mends.build_call import too_old
-from grader.rules.build.mends.template_names import lines_behind
+from grader.rules.build.line_fixes import line_fixes
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
-from grader.rules.cuda_code import around, cuda_code, units
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_code import around, cuda_code, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,9 +62,9 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
 def _fixes(source: Source, item: Evidence) -> tuple[Fix, ...]:
     return (
         *semicolon(source, item),
-        *line_mends(source, item),
+        *line_fixes(source, item),
         *declared(source, item),
-        *mends(source, item),
+        *fixes(source, item),
     )
 
 
@@ -262,9 +262,9 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     guards="One finding for one cause: errors on one line and the broken grammar that an error "
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",
-    mend="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
+    fix="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
     "methods that are called, braces around lists of sizes; macros, constants and functions that kernels need, declared where they can use "
     "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "
-    "exchanges of a warp; an atomic maximum of floats. See `grader/rules/build/mends/`.",
+    "exchanges of a warp; an atomic maximum of floats. See `grader/rules/build/fixes/`.",
     check=check,
 )

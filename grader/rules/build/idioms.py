@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_mends import written_through
+from grader.rules.build.launch_fixes import written_through
 from grader.rules.build.messages import confirming, errors
-from grader.rules.cpp_types import type_of
-from grader.rules.cuda_code import cuda_code, one_line, read_call, text
-from grader.rules.mending import fix, replace_node
+from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import cuda_code, one_line, read_call, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import cuda_code
-from grader.rules.mending import add_include, fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import add_include, fix
+from grader.source.cuda_code import cuda_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     guards="An error only with no_implicit_headers=True or with the compiler's complaint.",
-    mend="Adds the include.",
+    fix="Adds the include.",
     check=check,
     predicts="elsewhere",
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_mends import SPELLED, as_parameter, pass_the_rest, written_through
+from grader.rules.build.launch_fixes import SPELLED, as_parameter, pass_the_rest, written_through
 from grader.rules.build.messages import confirming
-from grader.rules.cpp_types import canonical, type_of
-from grader.rules.cuda_code import one_line, text
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cpp_types import canonical, type_of
+from grader.source.cuda_code import one_line, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,7 +212,7 @@ torch::Tensor f(torch::Tensor x) {
     guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
     "and "
     "types that are not sure are left alone.",
-    mend="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
+    fix="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
     "kernel does not write through it.",
     check=check,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cpp_types import type_of
-from grader.rules.cuda_code import Call, cuda_code, text, units
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import Call, cuda_code, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +119,6 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     guards="Only where both types are sure; the pairs for which CUDA has a version are known.",
-    mend="Names the wider type, or casts the narrower argument to it.",
+    fix="Names the wider type, or casts the narrower argument to it.",
     check=check,
 )

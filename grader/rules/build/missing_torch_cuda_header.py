@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.library_headers import declared_in
 from grader.rules.build.messages import confirming, failures
-from grader.rules.cuda_code import around, cuda_code, text, units
-from grader.rules.mending import add_include, fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import add_include, fix
+from grader.source.cuda_code import around, cuda_code, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -253,6 +253,6 @@ torch::Tensor f(torch::Tensor x) {
     "extension; so do own definitions of the name. Comments and `#if` blocks are left alone, and "
     "so are texts with parts that are only known at run time. Headers of Thrust, CUB, cuBLAS and the "
     "like are missed only where the compiler says so.",
-    mend="Includes the header after the last include.",
+    fix="Includes the header after the last include.",
     check=check,
 )

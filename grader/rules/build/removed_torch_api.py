@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
-from grader.rules.cuda_code import cuda_code, read_call, text, units
-from grader.rules.mending import delete_lines_of, fix, replace_node
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_lines_of, fix, replace_node
+from grader.source.cuda_code import cuda_code, read_call, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +157,6 @@ torch::Tensor f(torch::Tensor x) {
     detects=("text", "build"),
     guards="A definition of the same name in the submission counts; std::vector::data() is no "
     "method of a tensor. Deprecated names are notes.",
-    mend="Writes TORCH_CHECK and data_ptr, and drops the missing header.",
+    fix="Writes TORCH_CHECK and data_ptr, and drops the missing header.",
     check=check,
 )

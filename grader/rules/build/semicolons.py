@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
 
 if TYPE_CHECKING:
     from grader.records import Evidence, Fix

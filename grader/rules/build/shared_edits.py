@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, cuda_code, descendants, text
-from grader.rules.mending import delete_lines_of, fix, replace_node
+from grader.source.code_edits import delete_lines_of, fix, replace_node
+from grader.source.cuda_code import around, cuda_code, descendants, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Mends of where a build call's sources are: under another name, in the place of a file's, or nowhere."""
+"""Fixes of where a build call's sources are: under another name, in the place of a file's, or nowhere."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.mending import fix, prototype, quoted, replace
 from grader.source import dotted
+from grader.source.code_edits import fix, prototype, quoted, replace
 
 if TYPE_CHECKING:
     from grader.records import Fix
@@ -43,7 +43,7 @@ def cuda_texts(source: Source, node: ast.expr) -> list[CudaText]:
 
 
 def as_cuda_sources(source: Source, extension: Extension, word: ast.keyword) -> tuple[Fix, ...]:
-    """Hand over as `cuda_sources` what a call of load_inline gives another name."""
+    """WorkerProcess over as `cuda_sources` what a call of load_inline gives another name."""
     texts = cuda_texts(source, word.value)
     if not texts or "cuda_sources" in extension.keywords:
         return ()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from grader.rules.build.messages import errors
 from grader.rules.build.shared_edits import make_dynamic, unstage
 from grader.rules.build.shared_sizes import cap, shrink
-from grader.rules.cuda_code import around
-from grader.rules.fold import fold, size_of
-from grader.rules.instantiations import (
+from grader.rules.rule import Context, Rule
+from grader.source.constants import fold, size_of
+from grader.source.cuda_code import around
+from grader.source.instantiations import (
     Instantiation,
     calls_device_functions,
     instantiations,
 )
-from grader.rules.rule import Context, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,7 +246,7 @@ torch::Tensor f(torch::Tensor x) {
     detects=("text", "build"),
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "
     "array does not count. Arrays in separate scopes may share their space: a warning.",
-    mend="Gives the array one element a thread where each thread only uses its own; reads global "
+    fix="Gives the array one element a thread where each thread only uses its own; reads global "
     "memory where the array only holds a copy of it; makes it dynamic shared memory with the "
     "opt-in; holds it to one element for each thread that a block can have.",
     check=check,

@@ -1,13 +1,13 @@
-"""A mend: a sum that a kernel adds to and never declares."""
+"""A fix: a sum that a kernel adds to and never declares."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import descendants, text
-from grader.rules.mending import fix
-from grader.rules.statements import enclosing_loops, insert_before
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, text
+from grader.source.statements import enclosing_loops, insert_before
 
 if TYPE_CHECKING:
     from grader.records import Evidence, Fix

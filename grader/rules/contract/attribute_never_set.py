@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from grader.rules.build.messages import confirming
 from grader.rules.contract.named_anew import never_set
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +145,7 @@ RULE = Rule(
     guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
     "make "
     "it silent, as do attributes that the program asks for first.",
-    mend="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
+    fix="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
     certain_from_text=True,
 )

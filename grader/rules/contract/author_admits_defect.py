@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Extraction, Finding, Place, Prose
-from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_code import cuda_code, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ RULE = Rule(
     guards="Only prose after the code, and only sentences that speak of code; what restates the "
     "task stands before it. A note; a comment of the code "
     "is a warning where results are wrong.",
-    mend="",
+    fix="",
     check=check,
     predicts="nothing",
 )

@@ -9,8 +9,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.mending import delete_line
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ RULE = Rule(
     detects=("text",),
     guards="What stands inside a string is not looked at. The repairs are only offered when the "
     "text parses after them.",
-    mend="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
+    fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
     "braces of C++; writes C++'s raw strings as Python's.",
     check=check,
     certain_from_text=True,

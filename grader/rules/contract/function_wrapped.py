@@ -1,4 +1,4 @@
-"""The mend of a ModelNew that is an autograd.Function: a module whose forward applies that function."""
+"""The fix of a ModelNew that is an autograd.Function: a module whose forward applies that function."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
 from grader.source import nodes_under
+from grader.source.code_edits import fix
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 NAME = "KernelFunction"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.rules.mending import fix, replace
 from grader.source import dotted
+from grader.source.code_edits import fix, replace
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 
 def pairs_in_module_lists(

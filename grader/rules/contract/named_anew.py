@@ -1,4 +1,4 @@
-"""Mends of names that Python doesn't find: an import, another spelling, a parameter of the reference, a move to nowhere."""
+"""Fixes of names that Python doesn't find: an import, another spelling, a parameter of the reference, a move to nowhere."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix, insert_line_before, replace
-from grader.rules.python_code import Function, PythonCode
 from grader.source import nodes_under
+from grader.source.code_edits import fix, insert_line_before, replace
+from grader.source.python_code import Function, PythonCode
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -23,11 +23,11 @@ IMPORTS = {
     "os": "import os",
     "functools": "import functools",
     "torch": "import torch",
-    "nn": "import torch.nn as nn",
+    "nn": "import torch.nn",
     "F": "import torch.nn.functional as F",
     "np": "import numpy as np",
     "numpy": "import numpy",
-    "init": "import torch.nn.init as init",
+    "init": "import torch.nn.init",
     "load": "from torch.utils.cpp_extension import load",
     "load_inline": "from torch.utils.cpp_extension import load_inline",
     **dict.fromkeys(("Optional", "Tuple", "List", "Union"), "from typing import List, Optional, Tuple, Union"),

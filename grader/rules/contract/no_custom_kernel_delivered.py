@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ RULE = Rule(
     detects=("text",),
     guards="Triton, CuTe and other compilers are other backends and left alone; extensions from "
     "files count as CUDA; strings that can't be read in full count as kernels.",
-    mend="",
+    fix="",
     check=check,
     predicts="nothing",
 )

@@ -6,14 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Place
-from grader.rules.cpp_types import type_of
-from grader.rules.cuda_code import Call, cuda_code, descendants, read_call, text, units
-from grader.rules.forward_mends import result_in_form
-from grader.rules.mending import fix
-from grader.rules.python_code import Function, PythonCode, python_code
+from grader.rules.forward_fixes import result_in_form
 from grader.rules.python_slips import unused_arguments
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import Call, cuda_code, descendants, read_call, text, units
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -242,7 +242,7 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Only what is returned counts; values that go to the CPU on the way do not (PRF010). "
     "Shapes and types are reported from runs.",
-    mend="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values "
+    fix="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values "
     "can be meant to be those.",
     check=check,
     predicts="wrong-values",

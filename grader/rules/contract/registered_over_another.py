@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.mending import delete_statement, fix
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import delete_statement, fix
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +110,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Only assignments that every run of the constructor makes, of values that are no call's. A warning where the "
     "registration is in a branch and no run has raised.",
-    mend="Leaves the plain attribute out, where nothing reads it before.",
+    fix="Leaves the plain attribute out, where nothing reads it before.",
     check=check,
 )  # fmt: skip

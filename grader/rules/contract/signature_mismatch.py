@@ -11,10 +11,10 @@ from grader.records import Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.contract.function_wrapped import wrapped
 from grader.rules.contract.module_lists import pairs_in_module_lists
-from grader.rules.mending import fix
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,7 +258,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
     )
 
 
-HEAD = "import torch\nimport torch.nn as nn\n"
+HEAD = "import torch\nimport torch.nn\n"
 RULE = Rule(
     code="EXT004",
     name="constructor-or-forward-signature-mismatch",
@@ -285,7 +285,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
     "task only the file's own get_inputs and get_init_inputs count.",
-    mend="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
+    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
     "autograd.Function.",
     check=check,
     certain_from_text=True,

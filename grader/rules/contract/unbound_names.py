@@ -7,8 +7,8 @@ import symtable
 import warnings
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import Function, PythonCode
 from grader.source import nodes_under
+from grader.source.python_code import Function, PythonCode
 
 if TYPE_CHECKING:
     from grader.source import Source

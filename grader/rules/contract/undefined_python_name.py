@@ -18,10 +18,10 @@ from grader.rules.contract.unbound_names import (
     never_evaluated,
     unbound,
 )
-from grader.rules.mending import fix, insert_line_before
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix, insert_line_before
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,13 +51,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _lent(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     """Report what was taken from the problem's file, as KernelBench's own harness does."""
     submission = context.extraction.submission if context.extraction is not None else None
-    if submission is None or not submission.lent:
+    if submission is None or not submission.borrowed:
         return
     first: dict[str, ast.Name] = {}
     for node in sorted(code.of(ast.Name), key=lambda one: one.lineno):
         if isinstance(node.ctx, ast.Load) and submission.sample_line(node.lineno):
             first.setdefault(node.id, node)
-    for name in (name for name in submission.lent if name in first):
+    for name in (name for name in submission.borrowed if name in first):
         yield RULE.finding(
             source.place(first[name]),
             f"{name} is not defined in the answer: it was taken from the problem's file, among "
@@ -182,7 +182,7 @@ def _reads_now(statement: ast.stmt) -> Iterator[ast.Name]:
         todo += ast.iter_child_nodes(node)
 
 
-# mends
+# fixes
 
 
 def _reference_constants(context: Context) -> Mapping[str, str]:
@@ -261,7 +261,7 @@ RULE = Rule(
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
     "error. In get_inputs it is a warning where the task makes the inputs, and so is a constant or an "
     "import of the problem's file, which is put before the code as KernelBench's harness does.",
-    mend="Copies the constant from the reference, imports what the name stands for everywhere, takes the parameter that the reference's method takes, "
+    fix="Copies the constant from the reference, imports what the name stands for everywhere, takes the parameter that the reference's method takes, "
     "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
     "the unused function.",
     check=check,

@@ -6,11 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.python_code import Function
 from grader.source import nodes_under
+from grader.source.python_code import Function
 
 if TYPE_CHECKING:
-    from grader.rules.python_code import PythonCode
+    from grader.source.python_code import PythonCode
 
 MACHINE = ("torch.", "os.", "sys.", "platform.", "shutil.")
 """What says something of the machine, its torch or its folders, and nothing of the input."""

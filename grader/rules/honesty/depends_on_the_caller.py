@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.decisions import decides_the_result, gives_nothing, spelled
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -230,6 +230,6 @@ RULE = Rule(
     detects=("text",),
     guards="Counters that only live during a call do not count, and neither do conditions on the "
     "input's form, or chance that only training takes.",
-    mend="",
+    fix="",
     check=check,
 )

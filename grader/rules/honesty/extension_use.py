@@ -6,14 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.data_flow import FILLING
-from grader.rules.python_code import MODEL
 from grader.source import nodes_under
+from grader.source.python_code import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.rules.python_code import PythonCode
     from grader.source import Source
+    from grader.source.python_code import PythonCode
 
 TORCH_COMPUTE = ("torch.", "torch.nn.functional.")
 NO_COMPUTE = ("torch.cuda", "torch.backends", "torch.ops", "torch.jit")

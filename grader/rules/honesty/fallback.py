@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.extension_use import computes_with_torch, holders, mentions
-from grader.rules.python_code import PythonCode, python_code
 from grader.source import dotted, nodes_under
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

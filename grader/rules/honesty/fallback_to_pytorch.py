@@ -75,6 +75,6 @@ RULE = Rule(
     detects=("text",),
     guards="A handler that raises again, or leaves a name unset so that forward fails, is no "
     "fallback; a separate path for CPU tensors is none either.",
-    mend="",
+    fix="",
     check=check,
 )

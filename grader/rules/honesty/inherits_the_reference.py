@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import dotted, nodes_under
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +157,6 @@ RULE = Rule(
     detects=("text",),
     guards="Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine, "
     "and so is a class of that name which works with the file's kernels.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.observed import seen_wrong
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.cuda_code import cuda_code, text
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -228,6 +228,6 @@ torch::Tensor f(torch::Tensor x) {
     "enough. "
     "A call that gets the input may write through its other arguments, and a CUDA graph that is replayed "
     "through what it was copied to.",
-    mend="",
+    fix="",
     check=check,
 )

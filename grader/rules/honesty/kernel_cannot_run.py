@@ -62,6 +62,6 @@ RULE = Rule(
     detects=("build",),
     guards="Needs the compiler's own refusal, with the extension built outside of the handler; a "
     "suspicion is not enough.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import units
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import (
     computes_with_torch,
@@ -16,12 +15,13 @@ from grader.rules.honesty.extension_use import (
 )
 from grader.rules.honesty.launch_left_out import launch
 from grader.rules.honesty.started_kernels import is_started
-from grader.rules.library_calls import library_calls
-from grader.rules.mending import delete_lines_of, fix
 from grader.rules.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import units
+from grader.source.library_calls import library_calls
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -308,7 +308,7 @@ torch::Tensor f(torch::Tensor x) {
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules "
     "and "
     "torch.ops are followed. A kernel beside others that do run is only a note.",
-    mend="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
+    fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
     predicts="no-launch",
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from grader.rules.python_code import Function, PythonCode
 from grader.source import nodes_under
+from grader.source.python_code import Function, PythonCode
 
 
 def place_of(lasting: set[str], target: ast.AST) -> str:

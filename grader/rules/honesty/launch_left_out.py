@@ -1,4 +1,4 @@
-"""A mend: the launch that a host function has everything ready for, and lacks."""
+"""A fix: the launch that a host function has everything ready for, and lacks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_mends import data_of
-from grader.rules.cuda_code import descendants, text
-from grader.rules.mending import fix
-from grader.rules.statements import insert_before
+from grader.rules.build.launch_fixes import data_of
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, text
+from grader.source.statements import insert_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +95,6 @@ class ModelNew(torch.nn.Module):
     detects=("text",),
     guards="autograd functions and modules are no tensors. A class is a warning and no more: what comes back is read as "
     "plain memory, so that a result which is yet to be computed is wrong.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -6,12 +6,12 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import text, units
-from grader.rules.library_calls import library_calls
-from grader.rules.mending import delete_statement, fix
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import delete_statement, fix
+from grader.source.cuda_code import text, units
+from grader.source.library_calls import library_calls
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -166,6 +166,6 @@ RULE = Rule(
     guards="Library calls are notes unless the prompt rules them out; cub's block primitives "
     "inside an "
     "own kernel are fine; comments and includes do not count.",
-    mend="Removes the switch.",
+    fix="Removes the switch.",
     check=check,
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, descendants, text
 from grader.rules.honesty.data_flow import depends, parameters, tainted
 from grader.rules.honesty.extension_use import calls_builder, holders, mentions
 from grader.rules.honesty.lasting_places import lasting_names, place_of, read_purely, surely_before
 from grader.rules.observed import seen_wrong
-from grader.rules.python_code import Function, PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -248,6 +248,6 @@ RULE = Rule(
     guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "
     "results; a result stored and returned by the same call is fresh, and so is that of a graph "
     "which is replayed with the new input copied in.",
-    mend="",
+    fix="",
     check=check,
 )

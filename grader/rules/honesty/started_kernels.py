@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, cuda_code, text
+from grader.source.cuda_code import around, cuda_code, text
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

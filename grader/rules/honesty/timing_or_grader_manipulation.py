@@ -7,11 +7,11 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.honesty.measuring import role
-from grader.rules.mending import delete_statement, fix
-from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_statement, fix
+from grader.source.cuda_code import cuda_code, text, units
+from grader.source.python_code import PythonCode, constant_text, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -316,6 +316,6 @@ torch::Tensor f(torch::Tensor x) {
     guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the "
     "file's own "
     "objects are free; what only runs under __main__ is not looked at.",
-    mend="Removes the assignment.",
+    fix="Removes the assignment.",
     check=check,
 )

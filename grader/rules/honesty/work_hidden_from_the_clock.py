@@ -6,12 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.cuda_code import cuda_code, units
 from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.mending import fix, insert_line_before
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix, insert_line_before
+from grader.source.cuda_code import cuda_code, units
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,6 +244,6 @@ torch::Tensor f(torch::Tensor x) {
     detects=("text",),
     guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
     "threads that are waited for; one that does not make the result is a warning.",
-    mend="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
+    fix="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
     check=check,
 )

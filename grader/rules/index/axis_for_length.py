@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Task, TensorSpec, Workload
-from grader.rules.bindings import attributes, bindings
-from grader.rules.mending import fix, replace
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import task_inputs
+from grader.source.code_edits import fix, replace
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -25,6 +24,7 @@ from grader.source.flow.tree import (
     Subscript,
     walk,
 )
+from grader.source.forward_arguments import attributes, bindings
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -188,6 +188,6 @@ RULE = Rule(
     guards="Only attributes by the names of axes that the task's constructor is given and that are one of the input's; "
     "a parameter that is handed to a method, compared with a number or taken for an index chooses an axis. "
     "A warning until results were wrong.",
-    mend="Passes the length of the axis.",
+    fix="Passes the length of the axis.",
     check=check,
 )

@@ -9,10 +9,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from grader.records import DECIDING, TensorSpec
-from grader.rules.cuda_code import descendants, one_line, read_call, text
-from grader.rules.mending import fix
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, one_line, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -168,6 +168,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Kernels that name blockDim, the grid's second axis, or shared memory are left alone: their threads may go on or "
     "work together. A warning until results were wrong.",
-    mend="Adds blocks along the grid's second axis, and numbers the elements along it.",
+    fix="Adds blocks along the grid's second axis, and numbers the elements along it.",
     check=check,
 )

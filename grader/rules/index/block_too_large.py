@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.mending import fix
 from grader.rules.observed import kernel_of, launch_cause, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, full_size_of, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="A size that follows the input is a warning unless the task's own size passes the "
     "limit, and "
     "nothing where the host compares it.",
-    mend="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
+    fix="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
     "Says `__launch_bounds__` where the registers are too many.",
     check=check,
     predicts="launch-fails",

@@ -1,12 +1,12 @@
-"""The mend of a grid that is too long in y or z: that axis goes into x, in the launch and in the kernel."""
+"""The fix of a grid that is too long in y or z: that axis goes into x, in the launch and in the kernel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.rules.cuda_code import descendants, read_call, text
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding
-from grader.rules.cuda_code import descendants, one_line, read_call, text
-from grader.rules.mending import fix
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, one_line, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -120,6 +120,6 @@ RULE = Rule(
     good=(LOOP, CODE.replace("std::min((n + 255) / 256, 1024)", "(n + 255) / 256")),
     detects=("text", "evidence"),
     guards="Kernels that name gridDim, or loop over anything in steps of the block, are left alone. A warning until results were wrong.",
-    mend="Takes the limit off.",
+    fix="Takes the limit off.",
     check=check,
 )

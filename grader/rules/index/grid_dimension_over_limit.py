@@ -130,7 +130,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the "
     "limit. An "
     "error where the task's own size passes it.",
-    mend="Exchanges the long axis with x, in the launch and in the kernel.",
+    fix="Exchanges the long axis with x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",
 )

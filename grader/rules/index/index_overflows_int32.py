@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix, Task, TensorSpec, Workload
-from grader.rules.cuda_code import descendants, one_line, text
-from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases, full_size_of, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 
 if TYPE_CHECKING:
@@ -208,6 +208,6 @@ RULE = Rule(
     guards="Only where an index computed for the task's own sizes passes the limit: two of "
     "three real "
     "kernels use int, and almost all of them never get there.",
-    mend="Widens the multiplication and the variable.",
+    fix="Widens the multiplication and the variable.",
     check=check,
 )

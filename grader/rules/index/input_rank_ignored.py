@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Place, Severity, TensorSpec
-from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start
-from grader.rules.mending import fix, replace_node
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases, task_inputs
+from grader.source.code_edits import fix, replace_node
 from grader.source.flow.tree import Call, Name, Number, walk
+from grader.source.forward_arguments import bindings
+from grader.source.statements import insert_before
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -192,7 +192,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="A note as long as the task's input is a matrix (or not known); a warning where it "
     "has another "
     "rank, or where a run with one came out wrong.",
-    mend="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
+    fix="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
     check=check,
     predicts="elsewhere",
 )

@@ -78,7 +78,7 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it "
     "over.",
-    mend="Puts a grid's long axis into x, in the launch and in the kernel.",
+    fix="Puts a grid's long axis into x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",
 )

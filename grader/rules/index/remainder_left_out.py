@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, JsonValue
-from grader.rules.cuda_code import cuda_code, descendants, one_line, text
 from grader.rules.index.host_quotient import Quotient, quotients
-from grader.rules.mending import fix, replace_node
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before, simple_statement
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import cuda_code, descendants, one_line, text
+from grader.source.statements import insert_before, simple_statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -293,6 +293,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Kernels that take a remainder anywhere, compare with the size, or look at the quotient outside of the "
     "loop's head are not reported; nor are loops over vector types. Without a wrong result it is a warning.",
-    mend="Rounds the turns up and guards each access of the loop.",
+    fix="Rounds the turns up and guards each access of the loop.",
     check=check,
 )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import Finding, Fix, TensorSpec
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, task_inputs
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
@@ -208,7 +208,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that "
     "several "
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
-    mend="Rounds the number of blocks up.",
+    fix="Rounds the number of blocks up.",
     check=check,
     predicts="elsewhere",
 )

@@ -91,7 +91,7 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
     "is theirs.",
-    mend="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero where a coordinate "
+    fix="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero where a coordinate "
     "that nothing compares with its size leaves the tensor; gives a shared array more elements.",
     check=check,
 )

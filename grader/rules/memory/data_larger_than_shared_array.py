@@ -145,7 +145,7 @@ torch::Tensor run(torch::Tensor x) {
     "takes "
     "another way. What ran to its end on the simulator gets no more than a warning, about longer rows; so does "
     "what only shows at sizes that were assumed.",
-    mend="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
+    fix="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
     "the size that its own name for it says, or one element a warp or thread.",
     check=check,
 )

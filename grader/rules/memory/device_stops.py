@@ -52,7 +52,7 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only what a run has shown.",
-    mend="",
+    fix="",
     check=check,
     predicts="traps",
 )

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import refuses
-from grader.rules.mending import fix
 from grader.rules.observed import launch_cause, observed
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before, statement
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Call, Name, Unclear, walk
+from grader.source.statements import insert_before, statement
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -160,7 +160,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Sizes that can't be computed are left to the simulator. Where only long rows would "
     "need so "
     "much it is a warning, and nothing where the host compares the size.",
-    mend="Inserts the call of cudaFuncSetAttribute.",
+    fix="Inserts the call of cudaFuncSetAttribute.",
     check=check,
     predicts="launch-fails",
 )

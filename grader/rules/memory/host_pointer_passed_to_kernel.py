@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import global_regions
-from grader.rules.mending import fix, replace_node
 from grader.rules.observed import confirm, kernel_of, observed, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import text
 from grader.source.flow import Tensor
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Options that come from a variable are believed; only tensors made with no options, "
     "or with "
     "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
-    mend="Adds the options of the first input.",
+    fix="Adds the options of the first input.",
     check=check,
     predicts="traps",
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence
-from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.observed import observed
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_code import cuda_code, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ RULE = Rule(
     good=_CODE.replace("FACTOR", "s.item<float>()"),
     detects=("evidence",),
     guards="Only what a run has shown; tensors of the CPU may be read so.",
-    mend="",
+    fix="",
     check=check,
     predicts="traps",
 )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.rules.cuda_code import text
 from grader.rules.forward_guards import guarded
-from grader.rules.mending import fix
 from grader.rules.walks import Case
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow import Region, Tensor
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Name, Number, walk

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
-from grader.rules.bindings import bindings
 from grader.rules.memory.hosts import body_start, global_regions, origin
-from grader.rules.mending import fix
 from grader.rules.observed import observed
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.forward_arguments import bindings
+from grader.source.statements import insert_before
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -130,7 +130,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference "
     "that works "
     "in place allows it.",
-    mend="Works on a copy.",
+    fix="Works on a copy.",
     check=check,
     predicts="writes-input",
 )

@@ -1,4 +1,4 @@
-"""Mends of vector loads and stores at any address: one element at a time, in the author's own words."""
+"""Fixes of vector loads and stores at any address: one element at a time, in the author's own words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.cuda_code import descendants, text
-from grader.rules.mending import delete_lines_of, fix
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node

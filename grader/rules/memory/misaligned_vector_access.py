@@ -107,7 +107,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Flat buffers start at an allocation and are aligned; host code that tests the "
     "remainder is "
     "believed. A warning where only other row lengths than the task's are affected.",
-    mend="Reads and writes one element at a time: only those that are used, or through a vector type "
+    fix="Reads and writes one element at a time: only those that are used, or through a vector type "
     "that needs no alignment.",
     check=check,
     predicts="traps",

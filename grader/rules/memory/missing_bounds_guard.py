@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import Finding, Fix
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import checked, origin
-from grader.rules.mending import fix
 from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import simple_statement
 from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
+from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -172,6 +172,6 @@ torch::Tensor run(torch::Tensor x) {
     "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
     "checks that the size divides. A kernel that ran to its end on the simulator without an access "
     "out of bounds is not reported.",
-    mend="Puts the access under a comparison with the size.",
+    fix="Puts the access under a comparison with the size.",
     check=check,
 )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.memory.views import passed_views
-from grader.rules.mending import fix
 from grader.rules.observed import ran_right, wrong_results
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Member, Name, walk
+from grader.source.statements import insert_before
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -191,7 +191,7 @@ torch::Tensor run(torch::Tensor x) {
     "it is a "
     "folded note until `forward` passes a view that it makes itself (a warning; an error where "
     "results are wrong) or a run with a transposed input came out wrong.",
-    mend="Makes the input contiguous at the beginning of the host function.",
+    fix="Makes the input contiguous at the beginning of the host function.",
     check=check,
     predicts="elsewhere",
 )

@@ -229,7 +229,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores "
     "to, or "
     "that the kernel itself stores to first, are fine.",
-    mend="Makes the buffer with zeros.",
+    fix="Makes the buffer with zeros.",
     check=check,
     predicts="unwritten-read",
 )

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
-from grader.rules.cuda_code import text
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before, statement
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Cast, Declare, Expr, walk
+from grader.source.statements import insert_before, statement
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -111,6 +111,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="In the launch's own argument list a temporary lives long enough, and views share "
     "memory "
     "with their tensor. `contiguous()` often returns the tensor itself, so it is a warning.",
-    mend="Keeps the tensor in a variable.",
+    fix="Keeps the tensor in a variable.",
     check=check,
 )

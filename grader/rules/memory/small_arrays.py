@@ -1,13 +1,13 @@
-"""A mend: fixed shared arrays with too few elements for the threads that use them."""
+"""A fix: fixed shared arrays with too few elements for the threads that use them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import descendants, text
-from grader.rules.fold import fold
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
+from grader.source.constants import fold
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

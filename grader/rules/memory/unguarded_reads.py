@@ -1,12 +1,12 @@
-"""A mend: reads of a tensor at coordinates that nothing compares with its sizes."""
+"""A fix: reads of a tensor at coordinates that nothing compares with its sizes."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import descendants, read_call, text
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, read_call, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import Finding, Fix
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import resolve
-from grader.rules.mending import fix
 from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Expr, Loop, walk
@@ -196,6 +196,6 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "evidence"),
     guards="Only indices that are followed exactly count. Bytes that no thread uses are a note.",
-    mend="Multiplies by the size of the element, or reserves what the kernel uses.",
+    fix="Multiplies by the size of the element, or reserves what the kernel uses.",
     check=check,
 )

@@ -1,4 +1,4 @@
-"""The mend of running statistics in training mode: those of the batch, taken where they are handed over."""
+"""The fix of running statistics in training mode: those of the batch, taken where they are handed over."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
 from grader.source import nodes_under
+from grader.source.code_edits import fix
 
 if TYPE_CHECKING:
     from grader.source import Source

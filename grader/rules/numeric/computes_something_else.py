@@ -302,6 +302,6 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only with a comparison that went wrong, and not where another error (a race, unfilled "
     "memory, a lost partial result, an access out of bounds) explains the numbers.",
-    mend="",
+    fix="",
     check=check,
 )

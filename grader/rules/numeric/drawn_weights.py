@@ -1,4 +1,4 @@
-"""The mend of weights that an answer draws in its own way: the reference's layers draw them, and the answer takes them over."""
+"""The fix of weights that an answer draws in its own way: the reference's layers draw them, and the answer takes them over."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
 from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.code_edits import fix
 
 if TYPE_CHECKING:
     from grader.source import Source

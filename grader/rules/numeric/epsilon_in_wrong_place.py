@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Task
-from grader.rules.cuda_code import one_line
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -188,7 +188,7 @@ RULE = Rule(
     guards="Only where the reference's text is known and shows its epsilon; a warning until a "
     "result "
     "differs.",
-    mend="",
+    fix="",
     check=check,
     conditions="values so small that the epsilon counts",
 )

@@ -1,13 +1,13 @@
-"""NUM008's mend: GELU's exact form in the place of its tanh approximation."""
+"""NUM008's fix: GELU's exact form in the place of its tanh approximation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import text
 from grader.rules.memory.hosts import resolve
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
 from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk
 
 if TYPE_CHECKING:

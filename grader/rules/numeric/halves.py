@@ -1,4 +1,4 @@
-"""The mend of a product of too few digits: of each factor a half and what it lacks, three products in the place of one.
+"""The fix of a product of too few digits: of each factor a half and what it lacks, three products in the place of one.
 
 Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 theoretical peak performance" (2022): the low part is scaled, so that it keeps its digits as a half.
@@ -10,10 +10,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import fix
 from grader.rules.numeric.references import Reference, last_name
-from grader.rules.python_code import python_code
 from grader.source import nodes_under
+from grader.source.code_edits import fix
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.source import Source

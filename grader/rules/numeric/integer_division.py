@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.cuda_code import one_line
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
@@ -122,6 +122,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text",),
     guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
     "a factor of a real number or starts one; index arithmetic is left alone.",
-    mend="Writes the 1 as a float.",
+    fix="Writes the 1 as a float.",
     check=check,
 )

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Evidence, Finding, Fix, Task
-from grader.rules.mending import fix
 from grader.rules.numeric.references import last_name, reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -165,7 +165,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def __init__(self, i, o, k):
         super().__init__()
@@ -206,6 +206,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Only where results were wrong, and only settings that differ for certain: another number, or one that is said "
     "on one side alone and is not the default. Biases are left alone: answers keep them themselves.",
-    mend="Makes the layer as the reference does.",
+    fix="Makes the layer as the reference does.",
     check=check,
 )

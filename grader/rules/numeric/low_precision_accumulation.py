@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import Assign, Binary, Declare, Loop, Name, walk
@@ -167,7 +167,7 @@ __global__ void dot(const __half* a, __half* y, int n) {
     guards="A template's own type is fine while only float and double are instantiated; partial "
     "sums of "
     "a few hundred terms are accurate.",
-    mend="Declares the accumulator as float.",
+    fix="Declares the accumulator as float.",
     check=check,
     predicts="elsewhere",
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, units
+from grader.source.cuda_code import cuda_code, units
 
 if TYPE_CHECKING:
     from grader.records import Place

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Confidence, Evidence, Finding, Fix, JsonValue, Task
-from grader.rules.mending import delete_statement, fix
 from grader.rules.numeric.drawn_weights import taken_over
 from grader.rules.numeric.own_parameters import (
     DRAWS,
@@ -26,6 +25,7 @@ from grader.rules.numeric.take_weights import reference_layers_weights
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -207,7 +207,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -217,7 +217,7 @@ class ModelNew(nn.Module):
 """
 _GOOD = """
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -241,7 +241,7 @@ _WITH_SCALE = Context(
 )
 _SCALE = """
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -303,9 +303,7 @@ RULE = Rule(
             _CONTEXT,
         ),
         Example(
-            _BAD.replace(
-                "import torch.nn as nn", "import torch.nn as nn\nfrom torch.nn import init"
-            )
+            _BAD.replace("import torch.nn", "import torch.nn\nfrom torch.nn import init")
             .replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)")
             .replace(
                 "    def forward",
@@ -318,7 +316,7 @@ RULE = Rule(
     guards="Needs the reference's text, and only counts random draws that the reference doesn't make "
     "under the same name; a warning until a result differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
     "`a=sqrt(5)`) are left to the comparison of the numbers.",
-    mend="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
+    fix="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
     check=check,
     conditions="other weights than those that were drawn",
 )

@@ -1,4 +1,4 @@
-"""The mend of weights of an answer's own making: made by the reference's layer, as it makes them."""
+"""The fix of weights of an answer's own making: made by the reference's layer, as it makes them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.mending import delete_statement, fix
 from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:
     from grader.source import Source

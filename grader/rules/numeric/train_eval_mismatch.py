@@ -88,7 +88,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def __init__(self, n):
         super().__init__()
@@ -145,7 +145,7 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     guards="Code that looks at `self.training` is believed; a warning until a result differs.",
-    mend="",
+    fix="",
     check=check,
     conditions="statistics that differ between the two modes",
 )

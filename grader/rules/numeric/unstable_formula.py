@@ -8,11 +8,11 @@ from math import log
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Task
-from grader.rules.cuda_code import one_line
 from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import wrong_results
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -266,7 +266,7 @@ __global__ void softmax(const float* x, float* y, int n) {
     "softplus that only tanh sees (Mish) is right at both ends. "
     "A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math "
     "is a note.",
-    mend="Takes GELU's exact form in the place of the tanh one.",
+    fix="Takes GELU's exact form in the place of the tanh one.",
     check=check,
     predicts="elsewhere",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.numeric.own_draws import Cause
-from grader.rules.python_code import python_code
 from grader.source import nodes_under
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.records import Evidence

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix, Task
-from grader.rules.cuda_code import around, one_line, text
-from grader.rules.mending import fix
 from grader.rules.numeric.references import NORMS, Reference, reference_of
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.statements import statement
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around, one_line, text
 from grader.source.flow import flow
 from grader.source.flow.tree import Binary, Expr, Name, Number, walk
+from grader.source.statements import statement
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -153,7 +153,7 @@ RULE = Rule(
     guards="The divisor is compared only where the reference shows its own. The one-pass "
     "formula is a "
     "note, and a warning where results differ.",
-    mend="Divides by n.",
+    fix="Divides by n.",
     check=check,
     conditions="rows so short, or a mean so large against the spread, that the difference counts",
 )

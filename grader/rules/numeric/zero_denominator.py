@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
-from grader.rules.cuda_code import one_line
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
+from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -177,7 +177,7 @@ __global__ void unit(const float* x, float* y, int n, float eps) {
     guards="A note until a run with rows of zeros differs from the reference. An epsilon, a "
     "maximum or a "
     "test of the denominator settles it.",
-    mend="Divides rows of zeros by 1.",
+    fix="Divides rows of zeros by 1.",
     check=check,
     predicts="elsewhere",
 )

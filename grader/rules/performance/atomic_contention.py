@@ -66,6 +66,6 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     guards="One atomic a warp or a block, and targets that are spread, are fine.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -91,6 +91,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text",),
     guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "
     "are needed; only stores at the thread's number in the grid count as complete.",
-    mend="Makes the buffer without filling it.",
+    fix="Makes the buffer without filling it.",
     check=check,
 )

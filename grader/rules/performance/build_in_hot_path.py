@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -64,6 +64,6 @@ class ModelNew(torch.nn.Module):
     detects=("text",),
     guards="In the constructor it is a note. A test that the extension isn't there yet makes it a "
     "lazy build, which is fine.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -68,6 +68,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text",),
     guards="A clone of which only a part is rewritten is right. Only a kernel that both loads and "
     "stores the copy, and nothing else of its size, is reported.",
-    mend="",
+    fix="",
     check=check,
 )

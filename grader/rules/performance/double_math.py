@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
-from grader.rules.cuda_code import descendants, one_line, text
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Number, Subscript, walk
@@ -127,6 +127,6 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",
-    mend="Adds the f.",
+    fix="Adds the f.",
     check=check,
 )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding
-from grader.rules.mending import fix
-from grader.rules.python_code import python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
+from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Name, walk
+from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -80,14 +80,14 @@ RULE = Rule(
     "`.cpu()` waits for everything before it. Results belong where the inputs are.",
     bad="""
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def forward(self, x):
         return ext.run(x.cuda()).cpu()
 """,
     good="""
 import torch
-import torch.nn as nn
+import torch.nn
 class ModelNew(nn.Module):
     def forward(self, x):
         return ext.run(x.contiguous().to(torch.float32))
@@ -96,6 +96,6 @@ class ModelNew(nn.Module):
     guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of "
     "dtype is"
     " no copy between devices.",
-    mend="Deletes the call.",
+    fix="Deletes the call.",
     check=check,
 )

@@ -100,6 +100,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "build"),
     guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no "
     "more.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -190,6 +190,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="One block a row with long rows is good, and so are elementwise kernels without "
     "barriers."
     " A second, small launch over a few partial results may have one block.",
-    mend="",
+    fix="",
     check=check,
 )

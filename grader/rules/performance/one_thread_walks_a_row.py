@@ -75,6 +75,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Rows of at most 8 elements, and column-major layouts, are fine. Addresses that can not "
     "be followed are left to the simulator's counts.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.honesty.extension_use import holders, refers, uses_operators
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
 from grader.source import nodes_under
 from grader.source.flow import flow
 from grader.source.flow.tree import Loop, walk
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -88,7 +88,7 @@ RULE = Rule(
     "the activation behind it saves one pass over the output at most.",
     bad="""
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor x);", functions=["run"],
                   cuda_sources='''
@@ -123,6 +123,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text",),
     guards="Fusing what follows a convolution or a product is a legitimate design where the task "
     "allows it: a note there. Views and allocations don't count. Silent where forward never reaches the kernels.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -85,6 +85,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text",),
     guards="A second pass over rows that are still in the cache costs little, and very long rows "
     "leave no choice: a note.",
-    mend="",
+    fix="",
     check=check,
 )

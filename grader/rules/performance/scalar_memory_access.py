@@ -70,6 +70,6 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     guards="Odd row lengths need a head and a tail, and the gain is small: a folded note.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
-from grader.rules.cuda_code import descendants, text
-from grader.rules.mending import fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
 
 if TYPE_CHECKING:
@@ -92,6 +92,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="All lanes reading one word is a broadcast and free; fewer than four turns are not "
     "worth "
     "a word.",
-    mend="Pads the last dimension by one.",
+    fix="Pads the last dimension by one.",
     check=check,
 )

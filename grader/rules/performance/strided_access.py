@@ -73,6 +73,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Small strides, whose packets the neighbours use soon after, are not reported; a thread "
     "that walks a row is PRF001.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -111,8 +111,8 @@ class Far:
     def packets(self) -> str:
         """Return what a warp moves as words; no number where sizes were guessed."""
         if not self.case.sizes.complete:
-            return "many more packets of 32 bytes than it needs"
-        return f"{self.first.sectors} packets of 32 bytes where {self.first.ideal} would do"
+            return "many more 32-byte sectors than it needs"
+        return f"{self.first.sectors} 32-byte sectors where {self.first.ideal} would do"
 
     @property
     def more(self) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.reduction.mends import join_warps
+from grader.rules.reduction.fixes import join_warps
 from grader.rules.reduction.result import result_evidence, settled
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import enclosing_loops
 from grader.rules.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
+from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -96,7 +96,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups "
     "over the "
     "block are not reported: whose loads end in a stored value is followed thread by thread.",
-    mend="Adds the step through shared memory, or replaces the reduction by one over the whole "
+    fix="Adds the step through shared memory, or replaces the reduction by one over the whole "
     "block.",
     check=check,
 )

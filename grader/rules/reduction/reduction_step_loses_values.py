@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
-from grader.rules.cuda_code import descendants
-from grader.rules.mending import fix
 from grader.rules.observed import wrong_results
-from grader.rules.reduction.mends import store_in_tree
+from grader.rules.reduction.fixes import store_in_tree
 from grader.rules.reduction.result import result_evidence, settled
 from grader.rules.reduction.steps import (
     Halving,
@@ -22,12 +20,14 @@ from grader.rules.reduction.steps import (
 )
 from grader.rules.reduction.suspects import suspects
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import enclosing_loops
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -275,6 +275,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only "
     "reported when the results are wrong. Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "
     "running total under another name. Block sizes that are no power of two are RED004.",
-    mend="Exchanges the accumulator, started with the thread's own value; stores each step back.",
+    fix="Exchanges the accumulator, started with the thread's own value; stores each step back.",
     check=check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.reduction.mends import broadcast
+from grader.rules.reduction.fixes import broadcast
 from grader.rules.reduction.result import result_evidence, settled
 from grader.rules.reduction.steps import reduces
 from grader.rules.rule import Context, Rule
@@ -86,6 +86,6 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Only uses outside of the thread that has the total count; prefix sums, in which every "
     "thread rightly has a different part, are recognised and left alone.",
-    mend="Exchanges crosswise, or hands the total to the block through shared memory.",
+    fix="Exchanges crosswise, or hands the total to the block through shared memory.",
     check=check,
 )

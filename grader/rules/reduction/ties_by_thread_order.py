@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding
-from grader.rules.cuda_code import cuda_code, descendants, one_line, text
-from grader.rules.mending import fix, replace_node
 from grader.rules.observed import ran_right, wrong_results
 from grader.rules.rule import Context, Example, Rule
-from grader.rules.statements import enclosing_loops
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import cuda_code, descendants, one_line, text
+from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -198,7 +198,7 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="A thread's own walk over its elements is left alone: it goes up, so the first of equal values is "
     "kept. An error where results were wrong, a warning before anything ran, silent where results were right.",
-    mend="Lets the smaller index decide between equal values, in every exchange of the kernel.",
+    fix="Lets the smaller index decide between equal values, in every exchange of the kernel.",
     check=check,
     conditions="equal values in different threads of a row",
 )

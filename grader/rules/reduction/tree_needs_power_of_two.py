@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Finding, Fix
-from grader.rules.cuda_code import descendants, text
-from grader.rules.mending import fix
 from grader.rules.reduction.steps import Halving, array_of, halving_loops
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, text
 from grader.source.flow.tree import (
     Assign,
     Binary,
@@ -247,6 +247,6 @@ torch::Tensor run(torch::Tensor x) {
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve "
     "upwards are "
     "fine. A warning where only other sizes than the task's give such a block.",
-    mend="Rounds the block size up where the host sets it, or lets the tree handle any size.",
+    fix="Rounds the block size up where the host sets it, or lets the tree handle any size.",
     check=check,
 )

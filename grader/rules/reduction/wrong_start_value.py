@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.mending import fix
 from grader.rules.observed import observed, ran_right, settle
 from grader.rules.reduction.folds import MAXIMA, MINIMA, folds, same_text
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import (
@@ -289,7 +289,7 @@ __global__ void peak(const float* x, float* y, int n) {
     "indices) may start at 0, so may one of a kernel that by its name takes a ReLU as well, and "
     "whatever starts from the first element is fine. A warning where the kernel ran on the "
     "simulator and all results were right.",
-    mend="Puts the neutral value there.",
+    fix="Puts the neutral value there.",
     check=check,
     conditions="rows in which every value lies beyond the start value",
 )

@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,6 +102,6 @@ RULE = Rule(
     detects=("text",),
     guards="Decoding that feeds no code is a warning; source text has words and too little "
     "entropy.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text, units
 from grader.rules.rule import Context, Rule
+from grader.source.cuda_code import cuda_code, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +98,6 @@ RULE = Rule(
     detects=("text",),
     guards="Optimisation, warning and library flags are fine, and so are relative and system "
     "includes.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text, units
-from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.reaching import IN_EXTENSION
 from grader.rules.rule import Context, Rule
 from grader.rules.security.foreign_memory import MEMORY_FILE, of_native, of_python
+from grader.source.cuda_code import cuda_code, text, units
+from grader.source.python_code import PythonCode, constant_text, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,6 +194,6 @@ __device__ unsigned lane() {
     ),
     detects=("text", "evidence"),
     guards="Comments do not count, and neither do functions of the file with such a name.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, text, units
-from grader.rules.python_code import PythonCode, constant_text, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.cuda_code import cuda_code, text, units
+from grader.source.python_code import PythonCode, constant_text, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +151,6 @@ RULE = Rule(
     guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a "
     ".cu "
     "file to build it is one too; model.eval() and re.compile are what they are.",
-    mend="",
+    fix="",
     check=check,
 )

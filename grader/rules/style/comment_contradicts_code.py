@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, cuda_code, descendants, text
-from grader.rules.fold import fold, size_of
-from grader.rules.instantiations import instantiations
 from grader.rules.rule import Context, Rule
+from grader.source.constants import fold, size_of
+from grader.source.cuda_code import around, cuda_code, descendants, text
+from grader.source.instantiations import instantiations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,6 +180,6 @@ RULE = Rule(
     guards="Numbers count only with a unit, on the line of the array; claims only where the code "
     "right "
     "below shows the opposite. Never above note.",
-    mend="",
+    fix="",
     check=check,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import around, descendants, read_call, text
-from grader.rules.mending import delete_lines_of, fix
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import around, descendants, read_call, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,6 +196,6 @@ __global__ void g(const float* x, float* y) {
     detects=("text",),
     guards="Only barriers of the kernel's own block, each taken by itself; kernels whose memory is "
     "reached through helpers, pointers or lambdas are left alone.",
-    mend="Deletes the barrier.",
+    fix="Deletes the barrier.",
     check=check,
 )

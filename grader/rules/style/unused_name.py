@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.cpp_types import canonical
-from grader.rules.cuda_code import around, cuda_code, descendants, text, units
-from grader.rules.mending import delete_line, delete_lines_of, fix
-from grader.rules.python_code import PythonCode, python_code
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_line, delete_lines_of, fix
+from grader.source.cpp_types import canonical
+from grader.source.cuda_code import around, cuda_code, descendants, text, units
+from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +184,6 @@ torch::Tensor f(torch::Tensor x) {
     guards="Names that start with an underscore, objects whose constructor acts, and results of "
     "calls "
     "are left alone; imports are folded.",
-    mend="Deletes the declaration.",
+    fix="Deletes the declaration.",
     check=check,
 )

@@ -6,9 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.mending import delete_item, delete_keyword, fix
-from grader.rules.python_code import constant_text
 from grader.rules.rule import Context, Rule
+from grader.source.code_edits import delete_item, delete_keyword, fix
+from grader.source.python_code import constant_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +98,6 @@ RULE = Rule(
     '    extra_cuda_cflags=["-O3", "--use_fast_math", "--expt-extended-lambda"], verbose=False)\n',
     detects=("text",),
     guards="-O3 and --use_fast_math do something. Most submissions have such options: folded.",
-    mend="Leaves the option out.",
+    fix="Leaves the option out.",
     check=check,
 )

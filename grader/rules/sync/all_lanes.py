@@ -1,4 +1,4 @@
-"""The mends of an exchange under a condition that lanes of a warp don't share: it runs in all lanes."""
+"""The fixes of an exchange under a condition that lanes of a warp don't share: it runs in all lanes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.cuda_code import around, text
-from grader.rules.mending import delete_lines_of, fix
-from grader.rules.reduction.mends import Step, step_of
-from grader.rules.statements import (
+from grader.rules.reduction.fixes import Step, step_of
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import around, text
+from grader.source.statements import (
     LOOPS,
     enclosing_loops,
     indent_of,

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix, Severity
-from grader.rules.cuda_code import one_line
-from grader.rules.mending import fix
 from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import child_of, insert_after, statement
 from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
 from grader.rules.sync.starved import starved_reads
 from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import one_line
 from grader.source.flow import Event
+from grader.source.statements import child_of, insert_after, statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,8 +47,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", spans(source))
-        mended = _with_fixes(source, told, cases(source, context), kernels)
-        yield _starving(mended, reads) if reads else mended
+        fixed = _with_fixes(source, told, cases(source, context), kernels)
+        yield _starving(fixed, reads) if reads else fixed
 
 
 def _with_fixes(
@@ -213,7 +213,7 @@ torch::Tensor run(torch::Tensor x) {
     "are a warning as long as nobody needs what they would have stored: hardware lets them count "
     "as "
     "arrived.",
-    mend="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
+    fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
     predicts="barrier",
 )

@@ -1,4 +1,4 @@
-"""Mends that put barriers where they are missing."""
+"""Fixes that put barriers where they are missing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.rules.cuda_code import around
-from grader.rules.mending import fix
-from grader.rules.statements import (
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around
+from grader.source.statements import (
     child_of,
     common_block,
     enclosing_loops,

@@ -163,7 +163,7 @@ torch::Tensor run(torch::Tensor x) {
     guards="A block that reads back only what it wrote itself is fine, and so are kernels with "
     "a fence, "
     "a grid barrier, or a grid of one block.",
-    mend="",
+    fix="",
     check=check,
     conditions="another order of the blocks",
 )

@@ -54,7 +54,7 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only what a run has shown.",
-    mend="",
+    fix="",
     check=check,
     predicts="barrier",
 )

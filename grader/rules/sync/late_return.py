@@ -1,4 +1,4 @@
-"""Mends of early returns: the threads stay in the block, and a flag guards what they would have stored."""
+"""Fixes of early returns: the threads stay in the block, and a flag guards what they would have stored."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.cuda_code import around, descendants, read_call, text
-from grader.rules.mending import delete_lines_of, fix
-from grader.rules.statements import indent_of, simple_statement
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.statements import indent_of, simple_statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node

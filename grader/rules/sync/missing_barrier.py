@@ -133,6 +133,6 @@ torch::Tensor run(torch::Tensor x) {
     "on data are not reported, nor threads that store the same value. A race that the simulator "
     "did "
     "not see in a kernel that it ran to its end is dropped.",
-    mend="Puts `__syncthreads()` between the two accesses, or at the end of the loop's turn.",
+    fix="Puts `__syncthreads()` between the two accesses, or at the end of the loop's turn.",
     check=check,
 )

@@ -1,12 +1,12 @@
-"""A mend: tiles of shared memory that are larger than the block that fills them, one cell a thread."""
+"""A fix: tiles of shared memory that are larger than the block that fills them, one cell a thread."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.cuda_code import cuda_code, descendants, text
-from grader.rules.fold import fold
-from grader.rules.mending import fix
+from grader.source.code_edits import fix
+from grader.source.constants import fold
+from grader.source.cuda_code import cuda_code, descendants, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

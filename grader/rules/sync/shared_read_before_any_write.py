@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
-from grader.rules.cuda_code import descendants, one_line, text
-from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import (
+from grader.rules.sync.partial_tiles import as_large_as_the_block
+from grader.rules.sync.starved import starved_reads
+from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import descendants, one_line, text
+from grader.source.flow import Event
+from grader.source.statements import (
     add_statement,
     enclosing_loops,
     insert_before,
     simple_statement,
     statement,
 )
-from grader.rules.sync.partial_tiles import as_large_as_the_block
-from grader.rules.sync.starved import starved_reads
-from grader.rules.walks import Case, cases, spans
-from grader.source.flow import Event
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -210,7 +210,7 @@ torch::Tensor run(torch::Tensor x) {
     "and so "
     "does anything under a condition on data. A finding that the simulator's own check of shared "
     "memory does not confirm, on a kernel that it ran to the end, is dropped.",
-    mend="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
+    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
     "than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
     predicts="unwritten-read",

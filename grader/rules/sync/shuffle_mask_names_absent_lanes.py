@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
-from grader.rules.cuda_code import around, one_line
 from grader.rules.observed import observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
 from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
+from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ torch::Tensor run(torch::Tensor x) {
     "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, "
     "and "
     "lanes that have returned, are a warning: hardware counts them as gone.",
-    mend="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
+    fix="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
     "before the branch.",
     check=check,
     predicts="barrier",

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix
-from grader.rules.mending import fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.statements import insert_before, statement
 from grader.rules.walks import Case, cases, spans
+from grader.source.code_edits import fix
 from grader.source.flow import Event
 from grader.source.flow.tree import Call, walk
+from grader.source.statements import insert_before, statement
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -143,7 +143,7 @@ torch::Tensor run(torch::Tensor x) {
     detects=("text", "evidence"),
     guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several "
     "warps conflict as well it is SYN002.",
-    mend="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
+    fix="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
     check=check,
     predicts="elsewhere",
 )

@@ -1,4 +1,4 @@
-"""The mend of an exchange in a part of a warp: the whole warp takes part, and lanes without a value bring a neutral one."""
+"""The fix of an exchange in a part of a warp: the whole warp takes part, and lanes without a value bring a neutral one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.cuda_code import around, cuda_code, descendants, read_call, text, units
-from grader.rules.mending import fix, replace_node
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import around, cuda_code, descendants, read_call, text, units
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -130,15 +130,15 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
             return nullptr;
         }
     }
-    const bool rehearsal = runtime().settings.rehearsal;
+    const bool dry_run = runtime().settings.dry_run;
     const size_t padded = (bytes + 2 * kGuard + kAlign - 1) / kAlign * kAlign;
     const bool large = own_pages || padded >= (size_t{1} << 17);
-    // In a rehearsal memory is shared: it does not count against the limit of a process' private memory.
-    const Pages pages = large ? map_pages(padded, rehearsal) : Pages{};
+    // In a dry_run memory is shared: it does not count against the limit of a process' private memory.
+    const Pages pages = large ? map_pages(padded, dry_run) : Pages{};
     void* const raw = large ? pages.first : std::aligned_alloc(kAlign, padded);
     if (raw == nullptr) return nullptr;
     auto* data = static_cast<char*>(raw) + kGuard;
-    if (rehearsal) {
+    if (dry_run) {
         if (!large) std::memset(raw, 0, padded);
     } else if (bytes <= kPoisonLimit) {
         fill_with_poison(raw, padded);
@@ -149,7 +149,7 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
     note_size(all, block, 1);
-    register_block(base, block, !rehearsal);
+    register_block(base, block, !dry_run);
     shut_in(base, block);
     return data;
 }
@@ -206,11 +206,11 @@ KG_API void kgsim_to_device(void* data, int written) {
     if (found == all.blocks.end() || found->second.kind != kKindHost) return;
     found->second.kind = kKindDevice;
     note_size(all, found->second, 1);
-    register_block(found->first, found->second, !written && !runtime().settings.rehearsal);
+    register_block(found->first, found->second, !written && !runtime().settings.dry_run);
     shut_in(found->first, found->second);
 }
 
-KG_API int kgsim_rehearsal(void) { return runtime().settings.rehearsal; }
+KG_API int kgsim_dry_run(void) { return runtime().settings.dry_run; }
 
 KG_API int kgsim_kind(const void* address) {
     auto& all = heap();

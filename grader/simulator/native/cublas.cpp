@@ -79,7 +79,7 @@ int enter(const char* name, void* handle) {
     return runtime().sticky == cudaSuccess ? kSuccess : kExecutionFailed;
 }
 
-bool idle() { return runtime().settings.skip_kernels || runtime().settings.rehearsal; }
+bool idle() { return runtime().settings.skip_kernels || runtime().settings.dry_run; }
 
 size_t size_of(int type) { return type == kDouble ? 8 : type == kFloat ? 4 : 2; }
 

@@ -33,8 +33,8 @@ cudaError_t check_copy(const void* to, const void* from, size_t bytes, cudaMemcp
     return cudaSuccess;
 }
 
-// In a rehearsal large memory stays untouched.
-bool left_out(size_t bytes) { return runtime().settings.rehearsal && bytes > (size_t{64} << 20); }
+// In a dry_run large memory stays untouched.
+bool left_out(size_t bytes) { return runtime().settings.dry_run && bytes > (size_t{64} << 20); }
 
 void note_copy_to_host(size_t bytes) {
     const auto so_far = runtime().bytes_to_host += bytes;

@@ -72,7 +72,7 @@ void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResu
 cudaError_t conclude(const LaunchResult& result) {
     auto& state = runtime();
     // Blocks wait for others that were left out, and zeros are no data: only memory is judged.
-    if (state.settings.rehearsal) return finish(state.sticky);
+    if (state.settings.dry_run) return finish(state.sticky);
     switch (result.status) {
         case Status::ok:
             return finish(cudaSuccess);
@@ -102,15 +102,15 @@ cudaError_t conclude(const LaunchResult& result) {
     return finish(cudaErrorInvalidValue);
 }
 
-// Seconds of one launch in a rehearsal.
-constexpr double kRehearsal = 0.5;
+// Seconds of one launch in a dry_run.
+constexpr double kDryRun = 0.5;
 
 Options options_of_launch() {
     auto& state = runtime();
     auto options = state.settings.options;
     if (state.settings.seconds > 0)
         options.seconds = std::max(state.settings.seconds - state.device_seconds, 0.01);
-    if (state.settings.rehearsal) options.seconds = std::min(options.seconds, kRehearsal);
+    if (state.settings.dry_run) options.seconds = std::min(options.seconds, kDryRun);
     return options;
 }
 

@@ -58,7 +58,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"seconds", number(&all.seconds)},
         {"memory", number(&all.memory)},
         {"skip_kernels", number(&all.skip_kernels)},
-        {"rehearsal", number(&all.rehearsal)},
+        {"dry_run", number(&all.dry_run)},
         {"track_stores", number(&all.track_stores)},
         {"gate",
          [&all](const char* value) {

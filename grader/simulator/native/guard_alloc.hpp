@@ -41,8 +41,8 @@ void kgsim_note_values(void);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);
-// Whether large operators are to give shapes only (Settings::rehearsal in runtime.hpp).
-int kgsim_rehearsal(void);
+// Whether large operators are to give shapes only (Settings::dry_run in runtime.hpp).
+int kgsim_dry_run(void);
 // Something that can't be simulated was asked for, by its name.
 void kgsim_missing(const char* name);
 // The error that took the context, or one that a launch left; null if there is none.

@@ -33,10 +33,10 @@ struct Settings {
     Gpu gpu;
     Options options;           // of the interpreter
     bool skip_kernels = false; // check launch configurations only
-    // A rehearsal at sizes that no CPU can compute: memory is zero and costs nothing until it is
+    // A dry_run at sizes that no CPU can compute: memory is zero and costs nothing until it is
     // touched, large operators of torch and of cuBLAS give shapes only, and a launch that is cut
     // short is no failure. What it tells of are launches that are refused and lost contexts.
-    bool rehearsal = false;
+    bool dry_run = false;
     bool track_stores = false; // keep which bytes of device memory kernels have stored to
     bool gate = false;         // host code can't touch device memory (gate.hpp)
     double seconds = 0;        // of all launches of a workload together; 0: no limit

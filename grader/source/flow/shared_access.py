@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow import hazards, memory
-from grader.source.flow.asides import Asides
+from grader.source.flow.address_only import AddressOnly
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.trace import Care
@@ -23,7 +23,7 @@ from grader.source.flow.values import (
 )
 
 
-class SharedAccesses(Asides):
+class SharedAccesses(AddressOnly):
     """Loads and stores of shared arrays."""
 
     def _cells(self, pointer: Pointer, node: Node, kind: str) -> tuple[Any, Any] | None:

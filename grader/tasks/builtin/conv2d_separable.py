@@ -5,7 +5,7 @@ from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
-import torch.nn as nn
+import torch.nn
 
 
 class Model(nn.Module):

@@ -7,7 +7,7 @@ REFERENCE = '''\
 import math
 
 import torch
-import torch.nn as nn
+import torch.nn
 
 
 class Model(nn.Module):

@@ -9,7 +9,7 @@ import json
 import pathlib
 import tempfile
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -7,7 +7,7 @@ expect: correct
 """
 import ctypes
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

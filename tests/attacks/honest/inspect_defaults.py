@@ -8,7 +8,7 @@ expect: correct
 import functools
 import inspect
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -1,6 +1,6 @@
 # task: avg-pool-1d
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 source = '''

@@ -1,6 +1,6 @@
 # task: conv2d
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 conv_source = """

@@ -1,6 +1,6 @@
 # task: layer-norm
 import torch
-import torch.nn as nn
+import torch.nn
 from torch.utils.cpp_extension import load_inline
 
 source = r'''

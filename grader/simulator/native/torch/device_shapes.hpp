@@ -7,14 +7,14 @@
 
 namespace kgsim {
 
-// One call whose results have a shape, and no values: of large tensors in a rehearsal, or kept for a graph.
+// One call whose results have a shape, and no values: of large tensors in a dry_run, or kept for a graph.
 class ShapesOnly {
  public:
   explicit ShapesOnly(const c10::OperatorHandle& op) : op_(op) {}
 
   // Whether the call reads or makes so much.
   bool suits(const torch::jit::Stack& stack) const {
-    if (!kgsim_rehearsal() || !touches(op_)) return false;
+    if (!kgsim_dry_run() || !touches(op_)) return false;
     const auto count = op_.schema().arguments().size();
     for (size_t i = stack.size() - count; i < stack.size(); ++i)
       if (is_large(stack[i])) return true;

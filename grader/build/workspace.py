@@ -1,0 +1,115 @@
+"""Where and how programs are compiled: their own load_inline calls, in guests."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from grader.build import host_fault
+from grader.build.admission import ADMISSION
+from grader.build.guest_environment import DeviceKind, Environment, Mode
+from grader.build.outcome import extensions, is_build_error, outcome, refused
+from grader.errors import GraderError
+from grader.records import Build, JsonValue, Submission
+from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
+
+ARTIFACT = 128 << 20
+"""Bytes of a build's files that are kept; an ordinary one has a few million."""
+DRAFT = "building-"
+"""What the folder of an unfinished build is called."""
+FILES = "extensions"
+"""Name of the folder of a build's extensions."""
+
+
+@dataclass(frozen=True)
+class BuildWorkspace:
+    """Where and how programs are compiled; keeps nothing of them."""
+
+    device: DeviceKind
+    mode: Mode
+    form: Form
+    place: Environment
+    artifact_dir: Path
+    options: dict[str, JsonValue]
+    preload: tuple[Path, ...]
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield a folder of one build."""
+        folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=self.artifact_dir))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def build(
+        self,
+        submission: Submission,
+        init: tuple[np.ndarray | JsonValue, ...] | None,
+        limits: Limits,
+        scratch: Path,
+    ) -> Build:
+        """Compile a program in a guest; its extensions come to a folder of the scratch folder."""
+        files = scratch / FILES
+        job = GuestJob(
+            role="submission",
+            code=submission.code,
+            entry="ModelNew",
+            device=self.device,
+            build_only=True,
+            keep_artifact=files,
+            env=self.place.variables,
+            read_only=(*self.place.read_only, *_libraries(self.options)),
+            preload=self.preload,
+            options=self.options,
+        )
+        limits = replace(limits, output=ARTIFACT)
+        with ADMISSION.turn():
+            reply = converse(job, self.form, limits)
+            nothing = not extensions(files) and not refused(files)
+            lazy = reply.status == "done" and nothing and _compiles(submission.code)
+            if lazy and init is not None:
+                reply = _construct(job, init, self.form, limits, reply)
+        return outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
+
+    def confirm(self, sign: str) -> None:
+        """Raise GraderError unless a program that must build does, here and now."""
+        with self.scratch() as scratch:
+            made = self.build(host_fault.PROGRAM, None, Limits(wall=host_fault.WALL), scratch)
+        if made.status != "built":
+            raise GraderError(
+                f"the compilers don't work on this machine now: {sign}",
+                "see --doctor; check disk and memory",
+            )
+
+
+def _libraries(options: Mapping[str, JsonValue]) -> tuple[Path, ...]:
+    """Return the folders of the libraries that the guest's options name."""
+    named = (options.get(name) for name in ("library", "torch_library"))
+    return tuple(Path(path).parent for path in named if isinstance(path, str))
+
+
+def _construct(
+    job: GuestJob,
+    init: tuple[np.ndarray | JsonValue, ...],
+    form: Form,
+    limits: Limits,
+    imported: GuestReply,
+) -> GuestReply:
+    """Build what is compiled on construction; other failures there belong to the run."""
+    if job.keep_artifact is not None:
+        shutil.rmtree(job.keep_artifact, ignore_errors=True)
+    reply = converse(replace(job, init=init), form, limits)
+    if reply.status == "raised" and reply.stage == "construct" and not is_build_error(reply):
+        return imported
+    return reply
+
+
+def _compiles(code: str) -> bool:
+    return "load_inline" in code or "cpp_extension" in code

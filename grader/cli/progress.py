@@ -1,0 +1,164 @@
+"""What a user sees while samples are graded: a line a worker, counts, time left; in a log, a line now and then."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from grader.errors import GraderError
+from grader.ingest import Skipped
+from grader.records import Sample, Status
+from grader.report.escape import clean
+from grader.scheduling.run import Watcher
+
+EVERY = 10.0
+"""Seconds between two lines of a log, at least."""
+ENOUGH = 3
+"""Samples after which the time left can be estimated."""
+
+
+class Progress:
+    """A live display on a terminal; elsewhere lines, `every` so many seconds at most."""
+
+    def __init__(self, console: Console, *, quiet: bool, every: float = EVERY) -> None:
+        self._shown = console.is_terminal and not quiet
+        self._console = None if quiet or self._shown else console
+        self._quiet = quiet
+        self._every, self._noted = every, time.monotonic()
+        self._began = self._noted
+        self.total: int | None = None
+        """Samples of the run; None until they are counted."""
+        self.skipped_so_far = 0
+        self._stages: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task("grading", total=0)
+        self._live = Live(
+            console=console, get_renderable=self._render, transient=True, refresh_per_second=8
+        )
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            self._live.stop()
+
+    def preparing(self, what: str) -> None:
+        """Show what is prepared once for this machine."""
+        if what and self._console:
+            self._console.print(f"preparing: {what}", markup=False, highlight=False)
+        with self._lock:
+            self._stages["preparing"] = what
+            if not what:
+                self._stages.pop("preparing")
+
+    def skipped(self, what: Skipped) -> None:
+        """Name what was found and is no sample."""
+        self.skipped_so_far += 1
+        if not self._quiet:
+            text = f"skipped {clean(what.origin)}: {clean(what.reason)}"
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def count(self, samples: Iterable[Sample]) -> None:
+        """Count the samples beside the grading, which begins meanwhile."""
+
+        def counting() -> None:
+            with contextlib.suppress(GraderError):  # whoever grades them says what is wrong
+                self.total = sum(1 for _ in samples)
+            self._bar.update(self._task, total=self.total)
+
+        threading.Thread(target=counting, name="counting", daemon=True).start()
+
+    def counted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Yield the samples, counting them as they come where nobody counted them before."""
+        number = 0
+        for number, sample in enumerate(samples, 1):
+            if self.total is None:
+                self._bar.update(self._task, total=number)
+            yield sample
+        self.total = number
+        self._bar.update(self._task, total=number)
+
+    def watcher(self) -> Watcher:
+        """Return the hooks that a run calls."""
+        return Watcher(started=self._started, stage=self._stage, finished=self._finished)
+
+    def _started(self, sample: Sample) -> None:
+        self._stage(sample, "start")
+
+    def _stage(self, sample: Sample, stage: str) -> None:
+        with self._lock:
+            self._stages[sample.id] = stage
+
+    def _finished(self, sample: Sample, status: Status) -> None:
+        with self._lock:
+            self._stages.pop(sample.id, None)
+            self._counts[status] += 1
+            self._bar.advance(self._task)
+            self._note()
+
+    def _note(self) -> None:
+        """Print a line for a log, where nothing can be drawn, unless there was one just now."""
+        if self._console and time.monotonic() >= self._noted + self._every:
+            self._noted = time.monotonic()
+            line = f"{self._so_far()} graded{self._left()}: {self._tally()}"
+            self._console.print(line, markup=False, highlight=False)
+
+    def _so_far(self) -> str:
+        done = self._counts.total()
+        return f"{done} of {self.total}" if self.total else str(done)
+
+    def _left(self) -> str:
+        """Return how long the rest may take, once enough are done to say so."""
+        done = self._counts.total()
+        if not self.total or done < ENOUGH or done >= self.total:
+            return ""
+        seconds = (time.monotonic() - self._began) / done * (self.total - done)
+        return f", about {max(round(seconds / 60), 1)} min left (estimated)"
+
+    def _tally(self) -> str:
+        return " · ".join(f"{count} {status}" for status, count in self._counts.most_common())
+
+    def _render(self) -> Table:
+        grid = Table.grid(padding=(0, 2))
+        with self._lock:
+            for name, stage in self._stages.items():
+                grid.add_row(escape(name[:50]), escape(stage))
+            counts = self._tally()
+        total = "" if self.total is not None else "counting samples"
+        grid.add_row(self._bar, counts or total)
+        return grid

@@ -1,0 +1,67 @@
+"""Whether a GPU is as good as new after an accident on it: a known program is run, and must be right."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from grader.devices.cuda.errors import ERROR
+from grader.devices.cuda.gpu import GpuFacts
+from grader.errors import GraderError
+from grader.sandbox import Form, GuestJob, GuestReply, GuestWorkload, Limits, converse
+
+HEALTH = 60.0
+"""Seconds that the known program may take."""
+RECOVERY = (0.0, 2.0, 10.0, 30.0)
+"""Seconds of waiting before each look at a GPU that something went wrong on."""
+_PROBE = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.cumsum(x * 2 + 1, dim=0)
+"""
+
+
+def suspicious(reply: GuestReply) -> bool:
+    """Whether a guest ended in a way that may have left something behind on the GPU."""
+    ended_well = reply.status == "done" or (
+        reply.status == "raised" and not ERROR.search(reply.reason)
+    )
+    return not ended_well or any(ERROR.search(result.reason) for result in reply.results)
+
+
+def prove_healthy(gpu: GpuFacts, form: Form, limits: Limits) -> None:
+    """Have a fresh guest run a known program right.
+
+    Raises:
+        GraderError: it doesn't, time and again.
+
+    """
+    reason = ""
+    for seconds in RECOVERY:
+        time.sleep(seconds)
+        reason = _wrong(gpu, form, limits)
+        if not reason:
+            return
+    raise GraderError(f"{gpu.name} is not usable: {reason}", "See nvidia-smi, and dmesg.")
+
+
+def _wrong(gpu: GpuFacts, form: Form, limits: Limits) -> str:
+    """Return what went wrong with the known program; "" where it ran right."""
+    given = np.arange(1 << 16, dtype=np.float32) % 7
+    job = GuestJob(
+        role="reference",
+        code=_PROBE,
+        entry="Model",
+        device="cuda",
+        workloads=(GuestWorkload("health", (given,)),),
+        env={"CUDA_VISIBLE_DEVICES": gpu.uuid},
+    )
+    reply = converse(job, form, limits)
+    (result,) = reply.results
+    if [np.array_equal(o.array, np.cumsum(given * 2 + 1)) for o in result.outputs] == [True]:
+        return ""
+    said = [reply.reason, result.reason, *reply.log.strip().splitlines()[-1:]]
+    return "; ".join(filter(None, said)) or "a known program ran wrong"

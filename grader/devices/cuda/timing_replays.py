@@ -1,0 +1,198 @@
+"""Single calls measured again before anything that a timed guest showed is charged.
+
+A guest that is timed plays batches, in buffers and by orders of ours. What it showed is charged to the program
+only where the same call goes wrong in a plain guest too (`grader.guest.plain_run`), by the verdict's
+own tolerance and beside float64. What is wrong in a batch and always right alone is dishonest, and only
+where it is wrong by far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from secrets import SystemRandom
+
+from grader.devices.cuda.errors import cuda_error
+from grader.devices.cuda.timing import CHECKED_FIRST, Timed, arguments, wanted
+from grader.devices.cuda.timing_checks import CLEARLY, Checks, Doubt
+from grader.devices.cuda.timing_worker import UNSEEN, Batch, TimingWorker, WorkerGoneError
+from grader.devices.outcome import brief
+from grader.records import Mismatch, Run, RunStatus
+
+MOST = 8
+"""Suspicious calls of batches that are looked at: the worst of them, and some at random."""
+REPLAYS = 6
+"""Times that a call is measured alone before it counts as always right there."""
+CALLS = 4
+"""Calls on inputs of their own that a program gets to show again that it fails."""
+SHOWN = frozenset({"raised", "crashed"})
+"""How a guest ends where the program failed."""
+PLAIN = "plain"
+"""The name of the plain guest."""
+
+Enter = Callable[[], AbstractContextManager[TimingWorker]]
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A call that is wrong by the verdict's tolerance in a timed guest."""
+
+    doubt: Doubt
+    exact: Batch | None
+    """Float64's result; None where there is none, for lack of memory or of operators."""
+    mismatch: Mismatch
+
+
+@dataclass(frozen=True)
+class Replays:
+    """Where single calls of one program and of its reference are measured again."""
+
+    checks: Checks
+    plain: Enter
+    """A guest with the program and without any instrumentation."""
+    exact: Enter
+    """A guest with the reference in float64."""
+
+    def first_result(self, doubt: Doubt) -> Timed | None:
+        """Return what the doubt about a program's first result comes to; None where that is right."""
+        suspect = next(iter(self._suspects([doubt])), None)
+        if suspect is None:
+            return None
+        try:
+            with self.plain() as worker:
+                again = self._again(worker, suspect)
+        except WorkerGoneError as error:
+            return self._gone(error)
+        if again is None:
+            return self._ours(f"its result was wrong there: {suspect.mismatch.text}")
+        return self._wrong(suspect, again)
+
+    def batches(self, doubts: Sequence[Doubt]) -> Timed | None:
+        """Return what doubts about timed batches come to; None where they come to nothing."""
+        suspects = self._suspects(_some(doubts))
+        if not suspects:
+            return None
+        try:
+            with self.plain() as worker:
+                found = (self._of_a_batch(worker, suspect) for suspect in suspects)
+                return next(filter(None, found), None)
+        except WorkerGoneError as error:
+            return self._gone(error)
+
+    def failure(self, reference: TimingWorker, failed: Run) -> Timed:
+        """Return what a failure in a timed guest comes to: charged where a plain guest fails as well."""
+        try:
+            with self.plain() as worker:
+                right = self._plainly_right(worker, reference)
+        except WorkerGoneError as error:
+            if error.who != PLAIN:
+                raise
+            return Timed(run=failed) if error.how in SHOWN else self._gone(error)
+        return (
+            self._ours(f"there it {failed.status}: {failed.reason}") if right else Timed(run=failed)
+        )
+
+    def _plainly_right(self, worker: TimingWorker, reference: TimingWorker) -> bool:
+        random = SystemRandom()
+        for each in (worker, reference):
+            each.prepare(arguments(self.checks.workload), 1)
+        for _ in range(CALLS):
+            seed, want = random.getrandbits(60), wanted(random, 1, CHECKED_FIRST // CALLS)
+            ours, theirs = worker.play(1, seed, want), reference.play(1, seed, want)
+            mismatch = self.checks.against_eager(ours, theirs)
+            if mismatch and self._suspects([Doubt(seed, want, ours, theirs, mismatch)]):
+                return False
+        return True
+
+    def _suspects(self, doubts: Sequence[Doubt]) -> list[Suspect]:
+        """Return the doubts that the verdict's tolerance bears out, beside float64's results."""
+        found = []
+        for doubt, exact in zip(doubts, self._exactly(doubts), strict=True):
+            mismatch = self._mismatch(doubt, doubt.ours, exact)
+            found += [Suspect(doubt, exact, mismatch)] if mismatch else []
+        return found
+
+    def _exactly(self, doubts: Sequence[Doubt]) -> list[Batch | None]:
+        """Return float64's results of these calls; None where there is none of the same shapes."""
+        found: list[Batch | None] = []
+        with contextlib.suppress(WorkerGoneError), self.exact() as worker:
+            for doubt in doubts:
+                found.append(self._replay(worker, doubt))
+        same = [
+            e if e and e.shapes == d.theirs.shapes else None
+            for d, e in zip(doubts, found, strict=False)
+        ]
+        return same + [None] * (len(doubts) - len(same))
+
+    def _replay(self, worker: TimingWorker, doubt: Doubt) -> Batch:
+        worker.prepare(arguments(self.checks.workload), 1)
+        for seed in doubt.before:
+            worker.play(1, seed, UNSEEN)
+        return worker.play(1, doubt.seed, doubt.want)
+
+    def _mismatch(
+        self, doubt: Doubt, ours: Batch, exact: Batch | None, times: float = 1.0
+    ) -> Mismatch | None:
+        if exact is None:
+            return self.checks.against_eager(ours, doubt.theirs, times)
+        return self.checks.against_exact(ours, doubt.theirs, exact, times)
+
+    def _again(self, worker: TimingWorker, suspect: Suspect) -> Mismatch | None:
+        """Play the call alone in a plain guest; return how its result is wrong."""
+        doubt = suspect.doubt
+        return self._mismatch(doubt, self._replay(worker, doubt), suspect.exact)
+
+    def _of_a_batch(self, worker: TimingWorker, suspect: Suspect) -> Timed | None:
+        doubt = suspect.doubt
+        clear = self._mismatch(doubt, doubt.ours, suspect.exact, CLEARLY)
+        replays = (self._again(worker, suspect) for _ in range(REPLAYS if clear else 1))
+        wrong = next(filter(None, replays), None)
+        if wrong is not None:
+            return self._wrong(suspect, wrong)
+        if clear is None:
+            return None
+        name = self.checks.workload.name
+        text = (
+            f"on {name}, wrong in a timed batch and right {REPLAYS} times out of {REPLAYS} when the same "
+            f"call is made alone: {clear.text}"
+        )
+        return Timed(dishonest=(text,))
+
+    def _wrong(self, suspect: Suspect, mismatch: Mismatch) -> Timed:
+        ran = Run(workload=self.checks.workload.name, device="cuda", status="ran")
+        return Timed(run=ran, comparison=self.checks.comparison(suspect.doubt, mismatch))
+
+    def _gone(self, error: WorkerGoneError) -> Timed:
+        """Return what it means that a plain guest gave no result."""
+        if error.how not in SHOWN:
+            why = error.how.replace("_", " ")
+            return self._ours(f"it could not be measured again without the clock: {why}: {error}")
+        return Timed(run=failed_run(self.checks.workload.name, error))
+
+    def _ours(self, what: str) -> Timed:
+        """Return the grader's own failure: what it saw is not what a plain script sees."""
+        name = self.checks.workload.name
+        reason = f"on {name} only the guest that is timed went wrong, and no plain one: {what}"
+        run = Run(workload=name, device="cuda", status="grader_error", reason=brief(reason)[:2000])
+        return Timed(run=run)
+
+
+def failed_run(name: str, error: WorkerGoneError) -> Run:
+    """Return the run of a guest in which the program failed."""
+    status: RunStatus = "raised" if error.how == "raised" else "crashed"
+    reason = str(error)
+    return Run(
+        workload=name,
+        device="cuda",
+        status=status,
+        reason=brief(reason),
+        evidence=cuda_error(reason, name),
+    )
+
+
+def _some(doubts: Sequence[Doubt]) -> list[Doubt]:
+    """Return the worst of the doubts, and some of the others."""
+    worst, *others = sorted(doubts, key=lambda doubt: doubt.mismatch.fraction, reverse=True)
+    return [worst, *SystemRandom().sample(others, min(MOST - 1, len(others)))]

@@ -1,0 +1,186 @@
+"""The CPU simulator as a device: the submission's own build and calls, no GPU anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from grader import build as building
+from grader.build.prepare import prepare
+from grader.config import Options
+from grader.devices.base import Readiness, RunResult
+from grader.devices.guests import GuestDevice
+from grader.devices.outcome import run_of
+from grader.devices.sim.dry_run import dry_run, launched
+from grader.devices.sim.first_block import full_size
+from grader.errors import GraderError
+from grader.execution.full_size_part import FullSizePart
+from grader.judge import Group, References
+from grader.records import Build, Evidence, JsonValue, Run, Submission, Task, Workload, digest
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult
+from grader.simulator.gpus import Gpu, gpu
+from grader.source import Source
+from grader.store import Store
+
+SHARE = 0.45
+"""Part of a program's wall time that the kernels of one workload may use."""
+ALONE = 0.75
+"""The same for a costly workload, which is its task's only one."""
+
+
+@dataclass(frozen=True)
+class Simulator(GuestDevice):
+    """Device `sim`, for one GPU that it stands for."""
+
+    gpu: Gpu
+    idle: bool = False
+    """Whether kernels are left out."""
+    blocks: int = 0
+    """How many blocks of each launch run; 0 for all."""
+
+    @property
+    def name(self) -> Literal["sim"]:
+        """Return `sim`."""
+        return "sim"
+
+    @property
+    def looks_closer(self) -> bool:
+        """Return False: all that it can see it sees in every run."""
+        return False
+
+    @property
+    def arch(self) -> str:
+        """Return the compute capability of the GPU that it stands for."""
+        return self.gpu.arch
+
+    @cached_property
+    def identity(self) -> str:
+        """Return the content address of all that could change a result."""
+        return digest("sim", self.prepared.address, repr(self.gpu), self.options.build)
+
+    @cached_property
+    def facts(self) -> Mapping[str, str]:
+        """Return what a review's environment says of it."""
+        toolchain = self.prepared.toolchain
+        return {
+            "device": "sim: the kernels ran on the CPU simulator; no time is measured",
+            "GPU simulated": self.gpu.name,
+            "torch": toolchain.torch_version,
+            "nvcc": toolchain.nvcc_version,
+        }
+
+    def ready(self) -> Readiness:
+        """Say whether it can build and run."""
+        if self.prepared.library is None:
+            return Readiness(ok=False, reason="the simulator's library is not built")
+        return Readiness(ok=True)
+
+    def record(
+        self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
+    ) -> Run:
+        """Return how one workload's run ended, with what the simulator saw."""
+        return run_of(workload, result, reply, source, self._seconds(alone=workload.costly))
+
+    def job(
+        self,
+        submission: Submission,
+        build: Build,
+        group: Group,
+        workloads: Sequence[Workload],
+        references: References,
+    ) -> GuestJob:
+        """Return the job of a guest; a costly workload has nearly all of its time."""
+        job = super().job(submission, build, group, workloads, references)
+        settings = job.options["simulator"]
+        if not any(w.costly for w in workloads) or not isinstance(settings, Mapping):
+            return job
+        # Marking each access for races is half of what a kernel's run takes.
+        alone = {**settings, "seconds": self._seconds(alone=True), "check_races": 0}
+        return replace(job, options={**job.options, "simulator": alone})
+
+    def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
+        """Call forward at the full size, where the kernels' first and last blocks are run."""
+        return dry_run(self, submission, build, task, seed)
+
+    def launched_at_full_size(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> frozenset[str] | None:
+        """Return the kernels of such a call."""
+        return launched(self, submission, build, task, seed)
+
+    def look_at_full_size(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        find: Callable[[], FullSizePart | None],
+    ) -> tuple[Evidence, ...]:
+        """Run the first block of each launch at full size, on the first rows of the inputs."""
+        part = find()
+        return full_size(self, submission, build, task, part) if part else ()
+
+    def run_idle(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run it on a simulator that checks launches and executes no kernel."""
+        return self.without_kernels.run(submission, build, task, references)
+
+    @property
+    def without_kernels(self) -> Simulator:
+        """Return a simulator that checks launches and executes no kernel."""
+        return replace(self, idle=True)
+
+    def gives_up(self, results: Iterable[RunResult]) -> bool:
+        """Whether one of them took too long: with other weights it takes as long."""
+        return any(item.run.status == "timeout" for item in results)
+
+    def lost(self, result: GuestResult) -> bool:
+        """Whether a sticky error took the context."""
+        seen = result.report if isinstance(result.report, dict) else {}
+        host = seen.get("simulator") or {}
+        return isinstance(host, dict) and bool((host.get("host") or {}).get("sticky"))
+
+    def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
+        """Return what `grader.guest.cuda_face.install` is given."""
+        return {
+            "library": str(self.prepared.library),
+            "torch_library": str(self.prepared.torch_library),
+            "gpu": self.gpu.fields(),
+            "cuda_version": ".".join(self.prepared.toolchain.nvcc_version.split(".")[:2]),
+            "simulator": {
+                "seconds": self.seconds,
+                "skip_kernels": self.idle,
+                "max_blocks": self.blocks,
+                "track_stores": self.blocks > 0,
+                "gate": True,
+            },
+            "registers": {r.kernel: r.registers for r in build.resources} if build else {},
+            "log_operators": False,
+        }
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of simulation that the kernels of one workload may take."""
+        return self._seconds(alone=False)
+
+    def _seconds(self, *, alone: bool) -> float:
+        return max((ALONE if alone else SHARE) * self.options.run_seconds, 1.0)
+
+
+def open_simulator(
+    options: Options, form: Form, store: Store, preparing: Callable[[str], None]
+) -> Simulator:
+    """Prepare this machine for the simulator, once, and return the device.
+
+    Raises:
+        GraderError: a compiler is missing, or what it compiles does not.
+
+    """
+    model = gpu(options.gpu)
+    toolchain = building.discover()
+    prepared = prepare(toolchain, preparing)
+    if prepared.library is None or prepared.torch_library is None:
+        raise GraderError("the simulator's libraries could not be built")
+    return Simulator(options, form, store, prepared, model)

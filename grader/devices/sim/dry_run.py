@@ -1,0 +1,107 @@
+"""A run at the task's full size that computes nothing, for what goes wrong only there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from grader.devices.guests import GuestDevice
+from grader.judge import Group, References
+from grader.judge.honesty import computing
+from grader.records import Build, Evidence, Run, Submission, Task, TensorSpec, Workload
+from grader.sandbox import GuestWorkload
+from grader.source import parse
+
+SECONDS = 30.0
+"""Wall time of the guest; a program that takes longer has shown nothing."""
+SETTINGS = {
+    "dry_run": 1,
+    "max_blocks": 24,
+    "check_races": 0,
+    "check_uninitialised": 0,
+    "count_lines": 0,
+    "outside": 0,
+}
+"""Of the simulator: a few blocks of each launch, spread from the first to the last."""
+_REFUSED = frozenset({"launch-error", "launch-error-unseen"})
+_KEPT = _REFUSED | {"out-of-bounds", "null-pointer", "host-memory"}
+"""Evidence that zeros in the place of data can't bring about."""
+
+
+def dry_run(
+    device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
+) -> Run | None:
+    """Return how forward fails at the task's full size, or which operators of torch compute there.
+
+    None where nothing fails and none computes.
+    """
+    run = _dry_run_of(device, submission, build, task, seed)
+    return None if run is None else _failed(run) or _left_to_torch(run)
+
+
+def launched(
+    device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
+) -> frozenset[str] | None:
+    """Return the kernels that forward launches at the task's full size; None where it does not get to its end."""
+    run = _dry_run_of(device, submission, build, task, seed)
+    ended = run is not None and run.status == "ran"
+    return frozenset(launch.kernel for launch in run.launches) if run and ended else None
+
+
+def _dry_run_of(
+    device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
+) -> Run | None:
+    full = task.full
+    if full is None or _is_run_anyway(task, full):
+        return None
+    known = References(task=task.key, seed=seed, inputs={full.name: _described(full)})
+    group = Group(full.init, full.weights, (full,))
+    job = device.job(submission, build, group, group.workloads, known)
+    simulator: Any = job.options["simulator"]
+    options = {**job.options, "dry_run": True, "simulator": {**simulator, **SETTINGS}}
+    job = replace(job, options=options, workloads=(GuestWorkload(full.name, _described(full)),))
+    reply = device.converse(job, device.limits(min(SECONDS, device.options.run_seconds)))
+    if not reply.results or reply.results[0].status not in {"ran", "raised"}:
+        return None
+    return device.record(full, reply.results[0], reply, parse(submission.code))
+
+
+def _is_run_anyway(task: Task, full: Workload) -> bool:
+    return any(w.inputs == full.inputs and w.init == full.init for w in task.judged)
+
+
+def _described(workload: Workload) -> tuple[Any, ...]:
+    return tuple(
+        {"shape": list(item.shape), "dtype": item.dtype}
+        if isinstance(item, TensorSpec)
+        else {"value": item}
+        for item in workload.inputs
+    )
+
+
+def _failed(run: Run) -> Run | None:
+    """Return the run if it failed, with the evidence that counts."""
+    evidence = tuple(item for item in run.evidence if item.code in _KEPT)
+    refused = next((item.text for item in evidence if item.code in _REFUSED), "")
+    if run.status != "raised" and not refused:
+        return None
+    return run.model_copy(
+        update={
+            "status": "raised",
+            "reason": refused or run.reason,
+            "evidence": _named(evidence, run.workload),
+            "counts": (),
+            "launches": (),
+        }
+    )
+
+
+def _left_to_torch(run: Run) -> Run | None:
+    """Return the run, with nothing but its operators, where one of torch's computes."""
+    if run.status != "ran" or not computing([run]):
+        return None
+    return run.model_copy(update={"evidence": (), "counts": (), "launches": ()})
+
+
+def _named(evidence: tuple[Evidence, ...], workload: str) -> tuple[Evidence, ...]:
+    return tuple(item.model_copy(update={"workload": workload}) for item in evidence)

@@ -1,0 +1,212 @@
+"""A correct program at the size that the task names, on the simulator: values of its first block.
+
+The judge's sizes are small, and a program can tell. So it is called once at full size: tensors are
+as large as they claim to be (memory that nobody touches costs nothing), the first rows of the
+inputs hold values, and the first block of each launch runs. What it wrote is compared; so are
+blocks elsewhere (`other_blocks`). Where a result may come from blocks that were left out, it says nothing. (Launches that are refused at full
+size are the dry_run's.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.devices.base import RunResult
+from grader.devices.sim import other_blocks
+from grader.execution.full_size_part import FullSizePart
+from grader.judge import Group, compare
+from grader.judge.honesty import TO_THE_HOST, computing, in_forward, names_of
+from grader.judge.side_effects import COMPARED, probe
+from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
+from grader.sandbox import GuestJob, GuestResult, Limits, Part
+from grader.simulator.report import api_calls
+from grader.source import parse
+
+if TYPE_CHECKING:
+    from grader.devices.sim.device import Simulator
+
+BLOCKS = 1
+"""Blocks of each launch that run: the first, whose inputs are the first rows."""
+SECONDS = 60.0
+MEMORY = 3 << 30
+"""Bytes that may really be used."""
+CLAIMED = 1 << 40
+"""Bytes that may be asked for."""
+COPYING = frozenset({"clone", "copy_", "_to_copy"})
+FILLED, STORED = 1, 2
+"""How an element was written: by a fill or a copy, or by a kernel."""
+
+
+def full_size(
+    device: Simulator, submission: Submission, build: Build, task: Task, part: FullSizePart
+) -> tuple[Evidence, ...]:
+    """Return evidence of what goes wrong at full size; nothing where nothing can be said.
+
+    A guest that can't be started or has no time shows nothing either.
+    """
+    sampling = replace(device, blocks=BLOCKS)
+    job = _job(sampling, submission, build, part)
+
+    def look(job: GuestJob) -> tuple[Run, GuestResult] | None:
+        reply = sampling.converse(job, Limits(wall=SECONDS, memory=MEMORY, claimed=CLAIMED))
+        if reply.status == "grader_error" or not reply.results:
+            return None
+        run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))
+        # What is taken of a part is computed from it, by the grader.
+        own = {"operators": in_forward(run.operators)}
+        return run.model_copy(update=own), reply.results[0]
+
+    seen = look(job)
+    if seen is None or (found := _wrong_values(task, part, *seen)) or not _of_one_launch(*seen):
+        return found if seen else ()
+    right = _right_values(part, *seen)
+    (launch,), stored = seen[0].launches, int(seen[1].outputs[2].array)
+    whole = _rows_of(part, min(part.cut))
+    where = (
+        other_blocks.place(launch, stored, part.rows, whole, part.references.seed)
+        if part.anywhere
+        else None
+    )
+    again = look(_elsewhere(job, where)) if where else None
+    return (again and _wrong_elsewhere(task, part, stored, whole, *again)) or right
+
+
+def _right_values(part: FullSizePart, run: Run, result: GuestResult) -> tuple[Evidence, ...]:
+    """Return how much of what a kernel stored at full size was compared, where it was all right."""
+    if run.status != "ran" or computing([run]):
+        return ()
+    looked_at = int((result.outputs[1].array == STORED).sum())
+    text = f"at {part.full.name}, {looked_at} elements that a first block of the kernel stored are right"
+    return (probe(COMPARED, text, part.full.name),) if looked_at else ()
+
+
+def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:
+    """Return the job with the rows at another place, and other blocks."""
+    (load,) = job.workloads
+    args = tuple(replace(a, at=where.at) if isinstance(a, Part) else a for a in load.args)
+    simulator: Any = job.options["simulator"]
+    options = {**job.options, "simulator": {**simulator, **where.settings}}
+    return replace(job, options=options, workloads=(replace(load, args=args, at=where.at),))
+
+
+def _wrong_elsewhere(
+    task: Task, part: FullSizePart, first: int, whole: int, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Compare what other blocks wrote, and whether all of them can have written everything."""
+    if run.status != "ran" or computing([run]) or not _of_one_launch(run, result):
+        return ()
+    values, how, stored = result.outputs
+    expected = part.references.expected[part.workload.name].native[0]
+    if values.array.shape != expected.shape or how.array.shape != expected.shape:
+        return ()
+    (launch,) = run.launches
+    worst = _wrong_stores(task, part, run, result)
+    if worst is not None:
+        return _incorrect(part, worst)
+    size = values.array.nbytes // part.rows * whole
+    pairs = zip(values.array.shape, values.strides, strict=True)
+    expanded = any(length > 1 and stride == 0 for length, stride in pairs)
+    filled = bool((how.array == FILLED).any()) or expanded or copies(run, result)
+    text = "" if filled else other_blocks.shortfall(launch, first, int(stored.array), size)
+    return _incorrect(part, text) if text else ()
+
+
+def _of_one_launch(run: Run, result: GuestResult) -> bool:
+    """Whether all that was stored comes from one launch whose blocks don't depend on each other."""
+    launches = sum(launch.count for launch in run.launches)
+    atomic = any(count.atomics for count in run.counts)
+    return launches == 1 and len(result.outputs) == 3 and not run.evidence and not atomic
+
+
+def _job(device: Simulator, submission: Submission, build: Build, part: FullSizePart) -> GuestJob:
+    name = part.workload.name
+    given = part.references.inputs[name]
+    arguments = tuple(
+        Part(value, _rows_of(part, i)) if i in part.cut and isinstance(value, np.ndarray) else value
+        for i, value in enumerate(given)
+    )
+    group = Group(part.full.init, part.full.weights, (part.workload,))
+    job = device.job(submission, build, group, (part.workload,), part.references)
+    loads = tuple(replace(w, args=arguments, rows=part.rows) for w in job.workloads)
+    return replace(job, workloads=loads)
+
+
+def _rows_of(part: FullSizePart, position: int) -> int:
+    shape: Sequence[int] = getattr(part.full.inputs[position], "shape", (0,))
+    return shape[0]
+
+
+def _wrong_values(
+    task: Task, part: FullSizePart, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Compare what was written, where it can only come from inputs and blocks that were there."""
+    if run.status != "ran" or len(result.outputs) != 3 or computing([run]):
+        return ()
+    values, how, stored = result.outputs
+    expected = part.references.expected[part.workload.name].native[0]
+    if values.array.shape != expected.shape or how.array.shape != expected.shape:
+        return ()
+    launches = sum(launch.count for launch in run.launches)
+    if launches == 0:
+        return _without_a_launch(task, part, run, result)
+    if not _of_one_launch(run, result):
+        return ()
+    kernel = run.launches[0].kernel
+    idle = not sum(count.stores for count in run.counts)
+    if (how.array == FILLED).all() and (idle or not (stored.array.any() or copies(run, result))):
+        text = f"{kernel} writes nothing, and what is returned is how the memory was filled"
+        return _incorrect(part, text) if _differs(task, part, run, result) else ()
+    worst = _wrong_stores(task, part, run, result)
+    return _incorrect(part, worst) if worst else ()
+
+
+def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> str | None:
+    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't."""
+    values, how, _ = result.outputs
+    expected = part.references.expected[part.workload.name].native[0]
+    looked_at = how.array == STORED
+    seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))
+    worst = _differs(task, part, run, replace(result, outputs=(replace(values, array=seen),)))
+    if worst is None:
+        return None
+    return (
+        f"{run.launches[0].kernel} writes wrong values: of the {int(looked_at.sum())} elements that "
+        f"were looked at, the worst at {list(worst.worst_index)} is {worst.worst_value:.6g} where "
+        f"the reference has {worst.worst_reference:.6g}"
+    )
+
+
+def _without_a_launch(
+    task: Task, part: FullSizePart, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Judge what a program returns that launches nothing at this size: filled or copied memory."""
+    if not result.outputs[1].array.any():
+        return _incorrect(part, "it launches nothing and returns memory that nobody wrote")
+    helped = TO_THE_HOST & names_of([run]) or any(
+        name.startswith("cublas") for name in api_calls(result.report)
+    )
+    if helped or _differs(task, part, run, result) is None:
+        return ()
+    return _incorrect(part, "it launches nothing, and what it returns is wrong")
+
+
+def _differs(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> Mismatch | None:
+    """Return how the first rows differ from the reference's; None where they don't."""
+    first = replace(result, outputs=result.outputs[:1])
+    found = compare(task, part.workload, part.references, RunResult(run, first))
+    return None if found.equal or not found.decides else found.mismatch
+
+
+def copies(run: Run, result: GuestResult) -> bool:
+    """Whether values may have come to the result by a copy, which is nobody's store."""
+    calls = api_calls(result.report)
+    return bool(COPYING & names_of([run])) or any("Memcpy" in name for name in calls)
+
+
+def _incorrect(part: FullSizePart, what: str) -> tuple[Evidence, ...]:
+    text = f"at {part.full.name}, the task's full size, {what}"
+    return (probe("full-size", text, part.full.name),)

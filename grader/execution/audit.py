@@ -1,0 +1,195 @@
+"""Would wrong programs pass? A task is asked before it judges anything.
+
+Public benchmarks have dozens of problems whose verdict means little: outputs that are always zero,
+losses of uniform noise that are always the same, outputs far below an absolute tolerance. And a size
+that is made smaller may be one at which a wrong program is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from grader.execution.reference import reference
+from grader.judge.compare import equal_values, within_kernelbench
+from grader.judge.expected import Expected, References
+from grader.judge.inputs import Array
+from grader.judge.variations import SECONDS, Arguments, Kind, results, variations
+from grader.records import DECIDING, Task, Workload
+from grader.sandbox import Form, Limits
+
+Own = Literal["zeros", "a constant", "a constant multiple", "half precision", "the input"]
+"""Wrong programs that need no reference."""
+KINDS: tuple[str, ...] = (*get_args(Own), *get_args(Kind))
+"""All kinds of wrong programs, in the order of a table's columns."""
+TRIVIAL = frozenset({*get_args(Own), "the answer to other inputs", "a skipped part"})
+"""Wrong at any task that means something. Of the other kinds each is right at some: a sum of all its
+inputs is the same in any order."""
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """What one wrong program would get."""
+
+    program: str
+    """Its kind and, for some kinds, after a colon which input, dim or parameter it mistakes."""
+    passes: tuple[str, ...]
+    """Deciding workloads on which it would be taken for right."""
+    fails: tuple[str, ...]
+    kernelbench: bool = False
+    """Whether KernelBench's tolerance would let it pass at the nominal sizes."""
+
+    @property
+    def kind(self) -> str:
+        """Return its kind, one of `KINDS`."""
+        return self.program.partition(":")[0]
+
+    @property
+    def caught(self) -> bool:
+        """Whether the task tells it from a right program; it may also have no such form at all."""
+        return bool(self.fails) or not self.passes
+
+
+def audit(
+    task: Task,
+    form: Form,
+    limits: Limits,
+    seed: int = 0,
+    workloads: Collection[Workload] | None = None,
+    programs: Collection[str] | None = None,
+    seconds: float = SECONDS,
+) -> tuple[AuditRow, ...]:
+    """Return what wrong programs would get on the task's deciding workloads.
+
+    `seconds` is the time of each guest that computes variations of the reference; those that it does not come
+    to are not among the rows. On `workloads` alone where they are given, and of `programs` alone where those are. Where the
+    reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
+    reference of a built-in task can't be run.
+    """
+    asked = (
+        tuple(w for w in task.workloads if w.role in DECIDING) if workloads is None else workloads
+    )
+    right = reference(task, tuple(asked), seed, form, limits)
+    usable = tuple(w for w in asked if _usable(right.expected[w.name]))
+    varied = {
+        w.name: [v for v in variations(task, w, right) if programs is None or v.program in programs]
+        for w in usable
+    }
+    found = results(task, varied, usable, right, form, limits, seconds)
+    made = {
+        name: run for name, run in _made_here(right).items() if programs is None or name in programs
+    }
+    named = dict.fromkeys(v.program for some in varied.values() for v in some)
+    others = {name: _native_of(found, name) for name in named}
+    return tuple(_row(task, usable, right, name, run) for name, run in (made | others).items())
+
+
+def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
+    """Return why verdicts of a task mean little: one sentence for each program that passes.
+
+    Of programs that are right at some tasks only the trivial ones say something by themselves.
+    """
+    return tuple(f"{program} would pass" for program in undetected(rows))
+
+
+def undetected(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
+    """Return the trivial programs that pass wherever they were tried."""
+    weak = (row for row in rows if row.kind in TRIVIAL)
+    return tuple(row.program for row in weak if row.passes and not row.caught)
+
+
+Program = Callable[[Workload], tuple[Array, ...] | None]
+
+
+def _usable(expected: Expected) -> bool:
+    return not expected.failure and expected.finite
+
+
+def _made_here(right: References) -> Mapping[str, Program]:
+    def natives(workload: Workload) -> tuple[Array, ...]:
+        return right.expected[workload.name].native
+
+    def mapped(change: Callable[[Array], Array]) -> Program:
+        return lambda workload: tuple(change(array) for array in natives(workload))
+
+    def halved(workload: Workload) -> tuple[Array, ...] | None:
+        """Return nothing where the outputs are in half precision: that is what was asked for."""
+        arrays = natives(workload)
+        return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halved, arrays))
+
+    def given(workload: Workload) -> tuple[Array, ...] | None:
+        return _input_like(right.inputs[workload.name], natives(workload))
+
+    return {
+        "zeros": mapped(np.zeros_like),
+        "a constant": mapped(constant),
+        "a constant multiple": mapped(lambda array: _kept(array * 1.01, array)),
+        "half precision": halved,
+        "the input": given,
+    }
+
+
+def _native_of(found: Mapping[tuple[str, str], Expected], program: str) -> Program:
+    def run(workload: Workload) -> tuple[Array, ...] | None:
+        expected = found.get((workload.name, program))
+        return expected.native if expected is not None else None
+
+    return run
+
+
+def _row(
+    task: Task, usable: tuple[Workload, ...], right: References, name: str, run: Program
+) -> AuditRow:
+    passes: list[str] = []
+    fails: list[str] = []
+    kernelbench: list[bool] = []
+    for workload, arrays in _answers(usable, run):
+        natives = right.expected[workload.name].native
+        fits = [a.shape for a in arrays] == [n.shape for n in natives]
+        equal = fits and equal_values(task, workload, right, arrays)
+        (passes if equal else fails).append(workload.name)
+        if workload.role == "nominal":
+            pairs = zip(arrays, natives, strict=True) if fits else ()
+            kernelbench.append(fits and all(within_kernelbench(a, n) for a, n in pairs))
+    return AuditRow(name, tuple(passes), tuple(fails), bool(kernelbench) and all(kernelbench))
+
+
+def _answers(
+    usable: tuple[Workload, ...], run: Program
+) -> Iterator[tuple[Workload, tuple[Array, ...]]]:
+    """Yield what a program gives where it gives anything."""
+    for workload in usable:
+        arrays = run(workload)
+        if arrays:
+            yield workload, arrays
+
+
+def _kept(values: Array, like: Array) -> Array:
+    return np.asarray(values).astype(like.dtype)
+
+
+def constant(array: Array) -> Array:
+    """Return the output's mean: what a program that ignores its inputs could at best know."""
+    if array.size < 2:
+        return _kept(array * 0 + 1, array)
+    return _kept(np.full(array.shape, np.mean(array.astype(np.float64))), array)
+
+
+def _halved(array: Array) -> Array:
+    if array.dtype.kind != "f":
+        return _kept(array + (array == 0), array)
+    with np.errstate(over="ignore"):
+        return _kept(array.astype(np.float16), array)
+
+
+def _input_like(given: Arguments, natives: tuple[Array, ...]) -> tuple[Array, ...] | None:
+    """Return the first input of the output's own shape, for a single output."""
+    if len(natives) != 1:
+        return None
+    for value in given:
+        if isinstance(value, np.ndarray) and value.shape == natives[0].shape:
+            return (_kept(value, natives[0]),)
+    return None

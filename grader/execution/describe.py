@@ -1,0 +1,100 @@
+"""Workloads for a problem file or an embedded reference, from what a guest says of its inputs."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from grader.errors import GraderError
+from grader.execution.strong_sizes import Audited, audited
+from grader.judge.candidates import Described, described
+from grader.judge.sizes import HUGE, KEPT, MOST, REGULAR
+from grader.records import Task
+from grader.sandbox import Form, GuestJob, Limits, converse
+from grader.tasks.scale import chains, floor_at
+
+SECONDS = 15.0
+"""Processor time that a guest may spend on trying sizes."""
+MAX_TEXT = 200_000
+PLACES = re.compile(r"\barg(max|min)\b")
+
+
+def describe(
+    task: Task,
+    form: Form,
+    limits: Limits,
+    kept: frozenset[int] = frozenset(),
+    share: float = 1.0,
+) -> Task:
+    """Return the draft with workloads: reduced nominal sizes, odd ones, other values, full size.
+
+    `kept` are sizes of the task's text that are not reduced, `share` is how much of the usual work its
+    reference may be.
+
+    The task comes back without workloads, and with a note that says why, where its own text fails
+    or where no size can be found that a CPU can run. Raises GraderError for our own failure.
+    """
+    if task.workloads:
+        return task
+    found = examined(task.reference, form, limits, kept, share)
+    return task.model_copy(
+        update={
+            "workloads": found.workloads,
+            "reduction_length": str(found.length),
+            "notes": (*task.notes, found.note) if found.note else task.notes,
+            "weak": found.weak,
+        }
+    )
+
+
+@lru_cache(maxsize=512)
+def examined(
+    reference: str,
+    form: Form,
+    limits: Limits,
+    kept: frozenset[int] = frozenset(),
+    share: float = 1.0,
+) -> Audited:
+    """Return all that depends on the text alone; the same text is asked about only once.
+
+    Raises GraderError for our own failure.
+    """
+    known = _described(reference, form, limits, kept, share)
+    if isinstance(known, str):
+        return Audited((), note=known)
+    return audited(known, reference, form, limits)
+
+
+def _described(
+    reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
+) -> Described | str:
+    """Return the sizes that the reference runs at or, where there are none, why."""
+    found = chains(reference, kept, floor_at(share)) if len(reference) <= MAX_TEXT else ()
+    if not found:
+        return "the problem's text can't be parsed"
+    options = {
+        "full": reference,
+        "chains": [[variant.text for variant in chain.variants] for chain in found],
+        "kinds": [c.kind if c.kind in REGULAR else f"{c.kind} {i}" for i, c in enumerate(found)],
+        "most": {**MOST, "size": KEPT} if kept else dict(MOST),
+        "weights": HUGE["weights"],
+        "seconds": SECONDS,
+    }
+    job = GuestJob(
+        role="reference",
+        code=reference,
+        entry="Model",
+        device="cpu",
+        describe=True,
+        options=options,
+    )
+    reply = converse(job, form, limits)
+    if reply.status == "grader_error":
+        raise GraderError(f"the problem could not be described: {reply.reason}")
+    if reply.status != "done":
+        return f"the problem's own text fails: {reply.reason or reply.status}"
+    try:
+        places = PLACES.search(reference) is not None
+        return described(found, reply.description, places, share, kept=bool(kept))
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        return "the problem's own text describes its inputs in a way that makes no sense"

@@ -1,0 +1,99 @@
+"""What wrong programs would get on each problem of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.errors import GraderError, UsageError
+from grader.execution.audit import TRIVIAL
+from grader.execution.describe import examined
+from grader.execution.strong_sizes import ROUNDED, Audited
+from grader.records import Task
+from grader.sandbox import Form, Limits
+from grader.tasks.problem import load
+
+SECONDS = 60.0
+"""Time of each guest that is asked about a problem; where it isn't enough, the note says so."""
+NOT_ASKED = "too large to be audited: each run of the reference takes long"
+
+
+@dataclass(frozen=True)
+class AuditedProblem:
+    """One problem file."""
+
+    name: str
+    found: Audited
+    note: str = ""
+    """Why it could not be asked."""
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Return why verdicts on it mean little."""
+        return self.found.weak
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Return its nominal sizes."""
+        return tuple(w.name for w in self.found.workloads if w.role == "nominal")
+
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """Return the wrong programs that pass at one of the sizes of its own values and fail at others."""
+        sizes = set(self.sizes)
+        rows = (
+            row for row in self.found.rows if sizes & set(row.passes) and row.kind not in ROUNDED
+        )
+        return tuple(row.program for row in rows if row.program not in self.found.unmoved)
+
+    def cell(self, kind: str) -> str:
+        """Return what wrong programs of a kind would get.
+
+        `caught`, `passes` (ours), `no effect` (at no size does it change the result), `caught, passes
+        KernelBench's` (its tolerance at nominal sizes), or `-` where it can't be said of this problem.
+        """
+        rows = [r for r in self.found.rows if r.kind == kind and (r.passes or r.fails)]
+        left = [row for row in rows if row.program not in self.found.unmoved]
+        if not left or any(not row.caught for row in left):
+            return "passes" if left or (rows and kind in TRIVIAL) else "no effect" if rows else "-"
+        return "caught, passes KernelBench's" if any(r.kernelbench for r in left) else "caught"
+
+
+def audit_folder(
+    folder: Path,
+    form: Form,
+    limits: Limits,
+    begun: Callable[[int, int, str], None] = lambda _number, _total, _name: None,
+) -> Iterator[AuditedProblem]:
+    """Yield what wrong programs would get on each problem file below a folder, by path.
+
+    Before each, `begun` is told its number (from 1), how many there are, and its name. Files that
+    define no problem are left out. Raises UsageError where the folder has none, and GraderError
+    where a guest can't be run for a reason of ours.
+    """
+    limits = replace(limits, wall=min(limits.wall, SECONDS))
+    drafts = list(_problems(folder))
+    if not drafts:
+        raise UsageError(
+            f"no problem files in {folder}", "expected Model and get_inputs in .py files"
+        )
+    for number, (name, draft) in enumerate(drafts, 1):
+        begun(number, len(drafts), name)
+        try:
+            found = examined(draft.reference, form, limits)
+        except GraderError as error:
+            yield AuditedProblem(name, Audited(()), str(error))
+            continue
+        note = "" if found.rows else found.note or NOT_ASKED
+        yield AuditedProblem(name, found, note)
+
+
+def _problems(folder: Path) -> Iterator[tuple[str, Task]]:
+    """Yield name and draft of each file that defines a problem."""
+    for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
+        try:
+            draft = load(path)
+        except UsageError:
+            continue
+        yield str(path.relative_to(folder)) if folder.is_dir() else path.name, draft

@@ -1,0 +1,162 @@
+"""The first rows of a full-size workload: what a simulator can look at where the whole is too much.
+
+An operator whose rows (of the first dim) don't depend on each other gives, on the first rows of its
+inputs, the first rows of its result. Whether a task's operator is one is asked of its reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from grader.errors import GraderError
+from grader.execution.audit import constant
+from grader.execution.reference import reference
+from grader.judge.compare import equal_values, root_mean_square, wrong_elements
+from grader.judge.expected import References
+from grader.judge.inputs import Array, make_inputs
+from grader.judge.side_effects import SATURATED, probe
+from grader.judge.tolerance import tolerance
+from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload
+from grader.sandbox import Form, Limits
+
+MOST_ROWS = 32
+PART = 1 << 20
+"""Elements of all inputs' first rows together, as far as one row fits."""
+ROW = 1 << 22
+WHOLE = 1 << 24
+"""Elements of inputs that can't be cut, weights for instance that are arguments."""
+SECONDS = 60.0
+"""Time of the reference for each of its runs, with its start on a busy machine."""
+ROOM = 2 << 30
+"""Bytes of memory of the reference: weights of full size that need more take minutes to make and to send."""
+OTHER, NEXT = "twice the rows", "the rows after them"
+
+
+@dataclass(frozen=True)
+class FullSizePart:
+    """The first rows of a full-size workload, and what they should become."""
+
+    workload: Workload
+    """With the shapes of the part."""
+    full: Workload
+    cut: frozenset[int]
+    """Positions of the inputs of which only the first rows are there."""
+    rows: int
+    references: References
+    anywhere: bool = False
+    """Whether the reference gives the same on these rows wherever among others they stand."""
+
+
+def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSizePart | None:
+    """Return the part of the task's full-size workload; None where there is none that is small.
+
+    Also None where the reference can't be run on it in time: nothing hangs on this look alone.
+    """
+    full = task.full
+    if full is None or not all(map(_plain, full.inputs)):
+        return None
+    for cut in _cuts(full):
+        rows = _rows(full, cut)
+        if rows and (found := _asked(task, full, cut, rows, (seed, form, limits))):
+            return found
+    return None
+
+
+def saturation(task: Task, part: FullSizePart) -> tuple[Evidence, ...]:
+    """Return evidence that a constant would pass at full size, where it would."""
+    (native,) = part.references.expected[part.workload.name].native
+    if not equal_values(task, part.workload, part.references, (constant(native),)):
+        return ()
+    text = (
+        f"at the task's own size ({part.full.name.removesuffix(' full')}) the result is nearly a constant: "
+        "what is wrong here may not show there"
+    )
+    return (probe(SATURATED, text, part.full.name),)
+
+
+def _plain(item: TensorSpec | JsonValue) -> bool:
+    return not isinstance(item, TensorSpec) or (item.contiguous and item.structure == "none")
+
+
+def _cuts(full: Workload) -> Iterator[frozenset[int]]:
+    """Yield the choices of inputs to cut: all with as many rows as the first, then it alone."""
+    tensors = {i: item for i, item in enumerate(full.inputs) if isinstance(item, TensorSpec)}
+    first = next(iter(tensors), None)
+    if first is None or not tensors[first].shape:
+        return
+    alike = frozenset(i for i, t in tensors.items() if t.shape[:1] == tensors[first].shape[:1])
+    yield alike
+    if alike != {first}:
+        yield frozenset({first})
+
+
+def _rows(full: Workload, cut: frozenset[int]) -> int:
+    """Return how many rows to take; 0 where one is too much already."""
+    tensors = {i: item for i, item in enumerate(full.inputs) if isinstance(item, TensorSpec)}
+    row = sum(prod(tensors[i].shape[1:]) for i in cut)
+    whole = sum(prod(item.shape) for i, item in tensors.items() if i not in cut)
+    available = tensors[min(cut)].shape[0]
+    if row > ROW or whole > WHOLE or available < 2:
+        return 0
+    return max(1, min(MOST_ROWS, PART // max(row, 1), available // 2))
+
+
+def _asked(
+    task: Task,
+    full: Workload,
+    cut: frozenset[int],
+    rows: int,
+    where: tuple[int, Form, Limits],
+) -> FullSizePart | None:
+    """Return the part where the reference shows that rows don't depend on each other."""
+    seed, form, limits = where
+    more = _with_rows(full, cut, 2 * rows, OTHER)
+    part, after = (_with_rows(full, cut, rows, name) for name in (full.name, NEXT))
+    drawn = make_inputs(task, more, seed)
+    inputs = {
+        more.name: drawn,
+        part.name: tuple(_some(drawn, cut, slice(rows))),
+        after.name: tuple(_some(drawn, cut, slice(rows, None))),
+    }
+    limits = replace(limits, wall=SECONDS, memory=min(limits.memory, ROOM))
+    try:
+        known = reference(task, (part, more, after), seed, form, limits, inputs=inputs)
+    except GraderError:
+        return None
+    one, two = known.expected[part.name], known.expected[more.name]
+    if one.failure or two.failure or len(one.native) != 1 or not one.finite:
+        return None
+    alone, among = one.native[0], two.native[0]
+    if alone.shape[:1] != (rows,) or among.shape != (2 * rows, *alone.shape[1:]):
+        return None
+    bound = tolerance(task, part, str(alone.dtype))
+    if wrong_elements(alone, among[:rows], bound, root_mean_square(alone)).any():
+        return None
+    last = known.expected[after.name]
+    anywhere = (
+        not last.failure
+        and last.native[0].shape == alone.shape
+        and not wrong_elements(last.native[0], among[rows:], bound, root_mean_square(alone)).any()
+    )
+    return FullSizePart(part, full, cut, rows, known, anywhere)
+
+
+def _with_rows(full: Workload, cut: frozenset[int], rows: int, name: str) -> Workload:
+    inputs = tuple(
+        item.model_copy(update={"shape": (rows, *item.shape[1:])})
+        if i in cut and isinstance(item, TensorSpec)
+        else item
+        for i, item in enumerate(full.inputs)
+    )
+    return full.model_copy(update={"inputs": inputs, "name": name})
+
+
+def _some(
+    drawn: tuple[Array | JsonValue, ...], cut: frozenset[int], rows: slice
+) -> Iterator[Array | JsonValue]:
+    for i, value in enumerate(drawn):
+        yield value[rows] if i in cut and isinstance(value, np.ndarray) else value

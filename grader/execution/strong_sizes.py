@@ -1,0 +1,179 @@
+"""Workloads at which wrong programs fail: sizes are audited before they decide.
+
+A program that mistakes a part of the task passes where a smaller size made that part trivial. So the
+programs that pass at the first choice of sizes are tried at others, and the first ones that tell them from
+a right program decide instead. What passes at all sizes is right: a sum is the same in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from grader.execution.audit import AuditRow, audit, undetected
+from grader.judge.candidates import COSTLY, Described, Workloads
+from grader.judge.facts import Facts
+from grader.judge.sizes import WORTH
+from grader.records import Task, Workload
+from grader.sandbox import Form, Limits
+
+TRIES = 3
+"""Choices of sizes that are tried beside the first."""
+ROUNDED = frozenset({"half precision", "a constant multiple"})
+"""Programs that no other size tells from a right one: they are a matter of tolerance."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """Workloads that decide, and what is to be said of them."""
+
+    workloads: tuple[Workload, ...]
+    length: int = 1
+    note: str = ""
+    undetected: tuple[str, ...] = ()
+    """Wrong programs that pass on all of them."""
+    rows: tuple[AuditRow, ...] = ()
+    """What each wrong program gets at the sizes that were chosen; none where it was not asked."""
+    unmoved: frozenset[str] = frozenset()
+    """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
+    wide: Workload | None = None
+    """One of large values, that may be one more."""
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Return why verdicts mean little all the same."""
+        return tuple(f"{program} would pass" for program in self.undetected)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """One choice of sizes with what passes there."""
+
+    made: Workloads
+    rows: tuple[AuditRow, ...]
+
+    @property
+    def passing(self) -> frozenset[str]:
+        """Return the programs that pass on one of its nominal workloads."""
+        names = {workload.name for workload in self.made.nominal}
+        found = (row for row in self.rows if row.kind not in ROUNDED)
+        return frozenset(row.program for row in found if names & set(row.passes))
+
+
+def audited(known: Described, reference: str, form: Form, limits: Limits) -> Audited:
+    """Return the workloads of a problem at sizes where wrong programs fail, as far as there are any.
+
+    Raises GraderError where the audit fails for a reason of ours.
+    """
+    first = known.workloads()
+    if first is None:
+        return Audited((), note=known.missing)
+    if first.chosen.huge or not any(workload.role == "general" for workload in first.all):
+        # To ask what wrong programs would get takes minutes.
+        return Audited(first.all, first.length, COSTLY if first.chosen.huge else "")
+    asking = _Asking(_draft(reference, first), form, limits)
+    tried = [asking.all(first)]
+    for other in _others(known, first) if tried[0].passing else ():
+        if asking.caught(other, tried[0].passing):
+            tried.append(asking.all(other))
+            if not tried[-1].passing & _mistakes(tried):
+                break
+    return asking.widened(_settled(tried))
+
+
+@dataclass(frozen=True)
+class _Asking:
+    task: Task
+    form: Form
+    limits: Limits
+
+    def all(self, made: Workloads) -> _Tried:
+        """Return what every wrong program gets there."""
+        return _Tried(made, audit(self._of(made), self.form, self.limits))
+
+    def caught(self, made: Workloads, programs: frozenset[str]) -> bool:
+        """Whether one of the programs fails there."""
+        rows = audit(
+            self._of(made), self.form, self.limits, workloads=made.nominal, programs=programs
+        )
+        passing = {row.program for row in rows if row.passes}
+        return bool(programs - passing)
+
+    def widened(self, found: Audited) -> Audited:
+        """Return it with a workload of large values, where one of these catches what would pass else.
+
+        The result of a deep network as it is constructed hardly depends on small inputs.
+        """
+        wide, weak = found.wide, tuple(p for p in found.undetected if p not in ROUNDED)
+        if wide is None or not weak:
+            return found
+        task = self.task.model_copy(update={"reduction_length": str(found.length)})
+        rows = audit(task, self.form, self.limits, workloads=(wide,), programs=weak)
+        caught = {row.program for row in rows if row.fails}
+        if not caught:
+            return found
+        left = tuple(program for program in found.undetected if program not in caught)
+        return replace(found, workloads=(*found.workloads, wide), undetected=left)
+
+    def _of(self, made: Workloads) -> Task:
+        return self.task.model_copy(
+            update={"workloads": made.all, "reduction_length": str(made.length)}
+        )
+
+
+def _draft(reference: str, made: Workloads) -> Task:
+    return Task(
+        name="problem",
+        title="",
+        source="embedded",
+        reference=reference,
+        workloads=made.all,
+        reduction_length=str(made.length),
+    )
+
+
+def _others(known: Described, first: Workloads) -> Iterator[Workloads]:
+    """Yield other choices of sizes, the best first, none of which costs many times as much."""
+    most = WORTH * max(1.0, _cost(known, first.chosen.nominal[0]))
+    left = replace(known, sizes=tuple(size for size in known.sizes if size.cost <= most))
+    last = first
+    for _ in range(TRIES):
+        left = left.without(last.chosen.nominal[0])
+        made = left.workloads()
+        if made is None or made.chosen.huge:
+            return
+        yield made
+        last = made
+
+
+def _cost(known: Described, fact: Facts) -> float:
+    return next((size.cost for size in known.sizes if size.fact is fact), 1.0)
+
+
+def _mistakes(tried: Sequence[_Tried]) -> frozenset[str]:
+    """Return the programs that are not right in general: at one choice of sizes they fail."""
+    every = frozenset(row.program for item in tried for row in item.rows)
+    right = frozenset.intersection(*(item.passing for item in tried))
+    return every - right
+
+
+def _settled(tried: Sequence[_Tried]) -> Audited:
+    """Return the choice at which the fewest wrong programs pass, with sizes added that catch more of them."""
+    mistakes = _mistakes(tried)
+    best = min(tried, key=lambda item: len(item.passing & mistakes))
+    workloads, open_ = list(best.made.all), best.passing & mistakes
+    for item in tried:
+        if open_ - item.passing:
+            names = {workload.name for workload in workloads}
+            more = [w for w in item.made.nominal if w.name not in names]
+            workloads += more
+            open_ &= item.passing
+    weak = dict.fromkeys((*undetected(best.rows), *sorted(open_)))
+    return Audited(
+        tuple(workloads),
+        best.made.length,
+        undetected=tuple(weak),
+        rows=best.rows,
+        wide=best.made.wide,
+        unmoved=best.passing - mistakes,
+    )

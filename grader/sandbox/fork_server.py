@@ -1,0 +1,146 @@
+"""The host's hold on the warm parent: starts it and sends it orders."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.errors import GraderError
+from grader.sandbox import interpreter
+
+START = 60.0
+"""Seconds that the parent may take to import torch."""
+ANSWER = 10.0
+"""Seconds for one fork."""
+
+
+@dataclass(frozen=True)
+class ForkRequest:
+    """What a fork is to become; see grader.guest.fork_server."""
+
+    join: bool
+    """Enter the namespaces of the process that the last descriptor is for, else be warded."""
+    environment: dict[str, str]
+    user_namespace: bool = False
+    identity: int = 0
+
+
+class ForkServer:
+    """One warm parent, or a branch of it; any thread may order."""
+
+    def __init__(self, control: socket.socket, parent: subprocess.Popen[bytes] | None) -> None:
+        """Wait until it has loaded what it is to have; raises GraderError where it doesn't."""
+        self._parent = parent
+        self._control = control
+        self._lock = threading.Lock()
+        self._control.settimeout(START)
+        self._expect()
+        self._control.settimeout(ANSWER)
+
+    @classmethod
+    def started(cls) -> ForkServer:
+        """Start a warm parent."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = interpreter.PROGRAM.with_name("warm.py")
+        # Threads of a maths library would not live on in a fork.
+        environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
+        with theirs:
+            parent = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-B", "-u", str(program), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+                env={**environment, "OPENBLAS_NUM_THREADS": "1"},
+                cwd="/",
+            )
+        return cls(ours, parent)
+
+    def branch(self, libraries: Sequence[str]) -> ForkServer:
+        """Return a fork of this parent that has the simulator loaded, and forks guests with it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._order({"branch": list(libraries)}, [theirs.fileno()])
+        return ForkServer(ours, None)
+
+    def fork(self, order: ForkRequest, descriptors: Sequence[int]) -> int:
+        """Have one guest forked with these descriptors: in, out, log, status, and its handle.
+
+        Returns the id of the process that stays with it; raises GraderError where the parent is
+        gone.
+        """
+        return self._order(vars(order), descriptors)
+
+    def _order(self, order: Mapping[str, object], descriptors: Sequence[int]) -> int:
+        text = json.dumps(order).encode()
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [text], list(descriptors))
+            except OSError as error:
+                raise GraderError(f"the warm parent is gone: {error}") from error
+            return int(self._expect())
+
+    def _expect(self) -> bytes:
+        try:
+            answer = self._control.recv(64)
+        except OSError as error:
+            raise GraderError(f"the warm parent does not answer: {error}") from error
+        if not answer:
+            raise GraderError("the warm parent has ended")
+        return answer
+
+    def close(self) -> None:
+        """End the parent; guests that it forked live on until their own end."""
+        self._control.close()  # which a branch ends by
+        if self._parent is not None:
+            with contextlib.suppress(OSError):
+                self._parent.kill()
+            self._parent.wait()
+
+
+_lock = threading.Lock()
+_fork_servers: dict[tuple[int, tuple[str, ...]], ForkServer | None] = {}
+"""By process, and by what is loaded in it beside torch."""
+
+
+def shared(libraries: tuple[str, ...] = ()) -> ForkServer | None:
+    """Return this process's warm parent, started at the first call; None where it can't start.
+
+    With `libraries` of the simulator, its branch that has loaded them; the parent itself where there is none.
+    """
+    with _lock:
+        # A forked host must not speak over its parent's socket.
+        own = (os.getpid(), ())
+        if own not in _fork_servers:
+            _fork_servers.clear()
+            _fork_servers[own] = _made(ForkServer.started)
+        first = _fork_servers[own]
+        if first is None or not libraries:
+            return first
+        key = (os.getpid(), libraries)
+        if key not in _fork_servers:
+            _fork_servers[key] = _made(lambda: first.branch(libraries))
+        return _fork_servers[key] or first
+
+
+def _made(make: Callable[[], ForkServer]) -> ForkServer | None:
+    try:
+        return make()
+    except (GraderError, OSError):
+        return None
+
+
+def forget(fork_server: ForkServer) -> None:
+    """Do without a parent that has failed; the next call of `shared` starts another."""
+    with _lock:
+        for key in [key for key, known in _fork_servers.items() if known is fork_server]:
+            del _fork_servers[key]
+    fork_server.close()

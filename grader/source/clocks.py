@@ -1,0 +1,28 @@
+"""Code that measures time."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.source.python_code import PythonCode
+
+CLOCKS = {f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic", "process_time") for unit in ("", "_ns")}  # fmt: skip
+
+
+def reads_a_clock(code: PythonCode, node: ast.AST) -> bool:
+    """Whether an expression reads a clock, or asks CUDA's events for the time between them."""
+    if not isinstance(node, ast.Call):
+        return False
+    between = isinstance(node.func, ast.Attribute) and node.func.attr == "elapsed_time"
+    return between or code.canonical(node.func) in CLOCKS
+
+
+def measures_time(code: PythonCode, node: ast.AST) -> bool:
+    """Whether the function that a node stands in measures time."""
+    function = code.function_of(node)
+    inner = nodes_under(function) if function is not None else ()
+    return any(reads_a_clock(code, one) for one in inner)

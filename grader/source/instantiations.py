@@ -1,0 +1,132 @@
+"""For which types and values the kernels of a submission are instantiated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.source.constants import fold
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import around, cuda_code, read_call, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from grader.source import Kernel, Launch, Unit
+
+FLOATING = ("float", "double")
+INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")
+EXTRA = {
+    "kHalf": "at::Half", "Half": "at::Half", "kBFloat16": "at::BFloat16",
+    "BFloat16": "at::BFloat16", "kBool": "bool", "Bool": "bool",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Instantiation:
+    """One set of template arguments of a kernel, and the launch that asks for it."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Type parameters: `scalar_t` -> `double`."""
+    values: Mapping[str, int] = field(default_factory=dict)
+    launch: Launch | None = None
+    dispatched: str = ""
+    """The AT_DISPATCH macro that chose the types, where one did."""
+
+
+def instantiations(units: tuple[Unit, ...], kernel: Kernel) -> tuple[Instantiation, ...]:
+    """Return what a kernel is instantiated for; parameters that can't be told are left out.
+
+    A kernel without template parameters is instantiated once, launched or not.
+    """
+    if not kernel.template_parameters:
+        return (Instantiation(),)
+    return tuple(
+        instance
+        for unit in units
+        for launch in unit.launches
+        if launch.kernel == kernel.name
+        for instance in _of_launch(unit, kernel, launch)
+    )
+
+
+def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantiation]:
+    arguments = {
+        parameter.name: text(argument)
+        for parameter, argument in zip(
+            kernel.template_parameters, launch.template_arguments, strict=False
+        )
+    }
+    values: dict[str, int] = {}
+    types: dict[str, str] = {}
+    for parameter, node in zip(kernel.template_parameters, launch.template_arguments, strict=False):
+        if parameter.type == "typename":
+            types[parameter.name] = arguments[parameter.name]
+        elif (value := fold(unit, node)) is not None:
+            values[parameter.name] = value
+    for parameter in kernel.template_parameters:
+        if parameter.type == "typename" and parameter.name not in types:
+            deduced = _deduced(unit, kernel, launch, parameter.name)
+            if deduced is not None:
+                types[parameter.name] = deduced
+    macro, choices = dispatch(launch.node)
+    if "scalar_t" in types.values() and choices:
+        for choice in choices:
+            chosen = {name: choice if one == "scalar_t" else one for name, one in types.items()}
+            yield Instantiation(chosen, values, launch, macro)
+    else:
+        yield Instantiation(types, values, launch)
+
+
+def _deduced(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str | None:
+    """Return what a type parameter is deduced as from the arguments, e.g. `data_ptr<float>()`."""
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        words = parameter.type.replace("*", " ").replace("&", " ").split()
+        if name in words:
+            kind = type_of(unit, argument)
+            if kind is not None:
+                return kind.removeprefix("const ").rstrip("*")
+    return None
+
+
+def dispatch(node: Node) -> tuple[str, tuple[str, ...]]:
+    """Return the AT_DISPATCH macro around a node and the types that it makes `scalar_t`."""
+    for outer in around(node):
+        if outer.type == "call_expression":
+            call = read_call(outer)
+            if call.name.startswith("AT_DISPATCH"):
+                return call.name, _choices(call.name, [text(item) for item in call.arguments])
+    return "", ()
+
+
+def _choices(macro: str, arguments: list[str]) -> tuple[str, ...]:
+    types: list[str] = []
+    if "FLOATING" in macro or "ALL_TYPES" in macro:
+        types += FLOATING
+    if "ALL_TYPES" in macro or "INTEGRAL" in macro:
+        types += INTEGRAL
+    if macro.endswith("_HALF"):
+        types.append("at::Half")
+    if "_AND" in macro:
+        for argument in arguments[:8]:
+            last = argument.rsplit("::", 1)[-1]
+            if last in EXTRA:
+                types.append(EXTRA[last])
+    return tuple(dict.fromkeys(types))
+
+
+def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
+    """Return the names of the device functions that a kernel calls, directly or through others."""
+    by_name = {function.name: function for function in unit.device_functions}
+    called: dict[str, None] = {}
+    todo = [kernel.node]
+    while todo:
+        node = todo.pop()
+        for call in cuda_code(unit).calls:
+            inside = node.start_byte <= call.node.start_byte < node.end_byte
+            if inside and call.last in by_name and call.last not in called:
+                called[call.last] = None
+                todo.append(by_name[call.last].node)
+    return tuple(called)

@@ -1,0 +1,35 @@
+"""Calls of ready-made libraries in CUDA and C++ code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.source.cuda_code import Call, cuda_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.source import Unit
+
+LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
+NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
+UNLOGGED = ("at::redispatch::", "at::native::", "at::cpu::", "at::cuda::blas::")
+"""torch's operators below the place where calls are logged."""
+HANDLING = ("Create", "Destroy", "SetStream", "SetMathMode")
+"""Ends of the names of calls that compute nothing."""
+
+
+def library_calls(unit: Unit) -> Iterator[tuple[str, Call]]:
+    """Yield the calls that compute something, each with its library's name, in the order of the text."""
+    for call in cuda_code(unit).calls:
+        space = call.name.split("::")[0]
+        library = NAMESPACES.get(space, space) if "::" in call.name else ""
+        if LIBRARY.match(call.last):
+            library = re.split(r"[A-Z]", call.last)[0]
+        elif call.name.startswith(UNLOGGED):
+            library = "torch"
+        elif space not in NAMESPACES:
+            continue
+        if not call.last.endswith(HANDLING):
+            yield library, call

@@ -1,0 +1,104 @@
+"""Changes of what `forward` returns: one of several results, and shapes that hold the same values."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence
+from grader.rules import all_rules, review_text
+from grader.rules.forward_fixes import result_in_form, suffixes
+from grader.rules.rule import Context, Example
+from grader.source import parse
+from grader.source.edits import apply
+from grader.source.python_code import python_code
+
+MODEL = """
+from torch import nn
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y, state = self.layer(x)
+        return RESULT
+"""
+
+
+def returned(result: str, said: str) -> list[str]:
+    source = parse(MODEL.replace("RESULT", result))
+    code = python_code(source)
+    assert code is not None
+    fixes = result_in_form(source, code, [said])
+    return [apply(source.code, one.edits).rsplit("return ", 1)[1].strip() for one in fixes]
+
+
+def test_each_of_several_results_may_be_the_one_that_is_asked_for() -> None:
+    assert returned("y, state", "2 tensors returned, 1 expected") == ["y", "state"]
+    assert returned("self.ops.run(x)", "a list returned, a tensor expected") == [
+        "self.ops.run(x)[0]"
+    ]
+    assert returned("y", "1 tensors returned, 2 expected") == []
+
+
+def test_what_is_made_last_is_returned_where_nothing_is() -> None:
+    code = MODEL.replace("        return RESULT\n", "        z = y + 1\n")
+    source = parse(code)
+    python = python_code(source)
+    assert python is not None
+    (made,) = result_in_form(source, python, ["0 tensors returned, 1 expected"])
+    assert apply(code, made.edits) == f"{code.rstrip()}\n        return z\n"
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "suffix"),
+    [
+        ((4, 8), (4, 8, 1, 1), "[..., None, None]"),
+        ((4, 8, 2, 3), (4, 48), ".flatten(1, 3)"),
+        ((4, 1, 3), (4, 3), ".squeeze(1)"),
+    ],
+)
+def test_a_shape_of_the_same_values_is_one_call_away(
+    got: tuple[int, ...], want: tuple[int, ...], suffix: str
+) -> None:
+    assert suffixes([(got, want)]) == [suffix]
+
+
+LAST_ONLY = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+source = \'\'\'
+torch::Tensor longest(torch::Tensor x, int dim) {
+    if (x.dim() != 3 || dim != 2) {
+        throw std::runtime_error("only the last of three dimensions is taken");
+    }
+    return x;
+}
+\'\'\'
+ext = load_inline(name="e", functions=["longest"], cuda_sources=source,
+                  cpp_sources="torch::Tensor longest(torch::Tensor x, int dim);")
+class ModelNew(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = dim
+    def forward(self, x):
+        return ext.longest(x, self.dim)
+"""
+
+
+def test_a_function_of_the_last_dimension_is_handed_the_dimension_as_the_last() -> None:
+    text = "RuntimeError: only the last of three dimensions is taken"
+    raised = Evidence(kind="python", code="raised", text=text)
+    (found,) = review_text(parse(LAST_ONLY), Context(evidence=(raised,)), select=("API006",))
+    fixed = [apply(LAST_ONLY, one.edits).rsplit("return ", 1)[1].strip() for one in found.fixes]
+    call = "ext.longest(x.movedim(self.dim, -1).contiguous(), x.dim() - 1)"
+    assert fixed == [call, f"{call}.unsqueeze(self.dim)", f"{call}.movedim(-1, self.dim)"]
+
+
+def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
+    rule = all_rules()["NUM005"]
+    bad = rule.bad[0] if isinstance(rule.bad, tuple) else rule.bad
+    assert isinstance(bad, Example)
+    (found,) = rule.check(parse(bad.code), bad.context)
+    (made,) = found.fixes
+    text = apply(bad.code, made.edits)
+    over = "[d for d in range(x.dim()) if d != 1]"
+    assert f"(x.mean({over}) if self.training else self.bn.running_mean)" in text
+    assert f"(x.var({over}, unbiased=False) if self.training else self.bn.running_var)" in text
