@@ -161,7 +161,7 @@ def _table(done: Mapping[str, Mapping[str, Any]]) -> str:
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["problem"],
-        "<br>".join(row["sizes"]),
+        "<br>".join(f"{name[:77]}..." if len(name) > 80 else name for name in row["sizes"]),
         "; ".join(text.removesuffix(" would pass") for text in row["weak"]),
         "; ".join(_trivial(row["unmoved"])),
         row["full"],

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from math import lcm
 
 MULTIPLE = 32
+COUNT = 8
+"""Smaller numbers are kernel sizes and strides as often as groups: they go on to divide, how often doesn't matter."""
 QUOTIENTS = ((2**14, 2), (2**12, 4), (1, 8))
 """From which factor of reduction on a quotient is kept up to which: the smallest sizes keep only that there
 is one."""
@@ -42,7 +44,8 @@ def spaced(
         least = max([smaller(value), *(new + 1 for new in below)])
         base = 1 if odd or close else _base(value, made)
         if base > 1:
-            least = max(least, made[base] * min(value // base, most))
+            times = min(value // base, most if base >= COUNT else 2)
+            least = max(least, made[base] * times)
         made[value] = _of_kind(value, least, made.get(base, 1), odd=odd, close=close)
     return made
 
