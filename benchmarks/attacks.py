@@ -1,6 +1,6 @@
-"""Every attack and every honest twin through the whole pipeline, on the simulator.
+"""Every attack and every honest twin through the whole pipeline, on the simulator or on a GPU.
 
-Run as `python benchmarks/attacks.py [--form NAME] [--jobs N] [part of a name ...]`; exits with 1 on any miss.
+Run as `python benchmarks/attacks.py [--form NAME] [--device cuda] [--jobs N] [part of a name ...]`; exits with 1 on any miss.
 `--form` takes a weaker form of the sandbox than the strongest one that holds here, `--jobs` how many
 are graded at a time. Prints a Markdown table, the one of docs/trust.md, and where the time went.
 """
@@ -13,19 +13,20 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.attacks import suite
 
 
-def main(wanted: list[str], form: str, jobs: int) -> int:
+def main(wanted: list[str], form: str, jobs: int, device: Literal["sim", "cuda"]) -> int:
     cases = [
         case
         for case in (*suite.attacks(), *suite.twins())
         if not wanted or any(part in case.name for part in wanted)
     ]
-    shop = suite.grading(secrets.randbits(62), form=form)
+    shop = suite.grading(secrets.randbits(62), form=form, device=device)
     print(f"sandbox: {shop.form.name}; device: {shop.device.name if shop.device else 'none'}\n")
     print("| submission | row | expected | verdict | ok | rules | why | s |")
     print("|---|---|---|---|---|---|---|---|")
@@ -72,5 +73,6 @@ if __name__ == "__main__":
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--form", default="")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", choices=["sim", "cuda"], default="sim")
     given = parser.parse_args()
-    raise SystemExit(main(given.parts, given.form, given.jobs))
+    raise SystemExit(main(given.parts, given.form, given.jobs, given.device))

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.sim.device import Simulator
+from grader.devices.guests import GuestDevice
 from grader.errors import GraderError
 from grader.pipeline.review import review as reviewed
 from grader.records import RIGHT_VALUES, Review, Sample
@@ -109,21 +110,30 @@ def _without_header(text: str) -> str:
     return "\n" * end + "".join(lines[end:])
 
 
-def grading(seed: int, run_seconds: float = 20.0, form: str = "") -> pipeline.GradingContext:
-    """Return a grading on the simulator; under the strongest form of sandbox, or the one named.
+def grading(
+    seed: int,
+    run_seconds: float = 20.0,
+    form: str = "",
+    device: Literal["sim", "cuda"] = "sim",
+) -> pipeline.GradingContext:
+    """Return a grading on a device; under the strongest form of sandbox, or the one named.
 
-    Raises GraderError where that form doesn't hold here.
+    On `cuda` results are compared at full size, and nothing is timed.
+
+    Raises GraderError where that form doesn't hold here, or the device isn't there.
     """
-    options = Options(device="sim", repair=False, run_seconds=run_seconds, build_seconds=120)
+    options = Options(
+        device=device, repair=False, timing=False, run_seconds=run_seconds, build_seconds=120
+    )
     shop = pipeline.open_context(options, Store(), seed)
-    if not form or not isinstance(shop.device, Simulator):
+    if not form or not isinstance(shop.device, GuestDevice):
         return shop
     chosen = next((one for one in forms() if one.name == form), None)
     if chosen is None:
         held = ", ".join(one.name for one in forms())
         raise GraderError(f"the form {form} does not hold here", f"these do: {held}")
-    device = dataclasses.replace(shop.device, form=chosen)
-    return dataclasses.replace(shop, form=chosen, device=device)
+    formed = dataclasses.replace(shop.device, form=chosen)
+    return dataclasses.replace(shop, form=chosen, device=formed)
 
 
 def grade(cases: Sequence[Case], shop: pipeline.GradingContext, jobs: int = 1) -> Iterator[Outcome]:
