@@ -1,4 +1,4 @@
-"""`from grader import grade`: cheap to import, says what a person wants to know, shows hostile words."""
+"""`from grader import grade`: cheap to import, says what a person wants to know, shows hostile words as words."""
 
 from __future__ import annotations
 
