@@ -1,4 +1,4 @@
-"""The search for a find_repair: which programs small changes are tried on, and which they are not."""
+"""The search for a repair: which programs small changes are tried on, and which they are not."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
 def repaired_program(
     needed: set[int], seen: list[list[int]], confidence: Any = "likely"
 ) -> tuple[str, int]:
-    """Return the find_repair's code and how many programs were evaluated.
+    """Return the repair's code and how many programs were evaluated.
 
     Right is a program with the fixes that are needed; each of them alone makes it less wrong. `seen` are
     the numbers of the fixes that are found one after the other.
@@ -226,7 +226,7 @@ def test_what_a_run_has_shown_is_not_taken_back_on_trial() -> None:
 
 
 def digits_lost(*rules: str, half: bool) -> list[str]:
-    """Return what small changes were tried on: a find_repair that is right, but elsewhere not to the last digits."""
+    """Return what small changes were tried on: a repair that is right, but elsewhere not to the last digits."""
     wrong = program("incorrect", "BLD001")
 
     def evaluate(submission: Submission) -> Evaluation:

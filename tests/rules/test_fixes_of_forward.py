@@ -15,7 +15,8 @@ from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 
-from .fixed import PLAIN, fixes_of, program, seen
+from .fixed import PLAIN, program, seen
+from .fixed import fixes as fixes_of
 
 
 def test_inputs_and_result_take_the_kernels_type_and_back() -> None:
