@@ -73,7 +73,11 @@ def test_the_smallest_that_went_wrong_and_decides_is_looked_at() -> None:
 def test_a_right_program_is_looked_at_where_it_is_judged() -> None:
     workloads = tuple(
         Workload(name=name, role=role, inputs=(TensorSpec(shape=(size,)),))
-        for name, role, size in (("odd", "general", 3), ("own", "nominal", 90))
+        for name, role, size in (
+            ("odd", "general", 3),
+            ("round", "nominal", 64),
+            ("own", "nominal", 90),  # larger, and the one that cuts a tail
+        )
     )
     task = a_task((0,)).model_copy(update={"workloads": workloads})
     right = Verdict(status="correct", sentence="Correct.")

@@ -20,7 +20,7 @@ from grader.devices.cuda.sanitizer_log import read, to_evidence
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References
 from grader.judge.tolerance import element_count
-from grader.records import DECIDING, Build, Evaluation, Submission, Task, Workload
+from grader.records import DECIDING, Build, Evaluation, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestReply
 from grader.source import parse
 
@@ -85,14 +85,23 @@ def sanitize(
 def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that went wrong, one that decides if there is one.
 
-    The smallest that decides where none did. What shows at other sizes only would be no more than a remark.
+    Where none did, the one that decides whose sizes are least round: tails are cut there, if anywhere.
+    What shows at other sizes only would be no more than a remark.
     """
     bad = {run.workload for run in evaluation.runs if run.status not in {"ran", "not_run"}}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}
     wrong = [workload for workload in task.judged if workload.name in bad]
     looked_at = wrong or task.judged
     deciding = [workload for workload in looked_at if workload.role in DECIDING]
-    return min(deciding or looked_at, key=element_count, default=None)
+    order = element_count if wrong else _roundness
+    return min(deciding or looked_at, key=order, default=None)
+
+
+def _roundness(workload: Workload) -> tuple[int, int]:
+    """Return how many dims of the inputs are multiples of half a warp, and then how large they are."""
+    tensors = (item for item in workload.inputs if isinstance(item, TensorSpec))
+    even = sum(dim % 16 == 0 for tensor in tensors for dim in tensor.shape)
+    return even, element_count(workload)
 
 
 def _under(

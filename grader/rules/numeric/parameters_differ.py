@@ -303,7 +303,9 @@ RULE = Rule(
             _CONTEXT,
         ),
         Example(
-            _BAD.replace("import torch.nn as nn", "import torch.nn as nn\nfrom torch.nn import init")
+            _BAD.replace(
+                "import torch.nn as nn", "import torch.nn as nn\nfrom torch.nn import init"
+            )
             .replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)")
             .replace(
                 "    def forward",
