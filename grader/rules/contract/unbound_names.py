@@ -51,6 +51,8 @@ def unbound(source: Source, bound: set[str]) -> set[str]:
         for symbol in table.get_symbols():
             name = symbol.get_name()
             binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            # Python 3.12 keeps no table of a comprehension: `:=` in one is told by the module's alone
+            binds = binds or (module and symbol.is_declared_global())
             if binds and (module or symbol.is_declared_global()):
                 bound = bound | {name}
             if (module or symbol.is_global()) and symbol.is_referenced():
