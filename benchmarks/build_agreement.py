@@ -34,7 +34,7 @@ from grader.execution import describe, reference
 from grader.ingest import extract, read_samples
 from grader.judge import References
 from grader.pipeline import GradingContext
-from grader.pipeline.review import choose_task
+from grader.pipeline import prepare as stage
 from grader.records import Build, Extraction, JsonValue, Sample, Submission, Task
 from grader.simulator.gpus import gpu
 from grader.store import Store
@@ -131,7 +131,7 @@ def compared(case: Case, fast: GradingContext, stock: GradingContext) -> Row:
 def task_of(case: Case, shop: GradingContext) -> Task | None:
     """Return the sample's own task, or the one that the written programs have."""
     if case.sample is not None and case.extraction is not None:
-        return choose_task(shop, case.sample, case.extraction).task
+        return stage.choose_task(shop, stage.Prepared(case.sample, case.extraction)).task
     plain = tasks.from_reference(_PLAIN_TASK)
     return describe(plain, shop.form, shop.limits) if plain else None
 

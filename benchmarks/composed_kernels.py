@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from grader import execution, pipeline
+from grader import pipeline
 from grader.config import Options
 from grader.pipeline.evaluation import evaluate_draft
-from grader.records import Evaluation, JsonValue, Submission, Task
+from grader.records import Evaluation, Submission, Task
 from grader.repair.coverage import Covered, covered, problems
 from grader.store import Store
 
@@ -33,9 +33,6 @@ def rows(chosen: argparse.Namespace, known: set[str]) -> Iterator[Covered]:
     """Evaluate the kernels of the problems that aren't known yet, in order."""
     options = Options(device="sim", repair=False, build_seconds=600.0, run_seconds=120.0)
     shop = pipeline.open_context(options, Store(), SEED)
-
-    def trace(reference: str) -> JsonValue:
-        return execution.trace(reference, shop.form, shop.limits)
 
     def judged(task: Task, program: Submission) -> Evaluation:
         if chosen.codes:
@@ -49,7 +46,7 @@ def rows(chosen: argparse.Namespace, known: set[str]) -> Iterator[Covered]:
         and (not chosen.names or any(part in _name(path) for part in chosen.names))
     ]
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        yield from pool.map(lambda one: covered(*one, trace, judged), wanted)
+        yield from pool.map(lambda one: covered(*one, shop.form, judged), wanted)
 
 
 def _name(path: Path) -> str:

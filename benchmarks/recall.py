@@ -25,7 +25,7 @@ from grader import pipeline
 from grader.config import Options
 from grader.ingest import extract
 from grader.judge import in_keeping
-from grader.pipeline.examination import examine
+from grader.pipeline.examiner import Examiner
 from grader.pipeline.review import review as reviewed
 from grader.records import Finding, Review, Sample
 from grader.store import Store
@@ -114,7 +114,8 @@ def _again(shop: pipeline.GradingContext, sample: Sample, review: Review) -> Rev
     task = choose(sample, extraction, task=shop.options.task, tasks_dir=None).task
     if extraction.submission is None:
         return review
-    found = examine(shop, sample, extraction, task, extraction.submission, review.evaluation)
+    examiner = Examiner(shop, task, sample, extraction)
+    found = examiner.inspect(extraction.submission, review.evaluation).findings
     kept = in_keeping(review.verdict, found)
     return review.model_copy(update={"findings": kept})
 

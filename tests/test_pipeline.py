@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 from grader import pipeline
 from grader.config import Options
+from grader.pipeline import prepare, repairs
 from grader.pipeline import review as stages
+from grader.pipeline.prepare import Prepared, choose_task
 from grader.pipeline.written_sizes import limits, written
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
@@ -19,7 +21,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
     (tmp_path / "level1").mkdir()
     (tmp_path / "level1" / "94_MSELoss.py").write_text(PROBLEM)
     monkeypatch.setattr(
-        stages,
+        prepare,
         "described",
         lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
@@ -34,7 +36,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         kernelbench=KernelBenchId(level=1, problem=94, sample=0),
     )
     submission = Submission(sample="s", code=CODE, line_map=(), how="")
-    choice = stages.choose_task(grading, sample, Extraction(submission=submission))
+    choice = choose_task(grading, Prepared(sample, Extraction(submission=submission)))
     assert choice.task is not None
     assert choice.task.name == "mse-loss"
     assert "94_MSELoss could not be used: it is too large" in choice.reason
@@ -44,7 +46,7 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     def broken(*_):
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(stages, "find_fix", broken)
+    monkeypatch.setattr(repairs, "needs_fix", broken)
     options = Options(device="sim", cache=tmp_path)
     grading = pipeline.open_context(options, Store(tmp_path), 7)
     code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"

@@ -84,10 +84,10 @@ def tasks(
 
 
 def _coverage(folder: Path, *, verify: bool) -> int:
-    from grader import execution, sandbox
+    from grader import sandbox
     from grader.repair.coverage import covered, problems
 
-    form, limits = sandbox.strongest(), sandbox.Limits()
+    form = sandbox.strongest()
     judged = _verifier() if verify else None
     rows = []
     found = list(problems(folder))
@@ -95,7 +95,7 @@ def _coverage(folder: Path, *, verify: bool) -> int:
         raise UsageError(f"no problem files in {folder}", "they define Model and get_inputs")
     for number, (path, task) in enumerate(found, start=1):
         errors.print(f"{number} of {len(found)}: {escape_markup(path.stem)}", highlight=False)
-        row = covered(path, task, lambda text: execution.trace(text, form, limits), judged)
+        row = covered(path, task, form, judged)
         rows.append(row)
         out.print(
             f"{plain(row.path.stem):72} {plain(row.said)}",

@@ -3,12 +3,11 @@
 from grader.diagnose.deepen import deepen, fixes, try_fixes
 from grader.diagnose.gather import gather
 from grader.diagnose.headline import headline
-from grader.diagnose.program import Evaluate, Examine, Program, wrong_share
+from grader.diagnose.program import Examiner, Program, wrong_share
 from grader.diagnose.self_review import self_review
 
 __all__ = [
-    "Evaluate",
-    "Examine",
+    "Examiner",
     "Program",
     "deepen",
     "fixes",

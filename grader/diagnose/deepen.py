@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from grader.diagnose.program import Evaluate, Examine, Program
+from grader.diagnose.program import Examiner, Program
 from grader.records import AppliedFix, Finding, Fix
 from grader.source import edits, parse
 
@@ -14,7 +15,7 @@ EARLY = {"build_failed", "build_timeout", "crashed"}
 EARLY_FAMILIES = ("EXT", "BLD", "API")
 
 
-def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Program, ...]:
+def deepen(first: Program, examiner: Examiner) -> tuple[Program, ...]:
     """Return the states from the submission as it is to the deepest one that could be reached.
 
     Each step applies one fix of a finding that explains why the build (or the load) fails, or why results could not be
@@ -22,19 +23,19 @@ def deepen(first: Program, evaluate: Evaluate, examine: Examine) -> tuple[Progra
     """
     states = [first]
     for _ in range(MAX_FIXES):
-        step = next(_steps(states[-1], evaluate, examine), None)
+        step = next(_steps(states[-1], examiner), None)
         if step is None:
             break
         states.append(step)
     return tuple(states)
 
 
-def _steps(program: Program, evaluate: Evaluate, examine: Examine) -> Iterator[Program]:
+def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
     for finding in early_findings(program) if program.status in EARLY else _of_form(program):
         for fix in finding.fixes:
             if any(fix == done for _, done in program.fixes):
                 continue
-            better = try_fixes(program, ((finding, fix),), evaluate, examine)
+            better = try_fixes(program, ((finding, fix),), examiner)
             if better is not None and _differs(program, better):
                 yield better
 
@@ -59,7 +60,7 @@ def _of_form(program: Program) -> tuple[Finding, ...]:
 
 
 def try_fixes(
-    program: Program, chosen: tuple[tuple[Finding, Fix], ...], evaluate: Evaluate, examine: Examine
+    program: Program, chosen: tuple[tuple[Finding, Fix], ...], examiner: Examiner
 ) -> Program | None:
     """Apply the fixes and evaluate; None where they contradict each other, change nothing, or leave no Python."""
     try:
@@ -70,12 +71,10 @@ def try_fixes(
         return None
     if parse(submission.code).syntax_error and not parse(program.submission.code).syntax_error:
         return None
-    evaluation = evaluate(submission)
-    if evaluation.verdict.status == "grader_error":
+    tried = examiner.examine(submission)
+    if tried.status == "grader_error":
         return None
-    return Program(
-        submission, evaluation, examine(submission, evaluation), (*program.fixes, *chosen)
-    )
+    return replace(tried, fixes=(*program.fixes, *chosen))
 
 
 def _differs(before: Program, after: Program) -> bool:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from grader.judge import proofs
 from grader.records import Evaluation, Evidence, Finding, Fix, Mismatch, Submission
-
-Evaluate = Callable[[Submission], Evaluation]
-"""Builds, runs and judges one program: always the same function, whoever asks."""
-
-Examine = Callable[[Submission, Evaluation], tuple[Finding, ...]]
-"""Reads one program and what happened to it: findings, the places in its own lines."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +18,8 @@ class Program:
     findings: tuple[Finding, ...]
     fixes: tuple[tuple[Finding, Fix], ...] = ()
     """What was changed so far, and the finding that asked for it."""
+    trouble: tuple[str, ...] = ()
+    """Which rules failed on it, or were not asked; the grader's own fault."""
 
     @property
     def status(self) -> str:
@@ -49,6 +45,13 @@ class Program:
         """The rules that runs proved the program to break."""
         found = (item for item in self.findings if item.severity == "error")
         return {item.rule for item in found if item.confidence == "proven"}
+
+
+class Examiner(Protocol):
+    """Examines programs against one task: always in the same way, whoever asks."""
+
+    def examine(self, submission: Submission) -> Program:
+        """Build, run, judge and inspect a program; a failure of the grader's own is its verdict."""
 
 
 STAGES = {

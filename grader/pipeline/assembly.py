@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from grader import judge
 from grader.diagnose import Program, fixes, gather, headline, self_review
 from grader.diagnose.claims import check_claims
 from grader.ingest import as_it_came
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import (
-    GradingContext,
-)
+from grader.pipeline.context import GradingContext
+from grader.pipeline.prepare import Prepared
 from grader.records import (
     Evaluation,
     Extraction,
@@ -25,41 +25,50 @@ from grader.records import (
     TaskSummary,
     Verdict,
 )
-from grader.repair import (
-    Model,
-    ModelError,
-    located,
-    summarise,
-)
+from grader.repair import Fixed, Model, ModelError, located, summarise
 from grader.source import parse
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the stages found of one sample."""
+
+    evaluation: Evaluation
+    task: Task | None
+    """The task at the sizes at which it was judged."""
+    states: tuple[Program, ...] = ()
+    """The submission and its fixed forms, in order."""
+    repair: Repair | None = None
+    repair_note: str = ""
+    """Why there is no repair."""
+
+    @property
+    def trouble(self) -> tuple[str, ...]:
+        """Which rules could not be asked about the submission."""
+        return self.states[0].trouble if self.states else ()
 
 
 def assemble(
     grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    choice: TaskChoice,
-    evaluation: Evaluation,
+    prepared: Prepared,
+    outcome: Outcome,
+    reference: Fixed | None,
     clock: Clock,
-    states: tuple[Program, ...] = (),
-    repairs: tuple[Repair, ...] = (),
-    note: str = "",
-    reference_note: str = "",
-    trouble: tuple[str, ...] = (),
 ) -> Review:
-    """Return the review; `states` are the submission and its fixed forms, in order.
-
-    `note` says why there is no fix, `reference_note` why there is no reference-fixed kernel, `trouble`
-    which rules could not be asked.
-    """
-    submission = extraction.submission
-    findings = gather(states) if states else ()
-    if submission is not None:
-        findings = located(findings, submission, repairs)
-    findings = judge.in_keeping(evaluation.verdict, findings)
-    told = headline(_for_kernelbench(sample, extraction, evaluation.verdict), findings)
-    evaluation = evaluation.model_copy(update={"verdict": told})
-    summary = _summary(grading, told, findings) if states else ""
+    """Return the review of a sample; `reference` is the task's own kernel, None where the grader failed before."""
+    sample, extraction, submission = prepared.sample, prepared.extraction, prepared.submission
+    states, reference = outcome.states, reference or Fixed()
+    repairs = tuple(filter(None, (outcome.repair, reference.repair)))
+    findings = _findings(outcome, submission, repairs)
+    verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
+    verdict = headline(verdict, findings)
+    evaluation = outcome.evaluation.model_copy(
+        update={
+            "verdict": verdict,
+            "seconds": {**outcome.evaluation.seconds, **clock.seconds},
+        }
+    )
+    source = parse(submission.code) if submission else None
     return Review(
         sample=sample.id,
         origin=sample.origin,
@@ -68,23 +77,29 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(*_notes(sample, submission, choice.task), *trouble),
-        task=_of_the_task(choice),
-        evaluation=evaluation.model_copy(
-            update={"seconds": {**evaluation.seconds, **clock.seconds}}
-        ),
+        notes=(*_notes(prepared, outcome), *outcome.trouble, *clock.trouble),
+        task=_of_the_task(prepared.choice, outcome.task),
+        evaluation=evaluation,
         findings=findings,
         fixes=fixes(states) if states else (),
         repairs=repairs,
-        repair_note=note,
-        reference_note=reference_note,
-        claims=check_claims(
-            extraction, parse(submission.code) if submission else None, evaluation, findings
-        ),
+        repair_note=outcome.repair_note,
+        reference_note=reference.note,
+        claims=check_claims(extraction, source, evaluation, findings),
         self_review=self_review(extraction, states, findings),
-        summary=summary,
+        summary=_summary(grading, verdict, findings) if states else "",
         environment=_environment(grading),
     )
+
+
+def _findings(
+    outcome: Outcome, submission: Submission | None, repairs: tuple[Repair, ...]
+) -> tuple[Finding, ...]:
+    """Return the findings in the sample's lines, as far as they are in keeping with the verdict."""
+    findings = gather(outcome.states) if outcome.states else ()
+    if submission is not None:
+        findings = located(findings, submission, repairs)
+    return judge.in_keeping(outcome.evaluation.verdict, findings)
 
 
 def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -> Verdict:
@@ -102,17 +117,17 @@ def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -
     return verdict.model_copy(update={"kernelbench": known})
 
 
-def _notes(sample: Sample, submission: Submission | None, task: Task | None) -> tuple[str, ...]:
+def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
     """Return what was noted on the sample, its code, and a task that isn't built in."""
+    submission, task = prepared.submission, outcome.task
     return (
-        *sample.notes,
+        *prepared.sample.notes,
         *(submission.notes if submission else ()),
         *(task.notes if task and task.source != "builtin" else ()),
     )
 
 
-def _of_the_task(choice: TaskChoice) -> TaskSummary:
-    task = choice.task
+def _of_the_task(choice: TaskChoice, task: Task | None) -> TaskSummary:
     return TaskSummary(
         name=task.name if task else None,
         source=choice.how,
@@ -136,13 +151,3 @@ def _summary(grading: GradingContext, verdict: Verdict, findings: tuple[Finding,
 def _environment(grading: GradingContext) -> Mapping[str, str]:
     facts = grading.device.facts if grading.device else {"device": grading.no_device}
     return {**facts, "seed of the inputs": str(grading.seed)}
-
-
-def bare(grading: GradingContext, extraction: Extraction, verdict: Verdict) -> Evaluation:
-    """Return an evaluation of what was never built: a verdict and nothing else."""
-    return Evaluation(
-        submission=extraction.submission.key if extraction.submission else "",
-        device="none",
-        sandbox=grading.form.name,
-        verdict=verdict,
-    )

@@ -1,20 +1,22 @@
-"""Wall time by stage."""
+"""The stages of one sample: what each took, and what failed in those beyond the verdict."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 Stage = Callable[[str], None]
-"""Told of each stage as it begins."""
+"""Called with the name of each stage as it begins."""
 
 
 class Clock:
-    """Wall time by stage, in seconds."""
+    """Wall time by stage, in seconds; `trouble` holds a sentence for each failure of the grader's own."""
 
-    def __init__(self, watch: Stage) -> None:
+    def __init__(self, watch: Stage = lambda _stage: None) -> None:
         self.seconds: dict[str, float] = {}
+        self.trouble: list[str] = []
         self._watch = watch
 
     @contextmanager
@@ -26,3 +28,26 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begin
+
+    def beyond_verdict(self, what: str) -> BeyondVerdict:
+        """Guard what the verdict does not need: where the grader fails in it, that is noted, and the rest goes on."""
+        return BeyondVerdict(what, self.trouble)
+
+
+@dataclass(frozen=True)
+class BeyondVerdict:
+    """Catches what fails inside, and notes it."""
+
+    what: str
+    trouble: list[str]
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Note a failure of ours; an interrupt goes through."""
+        if not isinstance(error, Exception):
+            return False
+        failed = f"{self.what} failed in the grader: {type(error).__name__}: {error}"
+        self.trouble.append(failed[:500])
+        return True

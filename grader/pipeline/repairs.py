@@ -1,14 +1,18 @@
-"""The repair of one submission and the reference-fixed kernel of its task, each passed by the one `evaluate`."""
+"""`repair`: a fixed form of one submission, and the reference-fixed kernel of its task; both pass as any program does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from grader import build, execution, sandbox
+from grader import build
 from grader.diagnose import Program
+from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known
-from grader.pipeline.evaluation import init_of, looks_closer, verdict_of
-from grader.records import Evaluation, Finding, JsonValue, Repair, Submission, Task
+from grader.pipeline.evaluation import init_of, looks_closer
+from grader.pipeline.examiner import Examiner
+from grader.pipeline.verdicts import verdict_of
+from grader.records import Evaluation, Repair, Submission, Task
 from grader.repair import (
     Fixed,
     Model,
@@ -19,73 +23,88 @@ from grader.repair import (
     screening,
 )
 
-
-def find_fix(
-    grading: GradingContext,
-    task: Task,
-    states: tuple[Program, ...],
-    judged: Callable[[Submission], Evaluation],
-    attempted: Callable[[Submission], Evaluation],
-    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
-) -> tuple[Repair | None, str]:
-    """Return the repair that passed, or None and how far the search for one got.
-
-    The many candidates of the search are `attempted`; what is shown has been `judged`.
-    """
-    if not needs_fix(states[0]):
-        return None, ""
-    return _fixed(grading, task, states, judged, attempted, examined)
+FAILED = Fixed(note="No reference-fixed kernel: writing one failed in the grader.")
 
 
-def find_reference_fixed(
-    grading: GradingContext, task: Task, judged: Callable[[Submission], Evaluation]
-) -> Fixed:
-    """Return the task's reference-fixed kernel, or why there is none; made once a run for each task."""
+@dataclass(frozen=True)
+class Repaired:
+    """A submission's repair, or how far the search for one got."""
 
-    def traced(reference: str) -> JsonValue:
-        return execution.trace(reference, grading.form, sandbox.Limits())
-
-    return grading.once(
-        grading.fixed, f"fixed {task.key}", lambda: reference_fixed(task, judged, traced)
-    )
+    repair: Repair | None = None
+    note: str = ""
 
 
-def _fixed(
-    grading: GradingContext,
-    task: Task,
-    states: tuple[Program, ...],
-    judged: Callable[[Submission], Evaluation],
-    attempted: Callable[[Submission], Evaluation],
-    examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
-) -> tuple[Repair | None, str]:
+def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock) -> Repaired:
+    """Return a fixed form of the submission that passed, where one is wanted, needed and found."""
+    grading, task = examiner.grading, examiner.task
+    if not grading.options.repair or task is None or grading.device is None:
+        return Repaired()
+    with clock.stage("repair"), clock.beyond_verdict("the search for a repair"):
+        return find_fix(examiner, task, states) if needs_fix(states[0]) else Repaired()
+    return Repaired()
+
+
+def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Repaired:
+    """Search for a repair; a language model is asked where the search finds none and the user wants that."""
+    grading = examiner.grading
     quick = _quick(states)
-    known_of = {state.submission.key: state.evaluation for state in states}
-
-    def tried(program: Submission) -> Evaluation:
-        if program.key not in known_of:
-            refused = _refused(grading, program, task) if quick else None
-            known_of[program.key] = refused or attempted(program)
-        return known_of[program.key]
-
+    candidates = Candidates(replace(examiner, closely=False), quick, _evaluations(states))
     screen = screening(grading.device, task, known(grading, task), quick=quick)
-    fixed, note = find_repair(states, tried, examined, grading.options.repair_tries, screen)
-    if fixed is not None and looks_closer(grading):
-        fixed, note = _in_earnest(fixed, states[0].submission, judged)
-    if fixed is not None or not grading.options.llm:
-        return fixed, note
+    found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
+    if found.repair is not None and looks_closer(grading):
+        found = confirm(examiner, found.repair, states[0].submission)
+    if found.repair is not None or not grading.options.llm:
+        return found
     model = Model(grading.options.llm)
-    fixed, said = model_repair(task, states[-1], judged, model)
-    return fixed, f"{note} {said}".strip()
+    proposed, note = model_repair(task, states[-1], examiner, model)
+    return Repaired(proposed, f"{found.note} {note}".strip())
 
 
-def _in_earnest(
-    fixed: Repair, submission: Submission, judged: Callable[[Submission], Evaluation]
-) -> tuple[Repair | None, str]:
-    """Return the find_repair with the evaluation that a submission gets, if it passes that too."""
-    evaluation = judged(submission.model_copy(update={"code": fixed.code}))
+def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repaired:
+    """Return the repair with the evaluation that a submission gets, if it passes that too."""
+    fixed = submission.model_copy(update={"code": repair.code})
+    evaluation = examiner.examine(fixed).evaluation
     if evaluation.verdict.status == "correct":
-        return fixed.model_copy(update={"evaluation": evaluation}), ""
-    return None, f"Not fixed: what passed every workload is {evaluation.verdict.sentence}"
+        return Repaired(repair.model_copy(update={"evaluation": evaluation}))
+    sentence = evaluation.verdict.sentence
+    return Repaired(note=f"Not fixed: what passed every workload is {sentence}")
+
+
+def reference_kernel(grading: GradingContext, task: Task | None, clock: Clock) -> Fixed:
+    """Return the reference-fixed kernel of a task as it was asked, or why there is none; made once a run."""
+    if not grading.options.repair:
+        return Fixed()
+    if task is None or grading.device is None:
+        unverified = f"nothing can be verified ({grading.no_device})"
+        why = "the task isn't known" if task is None else unverified
+        return Fixed(note=f"No reference-fixed kernel: {why}.")
+    write = partial(reference_fixed, task, Examiner(grading, task), grading.form)
+    with clock.stage("reference"), clock.beyond_verdict("the reference-fixed kernel"):
+        return grading.once(grading.fixed, f"fixed {task.key}", write)
+    return FAILED
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Examines the many candidates of a search: each is evaluated once, and not closely."""
+
+    examiner: Examiner
+    quick: bool
+    """Whether what the quick compilers refuse is left at that."""
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    """By program."""
+
+    def examine(self, submission: Submission) -> Program:
+        """Return a candidate with what was seen of it; see `diagnose.Examiner`."""
+        if submission.key not in self.evaluations:
+            refused = _refused(self.examiner, submission) if self.quick else None
+            seen = refused or self.examiner.examine(submission).evaluation
+            self.evaluations[submission.key] = seen
+        return self.examiner.inspect(submission, self.evaluations[submission.key])
+
+
+def _evaluations(states: tuple[Program, ...]) -> dict[str, Evaluation]:
+    return {state.submission.key: state.evaluation for state in states}
 
 
 def _quick(states: tuple[Program, ...]) -> bool:
@@ -94,13 +113,13 @@ def _quick(states: tuple[Program, ...]) -> bool:
     return not any(made and made.status == "built" and build.stock_way(made) for made in builds)
 
 
-def _refused(grading: GradingContext, program: Submission, task: Task) -> Evaluation | None:
+def _refused(examiner: Examiner, program: Submission) -> Evaluation | None:
     """Return the evaluation of a candidate that the quick compilers refuse; None where they take it.
 
     Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a repair
     the minutes in which the stock compilers would confirm it.
     """
-    device = grading.device
+    grading, task, device = examiner.grading, examiner.task, examiner.grading.device
     if device is None:
         return None
     made = device.draft(program, init_of(task))

@@ -1,83 +1,36 @@
-"""One sample through all stages."""
+"""One sample through all stages: prepare -> evaluate -> inspect -> diagnose -> repair -> assemble."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
-
-from grader import judge, tasks
-from grader.diagnose import Program, deepen
-from grader.ingest import extract
-from grader.pipeline.assembly import assemble, bare
+from grader import judge
+from grader.pipeline.assembly import Outcome, assemble
 from grader.pipeline.clock import Clock, Stage
-from grader.pipeline.context import (
-    GradingContext,
-    described,
-    review_key,
-)
-from grader.pipeline.evaluation import evaluate, init_of, weighed
-from grader.pipeline.examination import examine, inspected, probed
-from grader.pipeline.problem_names import with_problem_names
-from grader.pipeline.repairs import find_fix, find_reference_fixed
-from grader.pipeline.smaller_sizes import at_sizes_that_fit
-from grader.records import (
-    Assessment,
-    Evaluation,
-    Extraction,
-    Finding,
-    Repair,
-    Review,
-    Sample,
-    Submission,
-    Task,
-    TaskChoice,
-    Verdict,
-)
-from grader.repair import Fixed
-from grader.rules import explained
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A review, and whether nothing of ours failed in it; else it is made again the next time."""
-
-    review: Review
-    whole: bool = False
+from grader.pipeline.context import GradingContext, review_key
+from grader.pipeline.diagnosis import diagnose_program
+from grader.pipeline.evaluation import init_of
+from grader.pipeline.examiner import examiner_of
+from grader.pipeline.prepare import Prepared, prepare
+from grader.pipeline.repairs import reference_kernel, repair_program
+from grader.pipeline.sizes import examine_at_sizes_that_decide
+from grader.pipeline.verdicts import no_code, our_failure, unbuilt
+from grader.records import Assessment, Review, Sample, Submission, Task
 
 
 def review(grading: GradingContext, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
-    """Grade and review one sample; whatever fails on our side becomes `grader_error`, never a verdict."""
+    """Grade and review one sample; whatever fails on our side becomes `grader_error`, never a verdict.
+
+    A review is kept and returned again for the same sample; one in which something of ours failed is made again.
+    """
     key = review_key(grading, sample)
     stored = None if grading.options.fresh else grading.store.read("review", key)
     if stored is not None:
         known = Review.model_validate_json(stored)
         return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
-    made = _review(grading, sample, stage)
-    if made.whole and made.review.verdict.status != "grader_error":
-        grading.store.write("review", key, made.review.model_dump_json().encode())
-    return made.review
-
-
-def _review(grading: GradingContext, sample: Sample, stage: Stage) -> _Made:
     clock = Clock(stage)
-    extraction = Extraction(submission=None)
-    choice = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
-    try:
-        with clock.stage("read"):
-            extraction = extract(sample)
-        with clock.stage("task"):
-            choice = choose_task(grading, sample, extraction)
-            if extraction.submission is not None:
-                whole = with_problem_names(extraction.submission, choice.task)
-                extraction = extraction.model_copy(update={"submission": whole})
-        return _reviewed(grading, sample, extraction, choice, clock)
-    except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
-        evaluation = bare(grading, extraction, _our_failure(error))
-        return _Made(assemble(grading, sample, extraction, choice, evaluation, clock))
+    made = _reviewed(grading, prepare(grading, sample, clock), clock)
+    if not clock.trouble and made.verdict.status != "grader_error":
+        grading.store.write("review", key, made.model_dump_json().encode())
+    return made
 
 
 def assess(grading: GradingContext, sample: Sample, task: Task | None = None) -> Assessment:
@@ -86,21 +39,12 @@ def assess(grading: GradingContext, sample: Sample, task: Task | None = None) ->
     `task` is what was asked; without it the sample's text says. Whatever fails on our side becomes
     `grader_error`, never a verdict.
     """
-    extraction = Extraction(submission=None)
+    prepared = prepare(grading, sample, task=task)
     try:
-        extraction = extract(sample)
-        if extraction.submission is None:
-            return Assessment(evaluation=bare(grading, extraction, _no_code(sample, extraction)))
-        choice = TaskChoice(task=task, how="option", reason="what was asked") if task else None
-        chosen = choose_task(grading, sample, extraction, choice).task
-        submission = with_problem_names(extraction.submission, chosen)
-        extraction = extraction.model_copy(update={"submission": submission})
-        task, evaluation = _settled(grading, sample, extraction, chosen, submission)
-        found = examine(grading, sample, extraction, task, submission, evaluation)
-        findings = judge.in_keeping(evaluation.verdict, found)
-        return Assessment(evaluation=evaluation, findings=findings)
-    except Exception as error:  # noqa: BLE001 - as in _review
-        return Assessment(evaluation=bare(grading, extraction, _our_failure(error)))
+        return _assessed(grading, prepared)
+    except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
+        failed = unbuilt(grading, prepared.extraction, our_failure(error))
+        return Assessment(evaluation=failed)
 
 
 def build_ahead(grading: GradingContext, sample: Sample) -> str:
@@ -108,205 +52,59 @@ def build_ahead(grading: GradingContext, sample: Sample) -> str:
 
     Never raises for what a sample is: `review` will say what came of it.
     """
-    device = grading.device
+    device, prepared = grading.device, prepare(grading, sample)
+    if device is None or prepared.submission is None or prepared.failure is not None:
+        return ""
     try:
-        extraction = extract(sample)
-        submission = extraction.submission
-        if device is None or submission is None:
-            return ""
-        task = choose_task(grading, sample, extraction).task
-        submission = with_problem_names(submission, task)
-        device.build(submission, init_of(task))
-        return device.build_key(submission)
+        device.build(prepared.submission, init_of(prepared.task))
+        return device.build_key(prepared.submission)
     except Exception:  # noqa: BLE001 - a build ahead is no more than a start
         return ""
 
 
-def _our_failure(error: Exception) -> Verdict:
-    return Verdict(
-        status="grader_error",
-        sentence="The grader itself failed; this says nothing about the submission.",
-        reasons=(f"{type(error).__name__}: {error}",),
-    )
-
-
-def _no_code(sample: Sample, extraction: Extraction) -> Verdict:
-    if sample.unreadable:
-        return Verdict(
-            status="grader_error",
-            sentence="Its file could not be read; this says nothing about the submission.",
-            reasons=(sample.unreadable,),
-        )
-    return Verdict(status="no_code", sentence=f"There is no code to grade: {extraction.found}.")
-
-
-def _reviewed(
-    grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    choice: TaskChoice,
-    clock: Clock,
-) -> _Made:
-    submission = extraction.submission
+def _assessed(grading: GradingContext, prepared: Prepared) -> Assessment:
+    submission = _submission(prepared)
     if submission is None:
-        return _without_code(grading, sample, extraction, choice, clock)
-
-    def examined(program: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
-        return examine(grading, sample, extraction, choice.task, program, evaluation)
-
-    def judged(program: Submission, *, closely: bool = True) -> Evaluation:
-        evaluation = evaluate(grading, program, choice.task, closely=closely)
-        return weighed(grading, choice.task, evaluation, examined(program, evaluation))
-
-    trouble: list[str] = []
-    asked = choice.task
-    with clock.stage("evaluate"):
-        task, evaluation = _settled(grading, sample, extraction, choice.task, submission)
-        choice = choice.model_copy(update={"task": task})
-    with clock.stage("diagnose"):
-        first = inspected(grading, sample, extraction, choice.task, submission, evaluation)
-        findings = first.findings
-        if evaluation.verdict.status == "incorrect" and not explained(findings):
-            evaluation = probed(grading, choice.task, submission, evaluation)
-            findings = examined(submission, evaluation)
-        start = Program(submission, evaluation, findings)
-        only: tuple[Program, ...] = (start,)
-        states = _beyond(
-            "the deeper diagnosis", trouble, only, lambda: deepen(start, judged, examined)
-        )
-    repaired: tuple[Repair | None, str] = (None, "")
-    if grading.options.repair and choice.task and grading.device:
-        with clock.stage("repair"):
-            attempted = partial(judged, closely=False)
-            parts = (grading, choice.task, states, judged, attempted, examined)
-            repaired = _beyond(
-                "the search for a repair", trouble, repaired, lambda: find_fix(*parts)
-            )
-    fixed = _fixed(grading, sample, extraction, asked, clock, trouble)
-    result = assemble(
-        grading,
-        sample,
-        extraction,
-        choice,
-        evaluation,
-        clock,
-        states,
-        tuple(filter(None, (repaired[0], fixed.repair))),
-        repaired[1],
-        fixed.note,
-        (*first.trouble, *trouble),
-    )
-    return _Made(result, whole=not trouble)
+        return Assessment(evaluation=_without_code(grading, prepared).evaluation)
+    program = examine_at_sizes_that_decide(examiner_of(grading, prepared), submission).program
+    findings = judge.in_keeping(program.evaluation.verdict, program.findings)
+    return Assessment(evaluation=program.evaluation, findings=findings)
 
 
-def _without_code(
-    grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    choice: TaskChoice,
-    clock: Clock,
-) -> _Made:
-    """Return the review of a sample without code: what it should have been is known all the same."""
-    nothing = bare(grading, extraction, _no_code(sample, extraction))
-    trouble: list[str] = []
-    fixed = _fixed(grading, sample, extraction, choice.task, clock, trouble)
-    result = assemble(
-        grading,
-        sample,
-        extraction,
-        choice,
-        nothing,
-        clock,
-        repairs=tuple(filter(None, (fixed.repair,))),
-        reference_note=fixed.note,
-        trouble=tuple(trouble),
-    )
-    return _Made(result, whole=not trouble)
-
-
-def _fixed(
-    grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    task: Task | None,
-    clock: Clock,
-    trouble: list[str],
-) -> Fixed:
-    """Return the reference-fixed kernel of the task as it was asked, or why there is none."""
-    if not grading.options.repair:
-        return Fixed()
-    if task is None or grading.device is None:
-        why = (
-            "the task isn't known"
-            if task is None
-            else f"nothing can be verified ({grading.no_device})"
-        )
-        return Fixed(note=f"No reference-fixed kernel: {why}.")
-
-    def judged(program: Submission) -> Evaluation:
-        evaluation = evaluate(grading, program, task)
-        findings = examine(grading, sample, extraction, task, program, evaluation)
-        return weighed(grading, task, evaluation, findings)
-
-    failed = Fixed(note="No reference-fixed kernel: writing one failed in the grader.")
-    with clock.stage("reference"):
-        return _beyond(
-            "the reference-fixed kernel",
-            trouble,
-            failed,
-            lambda: find_reference_fixed(grading, task, judged),
-        )
-
-
-def _settled(
-    grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    task: Task | None,
-    submission: Submission,
-) -> tuple[Task | None, Evaluation]:
-    """Return how a submission is judged, and on which sizes of the task."""
-
-    def judged(task: Task | None) -> Evaluation:
-        evaluation = evaluate(grading, submission, task)
-        findings = examine(grading, sample, extraction, task, submission, evaluation)
-        return weighed(grading, task, evaluation, findings)
-
-    evaluation = judged(task)
-    if task is None:
-        return None, evaluation
-    return at_sizes_that_fit(grading, task, submission, evaluation, judged)
-
-
-def _beyond(what: str, trouble: list[str], instead: T, work: Callable[[], T]) -> T:
-    """Do what goes beyond the verdict; where the grader fails in it, the verdict stands without it."""
+def _reviewed(grading: GradingContext, prepared: Prepared, clock: Clock) -> Review:
     try:
-        return work()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is ours
-        trouble.append(f"{what} failed in the grader: {type(error).__name__}: {error}"[:500])
-        return instead
+        submission = _submission(prepared)
+        outcome = (
+            _through_stages(grading, prepared, submission, clock)
+            if submission is not None
+            else _without_code(grading, prepared)
+        )
+        reference = reference_kernel(grading, prepared.task, clock)
+        return assemble(grading, prepared, outcome, reference, clock)
+    except Exception as error:  # noqa: BLE001 - as in `assess`
+        failed = unbuilt(grading, prepared.extraction, our_failure(error))
+        return assemble(grading, prepared, Outcome(failed, prepared.task), None, clock)
 
 
-def choose_task(
-    grading: GradingContext,
-    sample: Sample,
-    extraction: Extraction,
-    choice: TaskChoice | None = None,
-) -> TaskChoice:
-    """Return the choice that was made already, or the sample's own, with its workloads."""
-    options = grading.options
-    asked = choice is not None
-    if choice is None:
-        choice = tasks.choose(sample, extraction, task=options.task, tasks_dir=options.tasks)
-    if choice.task is None or choice.task.workloads:
-        return choice
-    filled = described(grading, choice.task)
-    if filled.workloads or asked:
-        return choice.model_copy(update={"task": filled})
-    plain = tasks.choose(
-        sample, extraction, task=options.task, tasks_dir=options.tasks, drafts=False
+def _submission(prepared: Prepared) -> Submission | None:
+    """Return what is to be judged; raises what of ours failed before."""
+    if prepared.failure is not None:
+        raise prepared.failure
+    return prepared.submission
+
+
+def _through_stages(
+    grading: GradingContext, prepared: Prepared, submission: Submission, clock: Clock
+) -> Outcome:
+    with clock.stage("evaluate"):
+        settled = examine_at_sizes_that_decide(examiner_of(grading, prepared), submission)
+    states = diagnose_program(settled.examiner, settled.program, clock)
+    repaired = repair_program(settled.examiner, states, clock)
+    return Outcome(
+        states[0].evaluation, settled.examiner.task, states, repaired.repair, repaired.note
     )
-    if plain.task is None:
-        return choice.model_copy(update={"task": filled})
-    because = f"{plain.reason} ({choice.task.name} could not be used: {filled.notes[-1]})"
-    return plain.model_copy(update={"reason": because})
+
+
+def _without_code(grading: GradingContext, prepared: Prepared) -> Outcome:
+    verdict = no_code(prepared.sample, prepared.extraction)
+    return Outcome(unbuilt(grading, prepared.extraction, verdict), prepared.task)

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
+from grader.diagnose import Program
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.examiner import Examiner
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
 from grader.source import parse
 from grader.tasks.scale import floor_at, sizes_of
@@ -25,46 +28,89 @@ _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
-Judge = Callable[[Task], Evaluation]
+
+@dataclass(frozen=True)
+class Settled:
+    """At which sizes of its task a program is judged, and what came of it there."""
+
+    examiner: Examiner
+    program: Program
+    tried: tuple[str, ...] = ()
+    """Verdicts at sizes that were kept as the answer writes them."""
 
 
-def at_written_sizes(
-    grading: GradingContext,
-    task: Task,
-    submission: Submission,
-    evaluation: Evaluation,
-    judged: Judge,
-    share: float = 1.0,
-) -> tuple[Task, Evaluation]:
-    """Return the task with the sizes that the answer writes, where it is right there; else what was given.
+def task_of(settled: Settled) -> Task:
+    """Return the task of a program that has one."""
+    assert settled.examiner.task is not None
+    return settled.examiner.task
+
+
+def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
+    """Return how a program is judged with the sizes that it writes, where it is right there; else what was given.
 
     The reference does at most `share` of the usual work there.
     """
-    if evaluation.verdict.status not in UNSETTLED or task.source == "builtin":
-        return task, evaluation
-    sizes = sizes_of(task.reference, floor_at(share))
-    writes = "the answer writes sizes of the task into its code"
-    for kept in _choices(sizes & written(submission)):
-        asked = asked_anew(grading, task, f"{writes}; {_kept(kept)}", share, kept)
-        if asked is not None:
-            again = judged(asked)
-            if again.verdict.status in RIGHT_VALUES:
-                return asked, again
-            break
-    beyond = {size for size in sizes if any(limit < size for limit in limits(submission))}
-    way = _way_at_full_size(grading, task, submission, evaluation) if beyond else None
+    if usual.program.status not in UNSETTLED:
+        return usual
+    written_out = _with_written_sizes(usual, share)
+    if written_out.program.status in RIGHT_VALUES:
+        return written_out
+    return _with_sizes_beyond_limits(written_out, share)
+
+
+def _with_written_sizes(usual: Settled, share: float) -> Settled:
+    """Keep the sizes that the answer writes; the largest choice of them that can be run is the one that tells."""
+    sizes = _sizes(usual, share) & written(usual.program.submission)
+    for kept in _choices(sizes):
+        why = "the answer writes sizes of the task into its code"
+        again = _at(usual, kept, why, share)
+        if again is not None:
+            return again if again.program.status in RIGHT_VALUES else _tried(usual, again)
+    return usual
+
+
+def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
+    """Keep a size beyond one that the answer compares with, if it then launches what it does at full size."""
+    submission, task = usual.program.submission, task_of(usual)
+    beyond = {
+        size for size in _sizes(usual, share) if any(limit < size for limit in limits(submission))
+    }
+    way = _way_at_full_size(usual) if beyond else None
+    evaluation = usual.program.evaluation
     right = {item.workload for item in evaluation.comparisons if item.equal}
     if way is None or way in _ways(task, evaluation, right):
-        return task, evaluation
-    turns = "the answer takes another way beyond a size that it compares with"
+        return usual
     for size in sorted(beyond, reverse=True):
-        kept = frozenset({size})
-        asked = asked_anew(grading, task, f"{turns}; {_kept(kept)}", share, kept)
-        if asked is not None:
-            again = judged(asked)
-            if again.verdict.status in RIGHT_VALUES and set(_ways(asked, again)) == {way}:
-                return asked, again
-    return task, evaluation
+        why = "the answer takes another way beyond a size that it compares with"
+        again = _at(usual, frozenset({size}), why, share)
+        if again is not None:
+            if again.program.status in RIGHT_VALUES and _only_way(again) == {way}:
+                return again
+            usual = _tried(usual, again)
+    return usual
+
+
+def _at(usual: Settled, kept: frozenset[int], why: str, share: float) -> Settled | None:
+    """Return the program examined where these sizes are kept; None where that can't be run."""
+    why = f"{why}; kept as they are: {', '.join(map(str, sorted(kept)))}"
+    task = asked_anew(usual.examiner.grading, task_of(usual), why, share, kept)
+    if task is None:
+        return None
+    there = usual.examiner.on(task)
+    program = there.examine(usual.program.submission)
+    return Settled(there, program, (*usual.tried, program.status))
+
+
+def _tried(usual: Settled, again: Settled) -> Settled:
+    return replace(usual, tried=again.tried)
+
+
+def _sizes(settled: Settled, share: float) -> frozenset[int]:
+    return frozenset(sizes_of(task_of(settled).reference, floor_at(share)))
+
+
+def _only_way(settled: Settled) -> set[frozenset[str]]:
+    return {*_ways(task_of(settled), settled.program.evaluation)}
 
 
 def asked_anew(
@@ -80,18 +126,14 @@ def asked_anew(
     return found.model_copy(update={"notes": notes}) if found.workloads else None
 
 
-def _kept(sizes: frozenset[int]) -> str:
-    return f"kept as they are: {', '.join(map(str, sorted(sizes)))}"
-
-
-def _way_at_full_size(
-    grading: GradingContext, task: Task, submission: Submission, evaluation: Evaluation
-) -> frozenset[str] | None:
+def _way_at_full_size(settled: Settled) -> frozenset[str] | None:
     """Return the kernels that the answer launches at the task's full size; None where that can't be seen."""
-    if grading.device is None or evaluation.build is None or evaluation.build.status != "built":
+    grading, task = settled.examiner.grading, task_of(settled)
+    build = settled.program.evaluation.build
+    if grading.device is None or build is None or build.status != "built":
         return None
     seed = known(grading, task).guest_seed
-    return grading.device.launched_at_full_size(submission, evaluation.build, task, seed)
+    return grading.device.launched_at_full_size(settled.program.submission, build, task, seed)
 
 
 def _ways(

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from grader.diagnose import Evaluate, Program
+from grader.diagnose import Examiner, Program
 from grader.ingest import extract
 from grader.records import Finding, Repair, Sample, Submission, Task, Verdict
 from grader.source import edits
@@ -89,7 +89,7 @@ class Model:
 
 
 def model_repair(
-    task: Task, program: Program, evaluate: Evaluate, model: Model
+    task: Task, program: Program, examiner: Examiner, model: Model
 ) -> tuple[Repair | None, str]:
     """Ask for a repair, evaluate it, and ask again with its verdict; return the first that passes."""
     failed = ""
@@ -102,7 +102,7 @@ def model_repair(
         if proposed is None:
             failed = "it held no program with a class ModelNew"
             continue
-        evaluation = evaluate(proposed)
+        evaluation = examiner.examine(proposed).evaluation
         verdict = evaluation.verdict
         if verdict.status == "correct":
             diff = edits.unified_diff(program.submission.code, proposed.code)

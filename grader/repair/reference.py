@@ -7,17 +7,15 @@ verified once for all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.diagnose import Evaluate
-from grader.records import Evaluation, JsonValue, Repair, Submission, Task
+from grader import execution, sandbox
+from grader.diagnose import Examiner
+from grader.records import Evaluation, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 
-Trace = Callable[[str], JsonValue]
-"""Gives the graph of a reference's text, as a guest tells it."""
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
 """Verdicts that say nothing against a program."""
 
@@ -31,13 +29,13 @@ class Fixed:
     """Why, in a sentence; empty where there is one."""
 
 
-def reference_fixed(task: Task, evaluate: Evaluate, trace: Trace) -> Fixed:
+def reference_fixed(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed:
     """Write the task's kernel, put it through the same evaluation, and return it if it passed."""
     try:
-        code = reference_code(task) or composed(task, trace).code
+        code = reference_code(task) or composed(task, form).code
     except UncoveredError as error:
         return Fixed(note=f"No reference-fixed kernel: {error}.")
-    evaluation = evaluate(program(code, task.name))
+    evaluation = examiner.examine(program(code, task.name)).evaluation
     if evaluation.verdict.status != "correct":
         return Fixed(note=f"No reference-fixed kernel: {_failed(evaluation)}")
     return Fixed(Repair(kind="reference", code=code, evaluation=evaluation, title=task.title))
@@ -66,12 +64,12 @@ def reference_code(task: Task) -> str | None:
     return family.write(task, _names(task)) if family else None
 
 
-def composed(task: Task, trace: Trace) -> Composed:
-    """Return the program that is written from the traced reference.
+def composed(task: Task, form: sandbox.Form) -> Composed:
+    """Return the program that is written from the reference, traced in a guest of this form.
 
     Raises UncoveredError, with the reason, where no family covers an operation of it.
     """
-    graph = read_graph(trace(task.reference))
+    graph = read_graph(execution.trace(task.reference, form, sandbox.Limits()))
     extension = _names(task).extension
     return compose(task.reference, graph, f"{task.title}: reference-fixed kernel", extension)
 

@@ -1,13 +1,13 @@
-"""The repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
+"""The search for a repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
-from grader.diagnose import Evaluate, Examine, Program, try_fixes
+from grader.diagnose import Examiner, Program, try_fixes
 from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.said import how_far
 from grader.repair.variants import Screen, guess
@@ -50,8 +50,7 @@ class Budget:
 
 def find_repair(
     states: tuple[Program, ...],
-    evaluate: Evaluate,
-    examine: Examine,
+    examiner: Examiner,
     tries: int,
     screen: Screen | None = None,
 ) -> tuple[Repair | None, str]:
@@ -63,24 +62,24 @@ def find_repair(
     best = states[-1]
     together = False
     while needs_fix(best):
-        better = _improve(best, evaluate, examine, budget)
+        better = _improve(best, examiner, budget)
         if better is None or (better.status != "correct" and not _fixable(better)):
-            better = _guessed(better or best, evaluate, examine, budget, screen) or better
+            better = _guessed(better or best, examiner, budget, screen) or better
         if better is None:
-            aside = _aside(best, evaluate, examine, budget)
-            better = _guessed(aside, evaluate, examine, budget, screen, ASIDE) if aside else None
+            aside = _aside(best, examiner, budget)
+            better = _guessed(aside, examiner, budget, screen, ASIDE) if aside else None
         if better is None:
             return None, how_far(best, budget.used, budget.said)
         together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
-    best = _generalised(best, evaluate, examine, budget, screen)
+    best = _generalised(best, examiner, budget, screen)
     if together:  # a change that came alone has made the program better by itself
-        best = _smallest(states[-1], best, evaluate, examine, budget)
+        best = _smallest(states[-1], best, examiner, budget)
     return _repair(states[0].submission, best), ""
 
 
 def _generalised(
-    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget, screen: Screen | None
+    program: Program, examiner: Examiner, budget: Budget, screen: Screen | None
 ) -> Program:
     """Return a fixed program made right at the other sizes as well, where a small change does that."""
     if program.evaluation.verdict.general is not False or screen is None or not program.fixes:
@@ -91,7 +90,7 @@ def _generalised(
     for fix in guesses.fixes[:GUESSED] if guesses.right else ():
         if not budget.take():
             break
-        tried = try_fixes(program, ((_cause(program), fix),), evaluate, examine)
+        tried = try_fixes(program, ((_cause(program), fix),), examiner)
         if tried is not None and tried.status == "correct" and tried.evaluation.verdict.general:
             return tried
     return program
@@ -103,8 +102,7 @@ def _fixable(program: Program) -> bool:
 
 def _guessed(
     program: Program,
-    evaluate: Evaluate,
-    examine: Examine,
+    examiner: Examiner,
     budget: Budget,
     screen: Screen | None,
     seconds: float = SECONDS,
@@ -127,7 +125,7 @@ def _guessed(
     for fix in guesses.fixes[:GUESSED]:
         if not budget.take():
             break
-        tried = try_fixes(program, ((_cause(program), fix),), evaluate, examine)
+        tried = try_fixes(program, ((_cause(program), fix),), examiner)
         if tried is not None and tried.rank > (best or program).rank:
             best = tried
         if tried is not None and tried.status == "correct":
@@ -153,9 +151,7 @@ def _cause(program: Program) -> Finding:
     )
 
 
-def _improve(
-    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget
-) -> Program | None:
+def _improve(program: Program, examiner: Examiner, budget: Budget) -> Program | None:
     """Return the first right program, or the one that came nearest; several fixes at once where no single one helps."""
     best: Program | None = None
     for number, chosen in enumerate(_candidates(program)):
@@ -163,7 +159,7 @@ def _improve(
             break
         if not budget.take():
             break
-        tried = try_fixes(program, chosen, evaluate, examine)
+        tried = try_fixes(program, chosen, examiner)
         if tried is None:
             continue
         if tried.status == "correct":
@@ -173,14 +169,12 @@ def _improve(
     return best
 
 
-def _aside(
-    program: Program, evaluate: Evaluate, examine: Examine, budget: Budget
-) -> Program | None:
+def _aside(program: Program, examiner: Examiner, budget: Budget) -> Program | None:
     """Return the program after all that its errors ask for, where that makes it no worse: small changes may do the rest."""
     chosen = next(_candidates(program), ())
     if not all(finding.severity == "error" for finding, _ in chosen) or not budget.take():
         return None
-    tried = try_fixes(program, chosen, evaluate, examine) if chosen else None
+    tried = try_fixes(program, chosen, examiner) if chosen else None
     return tried if tried is not None and tried.rank[:2] >= program.rank[:2] else None
 
 
@@ -212,9 +206,7 @@ def _once(chosen: Chosen) -> Chosen:
     )
 
 
-def _smallest(
-    first: Program, right: Program, evaluate: Evaluate, examine: Examine, budget: Budget
-) -> Program:
+def _smallest(first: Program, right: Program, examiner: Examiner, budget: Budget) -> Program:
     """Take back each stretch of lines that the search changed, as long as the program stays right.
 
     `first` is where the search began: what had to be fixed to come that far is needed.
@@ -225,10 +217,10 @@ def _smallest(
         if not budget.take():
             break
         reverted = _without(first.submission, current.submission, stretch)
-        evaluation = evaluate(reverted)
-        verdict = right.evaluation.verdict
-        if evaluation.verdict.status == "correct" and evaluation.verdict.general == verdict.general:
-            current = Program(reverted, evaluation, examine(reverted, evaluation), current.fixes)
+        tried = examiner.examine(reverted)
+        general = right.evaluation.verdict.general
+        if tried.status == "correct" and tried.evaluation.verdict.general == general:
+            current = replace(tried, fixes=current.fixes)
     return current
 
 

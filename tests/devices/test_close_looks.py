@@ -14,7 +14,8 @@ from grader.devices.base import Sanitized
 from grader.devices.cuda.timing import Timed
 from grader.devices.sim.device import Simulator
 from grader.pipeline.evaluation import evaluate
-from grader.pipeline.repairs import _in_earnest
+from grader.pipeline.examiner import Examiner
+from grader.pipeline.repairs import confirm
 from grader.records import Repair, Submission
 from grader.store import Store
 from grader.tasks import builtin_tasks
@@ -73,15 +74,12 @@ def test_a_fix_is_shown_with_its_own_examination(shop: pipeline.GradingContext) 
     submission = Submission(sample="s", code="wrong", line_map=(), how="test")
     attempted = evaluate(shop, submission.model_copy(update={"code": RIGHT}), task, closely=False)
     fixed = Repair(kind="fix", code=RIGHT, evaluation=attempted)
-    shown, note = _in_earnest(fixed, submission, lambda p: evaluate(shop, p, task))
-    assert note == ""
-    assert shown is not None
-    assert "looked at the clock" in shown.evaluation.verdict.reasons
+    examiner = Examiner(shop, task)
+    shown = confirm(examiner, fixed, submission)
+    assert shown.note == ""
+    assert shown.repair is not None
+    assert "looked at the clock" in shown.repair.evaluation.verdict.reasons
     wrong = RIGHT.replace("torch.relu(x)", "x + 1")
-    none, note = _in_earnest(
-        fixed.model_copy(update={"code": wrong}),
-        submission,
-        lambda p: evaluate(shop, p, task),
-    )
-    assert none is None
-    assert note.startswith("Not fixed")
+    refused = confirm(examiner, fixed.model_copy(update={"code": wrong}), submission)
+    assert refused.repair is None
+    assert refused.note.startswith("Not fixed")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from grader.config import Options
 from grader.devices.base import Sanitized
 from grader.devices.cuda.sanitizer import ALL, telling, tools_for
 from grader.judge import References, verdict
@@ -104,9 +106,6 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
     runs = (Run(workload=workload.name, device="cuda", status="ran"),)
     comparisons = (Comparison(workload=workload.name, role=workload.role, equal=True),)
 
-    def judged(runs: tuple[Run, ...]) -> Verdict:
-        return verdict(task=task, build=build, runs=runs, comparisons=comparisons)
-
     told = {"speedup": 2.0, "reasons": ("measured once",)}
     before = Evaluation(
         submission="x",
@@ -115,14 +114,19 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
         build=build,
         runs=runs,
         comparisons=comparisons,
-        verdict=judged(runs).model_copy(update=told),
+        verdict=verdict(task=task, build=build, runs=runs, comparisons=comparisons).model_copy(
+            update=told
+        ),
     )
     item = Evidence(
         kind="sanitizer", code=code, text="Seen.", workload=workload.name, data={"level": level}
     )
-    device = SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))
+    device = cast(
+        "Any", SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))
+    )
     program = Submission(sample="s", code="", line_map=(), how="")
-    after = _sanitized(before, device, program, task, References(task.key, 1), judged)
+    grading = cast("Any", SimpleNamespace(options=Options(), no_device=""))
+    after = _sanitized(grading, device, program, task, References(task.key, 1), before)
     assert after.verdict.status == status
     assert after.verdict.speedup == 2.0
     assert {"measured once", "a tool failed"} <= {*after.verdict.reasons}

@@ -15,6 +15,7 @@ from grader.records import (
     Submission,
     Verdict,
 )
+from tests.examiners import Scripted
 
 CODE = "return out, state\n"
 ALONE = Fix(label="return out alone", edits=(Edit(start=7, end=17, text="out"),))
@@ -47,7 +48,7 @@ def states(first: Finding, after: Evaluation) -> list[str]:
     """Return the texts on the way down from a program that returns two results where one is asked for."""
     submission = Submission(sample="s", code=CODE, line_map=(1,), how="")
     start = Program(submission, evaluation("count", 0.0), (first,))
-    found = deepen(start, lambda _: after, lambda *_: (of("NUM006"),))
+    found = deepen(start, Scripted(lambda _: after, lambda _: (of("NUM006"),)))
     return [state.submission.code for state in found]
 
 

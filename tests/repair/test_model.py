@@ -11,6 +11,7 @@ import pytest
 from grader.diagnose import Program
 from grader.records import Evaluation, Submission, Task, Verdict
 from grader.repair.model import Model, ModelError, model_repair, proposal
+from tests.examiners import Scripted
 
 GOOD = "class ModelNew:\n    pass\n"
 TASK = Task(name="t", title="A task", source="builtin", reference="class Model: ...", workloads=())
@@ -108,7 +109,7 @@ def serve() -> Iterator[Callable[[Reply], tuple[Model, list[str]]]]:
 
 def test_an_answer_that_passes_becomes_a_repair(serve) -> None:
     model, prompts = serve(says(json.dumps({"code": GOOD, "changes": ["all"]})))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("correct"), model)
+    repair, note = model_repair(TASK, PROGRAM, Scripted(lambda _: evaluation("correct")), model)
     assert repair is not None
     assert repair.code == GOOD
     assert "tokens used" in note
@@ -117,7 +118,7 @@ def test_an_answer_that_passes_becomes_a_repair(serve) -> None:
 
 def test_a_wrong_answer_is_asked_again_with_its_verdict_and_never_shown(serve) -> None:
     model, prompts = serve(says(json.dumps({"code": GOOD})))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("incorrect"), model)
+    repair, note = model_repair(TASK, PROGRAM, Scripted(lambda _: evaluation("incorrect")), model)
     assert repair is None
     assert len(prompts) == 3
     assert "did not pass: incorrect: As told." in prompts[1]
@@ -149,7 +150,7 @@ def test_a_useless_answer_is_an_error_of_its_own_kind(serve, reply: Reply) -> No
 
 def test_a_failing_server_ends_the_search_with_a_note(serve) -> None:
     model, _ = serve(lambda handler, _call: stream(handler, chunk("half")))
-    repair, note = model_repair(TASK, PROGRAM, lambda _program: evaluation("correct"), model)
+    repair, note = model_repair(TASK, PROGRAM, Scripted(lambda _: evaluation("correct")), model)
     assert repair is None
     assert "cut off" in note
 

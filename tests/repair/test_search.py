@@ -24,6 +24,7 @@ from grader.records import (
 from grader.repair import find_repair
 from grader.repair.variants import Screen
 from grader.repair.variants.weave import CHOICE
+from tests.examiners import Scripted
 
 CODE = '''
 from torch.utils.cpp_extension import load_inline
@@ -83,8 +84,7 @@ def tried_on(program: Program) -> list[str]:
     screen = Watched()
     found, said = find_repair(
         (program,),
-        lambda submission: program.evaluation,
-        lambda submission, evaluation: program.findings,
+        Scripted(lambda _: program.evaluation, lambda _: program.findings),
         3,
         cast("Screen", screen),
     )
@@ -122,8 +122,7 @@ def test_small_changes_are_tried_on_a_program_once() -> None:
     evaluation = nearer.evaluation.model_copy(update={"comparisons": (compared,)})
     find_repair(
         (start,),
-        lambda submission: evaluation,
-        lambda submission, evaluation: nearer.findings,
+        Scripted(lambda _: evaluation, lambda _: nearer.findings),
         9,
         cast("Screen", screen),
     )
@@ -161,12 +160,9 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
         compared = Comparison(workload="4x8", role="nominal", equal=False, mismatch=mismatch)
         return wrong.evaluation.model_copy(update={"comparisons": (compared,)})
 
-    def examine(submission: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
-        return ()
-
     start = Program(wrong.submission, evaluate(wrong.submission), findings)
     asked.clear()
-    found, _ = find_repair((start,), evaluate, examine, 30)
+    found, _ = find_repair((start,), Scripted(evaluate), 30)
     assert found is None
     assert len(asked) == 4  # all at once, then each alone
 
@@ -191,15 +187,14 @@ def repaired_program(
         update = {"comparisons": (compared,), "verdict": verdict}
         return wrong.evaluation.model_copy(update=update)
 
-    def examine(submission: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
-        del evaluation
+    def inspect(submission: Submission) -> tuple[Finding, ...]:
         left = (numbers for numbers in seen if f"# {numbers[0]}\n" not in submission.code)
         return tuple(fixed(number, confidence) for number in next(left, ()))
 
     first = evaluate(wrong.submission)
     asked.clear()
-    start = Program(wrong.submission, first, examine(wrong.submission, first))
-    found, said = find_repair((start,), evaluate, examine, 30)
+    start = Program(wrong.submission, first, inspect(wrong.submission))
+    found, said = find_repair((start,), Scripted(evaluate, inspect), 30)
     assert found is not None, said
     return found.code, len(asked)
 
@@ -239,15 +234,15 @@ def digits_lost(*rules: str, half: bool) -> list[str]:
         update = {"comparisons": (off,), "verdict": verdict}
         return wrong.evaluation.model_copy(update=update)
 
-    def examine(submission: Submission, evaluation: Evaluation) -> tuple[Finding, ...]:
-        del submission, evaluation
+    def inspect(submission: Submission) -> tuple[Finding, ...]:
+        del submission
         return tuple(
             f.model_copy(update={"severity": "note"}) for f in program("correct", *rules).findings
         )
 
     screen = Watched()
     start = Program(wrong.submission, wrong.evaluation, (fixed(1),))
-    found, said = find_repair((start,), evaluate, examine, 30, cast("Screen", screen))
+    found, said = find_repair((start,), Scripted(evaluate, inspect), 30, cast("Screen", screen))
     assert found is not None, said
     return screen.asked
 

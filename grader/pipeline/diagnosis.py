@@ -1,0 +1,69 @@
+"""`diagnose`: why a program is wrong, and what its first failure hides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from grader import diagnose
+from grader.devices.numeric_probes import probe_wrong
+from grader.diagnose import Program
+from grader.errors import GraderError
+from grader.judge import References
+from grader.judge.probes import Plan
+from grader.pipeline.clock import Clock
+from grader.pipeline.context import GradingContext, asked, known
+from grader.pipeline.examiner import Examiner
+from grader.records import Evaluation, Task, digest
+from grader.rules import explained
+
+
+def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
+    """Return the states of a program from what was handed in to the deepest one that fixes could reach.
+
+    The first one has what numeric probes show, where nothing else explains its wrong results.
+    """
+    with clock.stage("diagnose"):
+        first = _probed(examiner, program)
+        with clock.beyond_verdict("the deeper diagnosis"):
+            return diagnose.deepen(first, examiner)
+    return (first,)
+
+
+def _probed(examiner: Examiner, program: Program) -> Program:
+    """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
+    if program.status != "incorrect" or explained(program.findings):
+        return program
+    evaluation = _with_probes(examiner.grading, examiner.task, program)
+    again = examiner.inspect(program.submission, evaluation)
+    trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
+    return replace(again, trouble=trouble)
+
+
+def _with_probes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
+    evaluation = program.evaluation
+    if grading.device is None or evaluation.build is None or task is None:
+        return evaluation
+    references: Callable[[Task, Plan], References] = partial(_references_of_probe, grading, task)
+    try:
+        found = probe_wrong(
+            grading.device,
+            program.submission,
+            evaluation.build,
+            task,
+            known(grading, task),
+            evaluation.comparisons,
+            references,
+        )
+    except GraderError:  # an explanation is missing then, the verdict is still valid
+        return evaluation
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
+
+
+def _references_of_probe(
+    grading: GradingContext, task: Task, probing: Task, plan: Plan
+) -> References:
+    """Return what the reference says on a probe's inputs; asked once a run."""
+    key = digest("probe", task.key, plan.of)
+    return grading.once(grading.references, key, partial(asked, grading, probing, plan.inputs))

@@ -1,0 +1,142 @@
+"""`Examiner`: programs are evaluated and inspected here, in one way, whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from grader.diagnose import Program
+from grader.pipeline.context import GradingContext
+from grader.pipeline.evaluation import evaluate
+from grader.pipeline.prepare import Prepared
+from grader.pipeline.verdicts import weighed
+from grader.records import (
+    Evaluation,
+    Evidence,
+    Extraction,
+    Finding,
+    JsonValue,
+    Mismatch,
+    Run,
+    Sample,
+    Submission,
+    Task,
+    digest,
+)
+from grader.rules import Context, engine
+from grader.rules.engine import Inspection
+from grader.rules.outcome import Outcome
+from grader.source import parse
+
+SEEN = {"build", "runs", "comparisons", "probes", "device"}
+"""What of an evaluation an inspection reads; the verdict and times are none of it."""
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Examines programs against one task; implements `diagnose.Examiner`.
+
+    A program is inspected once for the same evidence, however often it is asked about. One thread uses an examiner
+    at a time.
+    """
+
+    grading: GradingContext
+    task: Task | None
+    sample: Sample | None = None
+    extraction: Extraction | None = None
+    """The sample and what was taken from it: what it says around its code is inspected too. None for our own programs."""
+    closely: bool = True
+    """Whether programs are timed, and looked at with the device's own tools; a candidate among many is not."""
+    inspections: dict[tuple[str, str, str], Inspection] = field(default_factory=dict, repr=False)
+    """By program, task and evidence."""
+
+    def on(self, task: Task | None) -> Examiner:
+        """Return one that examines against another task, as the same task at other sizes."""
+        return replace(self, task=task)
+
+    def examine(self, submission: Submission) -> Program:
+        """Build, run, compare and inspect a program; how its result came about is weighed."""
+        evaluation = evaluate(self.grading, submission, self.task, closely=self.closely)
+        program = self.inspect(submission, evaluation)
+        verdict = weighed(self.grading, self.task, evaluation, program.findings)
+        return replace(program, evaluation=verdict)
+
+    def inspect(self, submission: Submission, evaluation: Evaluation) -> Program:
+        """Return a program that was evaluated already, with the findings about it."""
+        seen = evaluation.model_dump_json(include=SEEN)
+        key = (submission.key, self.task.key if self.task else "", digest("evidence", seen))
+        if key not in self.inspections:
+            self.inspections[key] = self._inspected(submission, evaluation)
+        found = self.inspections[key]
+        findings = tuple(_placed(finding, submission) for finding in found.findings)
+        return Program(submission, evaluation, findings, trouble=found.trouble)
+
+    def _inspected(self, submission: Submission, evaluation: Evaluation) -> Inspection:
+        options = self.grading.options
+        context = self._context(evaluation)
+        return engine.inspect(parse(submission.code), context, options.select, options.ignore)
+
+    def _context(self, evaluation: Evaluation) -> Context:
+        build, device = evaluation.build, self.grading.device
+        return Context(
+            task=self.task,
+            torch_version=device.torch_version if device else (2, 6),
+            evidence=evidence_of(evaluation),
+            resources=build.resources if build else (),
+            counts=tuple(count for run in evaluation.runs for count in run.counts),
+            launches=tuple(launch for run in evaluation.runs for launch in run.launches),
+            extraction=self.extraction,
+            sample=self.sample,
+            device=evaluation.device,
+            outcome=Outcome(build, evaluation.runs, evaluation.comparisons),
+        )
+
+
+def examiner_of(grading: GradingContext, prepared: Prepared) -> Examiner:
+    """Return the examiner of a sample's programs."""
+    return Examiner(grading, prepared.task, prepared.sample, prepared.extraction)
+
+
+def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
+    """Return everything that was observed while a program was evaluated."""
+    build = evaluation.build
+    patterns = (
+        pattern.model_copy(update={"workload": item.workload})
+        for item in evaluation.comparisons
+        if item.mismatch and item.decides
+        for pattern in item.mismatch.patterns or (_plain(item.mismatch),)
+    )
+    return (
+        *((*build.errors, *build.warnings) if build else ()),
+        *(item for run in evaluation.runs for item in run.evidence),
+        *_raised(evaluation.runs),
+        *patterns,
+        *evaluation.probes,
+    )
+
+
+def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
+    """Yield what Python raised while the program ran, each sentence once, of the run where it came first."""
+    said: dict[str, str] = {}
+    for run in runs:
+        if run.status == "raised":
+            said.setdefault(run.reason, run.workload)
+    for reason, workload in said.items():
+        yield Evidence(kind="python", code="raised", text=reason, workload=workload)
+
+
+def _plain(mismatch: Mismatch) -> Evidence:
+    """Return a mismatch in which no pattern was seen as evidence by itself."""
+    size: dict[str, JsonValue] = {}
+    if mismatch.kind == "values":
+        size["max_error"] = mismatch.max_error
+    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text, data=size)
+
+
+def _placed(finding: Finding, submission: Submission) -> Finding:
+    """Return the finding with its line in the sample."""
+    place = finding.place
+    if place is None or place.sample_line:
+        return finding
+    line = submission.sample_line(place.line)
+    return finding.model_copy(update={"place": place.model_copy(update={"sample_line": line})})

@@ -1,0 +1,103 @@
+"""`prepare`: a sample becomes the program that is judged and the task that it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from grader import tasks
+from grader.ingest import extract
+from grader.pipeline.clock import Clock
+from grader.pipeline.context import GradingContext, described
+from grader.pipeline.problem_names import with_problem_names
+from grader.records import Extraction, Sample, Submission, Task, TaskChoice
+
+UNKNOWN = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sample with what was taken from it: the program as it is judged, and its task."""
+
+    sample: Sample
+    extraction: Extraction
+    choice: TaskChoice = UNKNOWN
+    failure: Exception | None = None
+    """What of ours failed on the way; what was found until then is kept."""
+
+    @property
+    def submission(self) -> Submission | None:
+        """The program, completed from the problem's file; None where the sample holds no code."""
+        return self.extraction.submission
+
+    @property
+    def task(self) -> Task | None:
+        """What was asked, with its workloads; None where that isn't known."""
+        return self.choice.task
+
+
+def prepare(
+    grading: GradingContext, sample: Sample, clock: Clock | None = None, task: Task | None = None
+) -> Prepared:
+    """Extract a sample's program, choose its task, and complete the one from the other.
+
+    `task` is what was asked, where the caller knows it; else the sample's own words say. Never raises: what of ours
+    fails is the record's `failure`.
+    """
+    clock = clock or Clock()
+    prepared = Prepared(sample, Extraction(submission=None))
+    try:
+        with clock.stage("read"):
+            prepared = replace(prepared, extraction=extract(sample))
+        with clock.stage("task"):
+            choice = choose_task(grading, prepared, task)
+            prepared = replace(prepared, choice=choice)
+            return replace(prepared, extraction=_completed(prepared))
+    except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
+        return replace(prepared, failure=error)
+
+
+def choose_task(
+    grading: GradingContext, prepared: Prepared, asked: Task | None = None
+) -> TaskChoice:
+    """Return what was asked, or the sample's own choice, with its workloads.
+
+    Raises GraderError for our own failure.
+    """
+    if asked is not None:
+        return _filled(
+            grading, TaskChoice(task=asked, how="option", reason="what was asked", confidence=1.0)
+        )
+    choice = _chosen(grading, prepared)
+    filled = _filled(grading, choice)
+    if choice.task is None or filled.task is None or filled.task.workloads:
+        return filled
+    plain = _chosen(grading, prepared, drafts=False)
+    if plain.task is None:
+        return filled
+    why = f"{choice.task.name} could not be used: {filled.task.notes[-1]}"
+    return plain.model_copy(update={"reason": f"{plain.reason} ({why})"})
+
+
+def _chosen(grading: GradingContext, prepared: Prepared, *, drafts: bool = True) -> TaskChoice:
+    options = grading.options
+    return tasks.choose(
+        prepared.sample,
+        prepared.extraction,
+        task=options.task,
+        tasks_dir=options.tasks,
+        drafts=drafts,
+    )
+
+
+def _filled(grading: GradingContext, choice: TaskChoice) -> TaskChoice:
+    """Return the choice with the workloads that a problem file's draft lacks."""
+    if choice.task is None or choice.task.workloads:
+        return choice
+    return choice.model_copy(update={"task": described(grading, choice.task)})
+
+
+def _completed(prepared: Prepared) -> Extraction:
+    if prepared.submission is None:
+        return prepared.extraction
+    whole = with_problem_names(prepared.submission, prepared.task)
+    return prepared.extraction.model_copy(update={"submission": whole})

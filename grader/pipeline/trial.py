@@ -1,0 +1,178 @@
+"""A built program on its task: run, and looked at closer as long as it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader import judge
+from grader.devices import Device
+from grader.devices.cuda.timing import Timed
+from grader.devices.state_check import state_check, without_kernels
+from grader.execution.full_size_part import saturation
+from grader.judge import References
+from grader.pipeline.clock import Clock
+from grader.pipeline.context import GradingContext, full_size_part_of, known
+from grader.pipeline.verdicts import verdict_of
+from grader.records import (
+    RIGHT_VALUES,
+    Build,
+    Comparison,
+    Evidence,
+    KernelProfile,
+    Run,
+    Submission,
+    Task,
+    Timing,
+    Verdict,
+    Work,
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What has been seen of a program so far, and what that makes it."""
+
+    verdict: Verdict
+    runs: tuple[Run, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    probes: tuple[Evidence, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    work: Work | None = None
+    profile: tuple[KernelProfile, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A built program on its task: each look is taken while all that came before it was right."""
+
+    grading: GradingContext
+    device: Device
+    submission: Submission
+    build: Build
+    task: Task
+    clock: Clock
+
+    def seen(self, *, closely: bool) -> Seen:
+        """Run the program, then look closer as long as its values are right.
+
+        An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
+        """
+        with self.clock.stage("run"):
+            seen = self._run()
+        if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
+            with self.clock.stage("run again"):
+                return self._saturated(seen)
+        looks = [("dry_run", self._dry_run), ("run again", self._again)]
+        for stage, look in (*looks, *([("time", self._time)] if closely else [])):
+            if seen.verdict.status in RIGHT_VALUES:
+                with self.clock.stage(stage):
+                    seen = look(seen)
+        return seen
+
+    @property
+    def _references(self) -> References:
+        return known(self.grading, self.task)
+
+    def _judged(self, seen: Seen, dishonest: tuple[str, ...] = ()) -> Seen:
+        verdict = verdict_of(
+            self.grading,
+            self.task,
+            self.build,
+            seen.runs,
+            seen.comparisons,
+            seen.probes,
+            dishonest=dishonest,
+        )
+        return replace(seen, verdict=verdict)
+
+    def _run(self) -> Seen:
+        task, references = self.task, self._references
+        results = self.device.run(self.submission, self.build, task, references)
+        comparisons = [
+            judge.compare(task, workload, references, result)
+            for workload, result in zip(task.judged, results, strict=True)
+            if result.run.status == "ran"
+        ]
+        probes = (
+            *judge.side_effects(references, [result.result for result in results]),
+            *judge.own_weights(task, comparisons),
+        )
+        runs = tuple(result.run for result in results)
+        verdict = verdict_of(self.grading, task, self.build, runs, comparisons, probes)
+        return Seen(verdict, runs, tuple(comparisons), probes)
+
+    def _saturated(self, seen: Seen) -> Seen:
+        """Ask whether the task's own size would show that the result is wrong."""
+        part = full_size_part_of(self.grading, self.task)
+        found = saturation(self.task, part) if part is not None else ()
+        return self._judged(replace(seen, probes=(*seen.probes, *found))) if found else seen
+
+    def _dry_run(self, seen: Seen) -> Seen:
+        """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
+        seed = self._references.guest_seed
+        full = self.device.dry_run(self.submission, self.build, self.task, seed)
+        if full is None or (full.status == "ran" and judge.computing(seen.runs)):
+            return seen
+        return self._judged(replace(seen, runs=(*seen.runs, full)))
+
+    def _again(self, seen: Seen) -> Seen:
+        """Look a second time at a program that was right; what it does without kernels too."""
+        program = (self.device, self.submission, self.build, self.task)
+        probes = seen.probes
+        probes += state_check(*program, self._references, seen.runs, seen.comparisons)
+        probes += without_kernels(*program, self._references)
+        if not judge.computing(seen.runs):  # a library's work isn't done block by block
+            probes += self.device.look_at_full_size(
+                self.submission,
+                self.build,
+                self.task,
+                lambda: full_size_part_of(self.grading, self.task),
+            )
+        return self._judged(replace(seen, probes=probes))
+
+    def _time(self, seen: Seen) -> Seen:
+        timed = self.device.time(self.submission, self.build, self.task, self._references)
+        if timed is None:
+            return seen
+        runs = (*seen.runs, *([timed.run] if timed.run else []))
+        comparisons = (*seen.comparisons, *_at_full_size(self.task, timed))
+        with_full = replace(seen, runs=runs, comparisons=comparisons)
+        judged = self._judged(with_full, timed.dishonest)
+        verdict = _with_time(judged.verdict, timed)
+        return replace(
+            judged,
+            verdict=verdict,
+            timings=timed.timings,
+            work=timed.work,
+            profile=timed.profile,
+        )
+
+
+def _nearly(comparisons: Sequence[Comparison]) -> bool:
+    """Whether all that is wrong is right to half precision."""
+    wrong = [item for item in comparisons if not item.equal and item.decides]
+    return bool(wrong) and all(item.half_precision for item in wrong)
+
+
+def _at_full_size(task: Task, timed: Timed) -> tuple[Comparison, ...]:
+    """Return the comparison at full size: what was wrong there, or that the results were right."""
+    if timed.comparison is not None:
+        return (timed.comparison,)
+    if task.full is None or timed.run is not None or timed.dishonest or timed.note:
+        return ()
+    return (Comparison(workload=task.full.name, role="full", equal=True),)
+
+
+def _with_time(verdict: Verdict, timed: Timed) -> Verdict:
+    """Add what timing showed: the speedup of an honest program, or why there is none."""
+    speedup = None if timed.dishonest else timed.speedup
+    median, low, high = speedup or (None, None, None)
+    return verdict.model_copy(
+        update={
+            "speedup": median,
+            "speedup_low": low,
+            "speedup_high": high,
+            "reasons": (*verdict.reasons, *filter(None, (timed.note,))),
+        }
+    )
