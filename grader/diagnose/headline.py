@@ -1,39 +1,93 @@
-"""The first sentence of a review: the verdict, in the words of the finding that matters most."""
+"""The first sentence of a review: the cause in the words of the finding that proves it; numbers come second."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from grader.records import Finding, Verdict
+from grader.judge.soundness import UNDEFINED
+from grader.records import Evidence, EvidenceKind, Finding, Status, Verdict
 
-_TOLD_BY = {
-    "build_failed": frozenset({"compiler", "ptxas", "python", "link"}),
-    "crashed": frozenset({"python"}),
+
+class _Shown(NamedTuple):
+    """Evidence that shows why a program ended as it did: of one of these kinds, and these codes where any are named."""
+
+    kinds: frozenset[EvidenceKind]
+    codes: frozenset[str] = frozenset()
+
+    def by(self, item: Evidence) -> bool:
+        return item.kind in self.kinds and (not self.codes or item.code in self.codes)
+
+
+_TOOLS: frozenset[EvidenceKind] = frozenset({"compiler", "ptxas", "python", "link"})
+_RUNS: frozenset[EvidenceKind] = frozenset({"simulator", "sanitizer", "probe"})
+_ENDLESS = frozenset({"deadlock", "grid-deadlock", "livelock", "barrier-divergence"})
+_STOPS = frozenset(
+    {"out-of-bounds", "use-after-free", "misaligned", "trap", "assert", "stack-overflow"}
+    | {"launch-error", "host-memory", "null-pointer", "host-access"}
+)
+_CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
+    "build_failed": (_Shown(_TOOLS),),
+    "crashed": (_Shown(frozenset({"python"})), _Shown(_RUNS, _STOPS)),
+    "hung": (_Shown(_RUNS, _ENDLESS),),
+    "incorrect": (_Shown(frozenset({"mismatch"})), _Shown(_RUNS)),
+    "unsound": (_Shown(_RUNS, frozenset(UNDEFINED)),),
 }
-"""The kinds of evidence that show why a program got no further."""
-_SAID = {"build_failed": "The build fails", "crashed": "It builds, but raises"}
+"""What shows the cause, by how the program ended; what says most first."""
 
 
 def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    """Return the verdict, said by the first proven finding that explains why the build fails or Python raises.
+    """Return the verdict, said by the first proven error that explains it; its own sentence becomes the second.
 
-    A tool's own first message stays where no rule explains it, and among the reasons.
+    Where no finding explains it, the sentence stays. A program that was only read is said to be that.
     """
-    kinds = _TOLD_BY.get(verdict.status, frozenset())
-    told = next((one for one in findings if _explains(one, kinds)), None)
-    if told is None:
+    if verdict.status == "not_run" and verdict.compiled is None:
+        return _read(verdict, findings)
+    cause = _cause(verdict, findings)
+    if cause is None:
         return verdict
-    at = f"line {told.place.line}: " if told.place else ""
-    sentence = f"{_SAID[verdict.status]}: {at}{told.message.rstrip('.')}."
-    reasons = (verdict.sentence, *verdict.reasons)
-    return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
+    # An unsound program's reasons hold what its sentence says already.
+    said = () if verdict.status == "unsound" else (verdict.sentence,)
+    sentence = _sentence(findings[cause])
+    reasons = (*said, *verdict.reasons)
+    return verdict.model_copy(update={"sentence": sentence, "reasons": reasons, "cause": cause})
+
+
+def _cause(verdict: Verdict, findings: Sequence[Finding]) -> int | None:
+    """Return the position of the finding that says why, in other words than a tool's own."""
+    for shown in _CAUSES.get(verdict.status, ()):
+        for position, one in enumerate(findings):
+            if _proven(one) and not _echoes(one) and any(map(shown.by, one.evidence)):
+                return position
+    return None
 
 
 def _proven(finding: Finding) -> bool:
     return finding.severity == "error" and finding.confidence == "proven" and not finding.after_fix
 
 
-def _explains(finding: Finding, kinds: Set[str]) -> bool:
-    """Whether a finding says why, in other words than the tool's own."""
-    told = [item.text.rstrip(".") for item in finding.evidence if item.kind in kinds]
-    return _proven(finding) and bool(told) and finding.message.rstrip(".") not in told
+def _echoes(finding: Finding) -> bool:
+    """Whether a finding repeats what a tool printed, which the verdict's own sentence does already."""
+    printed = {item.text.rstrip(".") for item in finding.evidence if item.kind in _TOOLS}
+    return finding.message.rstrip(".") in printed
+
+
+def _sentence(finding: Finding) -> str:
+    said = finding.message.rstrip(".")
+    if finding.place is not None:
+        return f"Line {finding.place.line}: {said}."
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _read(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
+    """Return the verdict of a text that was read: what was found in it, before why it was not run."""
+    found = Counter(one.severity for one in findings if not one.after_fix)
+    parts = [
+        f"{found[level]} {level}{'s' if found[level] > 1 else ''}"
+        for level in ("error", "warning")
+        if found[level]
+    ]
+    said = f"{' and '.join(parts)} in its text" if parts else "no error or warning in its text"
+    reasons = (verdict.sentence, *verdict.reasons)
+    return verdict.model_copy(update={"sentence": f"Read, not run: {said}.", "reasons": reasons})

@@ -88,7 +88,12 @@ def sentence(found: Sequence[Evidence], where: str) -> str:
     """Return the verdict's sentence: line and cause first; `where` says what the values were right on."""
     said = brief(found[0])
     others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{said[:1].upper()}{said[1:]}{others}; the values came out right on {where} by luck."
+    return f"{said[:1].upper()}{said[1:]}{others}; {luck(where)}."
+
+
+def luck(where: str) -> str:
+    """Return what right values are worth here, as a clause; `where` says what they were right on."""
+    return f"the values came out right on {where} by luck"
 
 
 def brief(item: Evidence) -> str:

@@ -141,7 +141,7 @@ def _sound(
     if not proofs:
         return replace(found, reasons=reasons)
     where = sentences.where(len(seen.of(DECIDING)))
-    return _Found("unsound", soundness.sentence(proofs, where), reasons)
+    return _Found("unsound", soundness.sentence(proofs, where), (soundness.luck(where), *reasons))
 
 
 def _strays(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -56,6 +56,8 @@ class Verdict(Record):
     """What KernelBench would say of the sample as it came, at its own tolerance; None where that isn't known."""
     seen_at: SeenAt | None = None
     """What `correct` rests on; None where no values were compared."""
+    cause: int | None = None
+    """Position among the review's findings of the one that the sentence states; None where no finding explains it."""
 
 
 class Evaluation(Record):

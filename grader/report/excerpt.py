@@ -10,11 +10,11 @@ from grader.report.escape import clean
 MAX_WIDTH = 160
 
 
-def excerpt(lines: Sequence[str], place: Place, around: int = 1) -> str:
-    """Return the place's lines with `around` more on each side, numbered; a caret marks columns."""
+def excerpt(lines: Sequence[str], place: Place, around: int = 1, width: int = 0) -> str:
+    """Return the place's lines with `around` more on each side, numbered to at least `width`; a caret marks columns."""
     first = max(1, place.line - around)
     last = min(len(lines), min(place.end_line, place.line + 5) + around)
-    width = len(str(last))
+    width = max(width, len(str(last)))
     shown: list[str] = []
     for number in range(first, last + 1):
         text = clean(lines[number - 1], 4 * MAX_WIDTH).expandtabs(4).replace("\n", " ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grader.records import Finding
+from grader.records import Finding, Review
 
 _SEVERITIES = ("error", "warning", "note")
 _CONFIDENCES = ("proven", "likely", "possible")
@@ -48,3 +48,16 @@ def _lines(findings: Sequence[Finding]) -> str:
         return ""
     listed = ", ".join(map(str, lines[:MOST_LINES])) + (", ..." if len(lines) > MOST_LINES else "")
     return f"line {listed}" if len(lines) == 1 else f"lines {listed}"
+
+
+def cause(review: Review) -> Finding | None:
+    """Return the finding that the review's first sentence states, if there is one."""
+    at = review.verdict.cause
+    return review.findings[at] if at is not None and 0 <= at < len(review.findings) else None
+
+
+def listed(review: Review) -> list[Finding]:
+    """Return the findings to show: the one that the verdict rests on first, then by rank."""
+    first = cause(review)
+    found = shown(review.findings)
+    return found if first is None else [first, *(one for one in found if one is not first)]

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.records import Finding, KernelResources, Review, Run
+from grader.records import Finding, KernelResources, Place, Review, Run
 from grader.report import escape, names
 from grader.report.excerpt import excerpt
-from grader.report.findings import by_rule, folded, shown
+from grader.report.facts import facts
+from grader.report.findings import by_rule, cause, folded, listed
 from grader.report.log import readable
 from grader.report.places import command
 from grader.report.proofs import Proof, proofs
-from grader.report.status import right
+from grader.report.reasons import reasons
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
+MOST_LINES = 150
 DIFF_LINES = 40
-MOST = 4
-"""Findings that are shown with excerpt and evidence; more are folded, a line each."""
+
+
+class Size(NamedTuple):
+    """How much of each part is shown; the page shows all."""
+
+    most: int
+    """Findings with excerpt and evidence; more are folded, a line each."""
+    rows: int
+    """Rows of a table, lines of a log."""
+    diff: int
+    """Lines of the fix."""
+    whole: bool = True
+    """Whether kernels, logs and steps on the way are shown at all."""
+
+
+SIZES = (
+    Size(4, 12, DIFF_LINES),
+    Size(4, 5, DIFF_LINES),
+    Size(4, 5, DIFF_LINES, whole=False),
+    Size(3, 3, 30, whole=False),
+    Size(2, 3, 24, whole=False),
+    Size(1, 2, 20, whole=False),
+)
+"""Tried in turn until a review is no longer than MOST_LINES."""
 
 
 @cache
@@ -40,43 +66,63 @@ def _templates() -> Environment:
         "code": escape.code,
         "fence": escape.fence,
         "diff": diff,
-        "yes": _yes,
-        "right": right,
         "badge": BADGES.__getitem__,
     }
     return environment
 
 
 def render(review: Review) -> str:
-    """Return the review's markdown."""
-    lines = (review.code or "").splitlines()
-    found = shown(review.findings)
-    notes = [finding for finding in found if finding.severity == "note"]
-    return (
+    """Return the review's markdown, at most MOST_LINES long: of what is folded, as much as there is room for."""
+    for size in SIZES:
+        text = sized(review, size)
+        if text.count("\n") <= MOST_LINES:
+            break
+    return text
+
+
+def sized(review: Review, size: Size) -> str:
+    """Return the markdown with so much of each part."""
+    found = listed(review)
+    text = (
         _templates()
         .get_template("review.md.jinja")
         .render(
-            review=review,
-            verdict=review.verdict,
-            evaluation=review.evaluation,
-            fix=next((item for item in review.repairs if item.kind != "reference"), None),
-            reference=next((item for item in review.repairs if item.kind == "reference"), None),
+            **_said(review),
             main=[finding for finding in found if finding.severity != "note"],
-            most=MOST,
-            notes=by_rule(notes),
-            folded=folded(review.findings),
-            excerpt=lambda finding: _excerpt(lines, finding),
-            where=where,
-            proof=_proof,
-            proofs=proofs,
-            command=command,
-            resources=_resources(review),
-            launches=_launches(review.evaluation.runs),
-            workloads=workloads(review),
-            log=readable,
-            repair_name=lambda kind: names.repair(review.sample, kind),
+            notes=by_rule([finding for finding in found if finding.severity == "note"]),
+            most=size.most,
+            rows=size.rows,
+            diff_lines=size.diff,
+            whole=size.whole,
+            proofs=lambda finding: proofs(finding.evidence, size.most),
         )
     )
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _said(review: Review) -> dict[str, object]:
+    """Return what a review of any length is made of."""
+    lines = (review.code or "").splitlines()
+    return {
+        "review": review,
+        "verdict": review.verdict,
+        "evaluation": review.evaluation,
+        "reasons": reasons(review),
+        "facts": facts(review),
+        "cause": cause(review),
+        "fix": next((item for item in review.repairs if item.kind != "reference"), None),
+        "reference": next((item for item in review.repairs if item.kind == "reference"), None),
+        "folded": folded(review.findings),
+        "excerpt": lambda finding: _excerpt(lines, finding),
+        "where": where,
+        "proof": _proof,
+        "command": command,
+        "resources": _resources(review),
+        "launches": _launches(review.evaluation.runs),
+        "workloads": workloads(review),
+        "log": readable,
+        "repair_name": lambda kind: names.repair(review.sample, kind),
+    }
 
 
 def where(finding: Finding) -> str:
@@ -98,23 +144,32 @@ def _proof(proof: Proof) -> str:
     return f"*{proof.kind}*{on}: {escape.prose(proof.text)}{times}"
 
 
-def diff(text: str) -> str:
+def diff(text: str, most: int = DIFF_LINES) -> str:
     """Return a diff as a fenced block; a long one is cut at its end."""
-    lines = text.strip("\n").split("\n")
-    left = len(lines) - DIFF_LINES
+    lines = escape.clean(text, 100_000).strip("\n").split("\n")
+    left = len(lines) - most
     if left > 0:
-        lines = [*lines[:DIFF_LINES], f"[... {left} lines left out; the page shows all ...]"]
+        lines = [*lines[:most], f"[... {left} lines left out; the page shows all ...]"]
     return escape.fence("\n".join(lines), "diff")
 
 
-def _yes(value: bool | None) -> str:
-    return {True: "yes", False: "no", None: "-"}[value]
-
-
 def _excerpt(lines: Sequence[str], finding: Finding) -> str:
-    if finding.place is None or not 1 <= finding.place.line <= len(lines):
+    """Return the finding's lines, and the first other line that takes part in it."""
+    place = finding.place
+    if place is None or not 1 <= place.line <= len(lines):
         return ""
-    return escape.fence(excerpt(lines, finding.place))
+    other = _other(finding, place, len(lines))
+    width = len(str(max(place.end_line + 1, other.line if other else 0)))
+    parts = [(place.line, excerpt(lines, place, width=width))]
+    if other is not None:
+        parts.append((other.line, excerpt(lines, other, around=0, width=width)))
+    return escape.fence("\n...\n".join(text for _, text in sorted(parts)))
+
+
+def _other(finding: Finding, place: Place, length: int) -> Place | None:
+    related = (other for item in finding.evidence for other in item.related)
+    apart = (one for one in related if not place.line - 1 <= one.line <= place.end_line + 1)
+    return next((one for one in apart if 1 <= one.line <= length), None)
 
 
 def _resources(review: Review) -> tuple[KernelResources, ...]:

@@ -19,14 +19,22 @@ class Proof(NamedTuple):
     on: str
     """Names of the workloads, the first few; empty where there is none."""
     times: int
+    """The most that one workload saw of it."""
 
 
 def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
-    """Return the first observations, each once."""
-    groups: dict[tuple[str, str], list[Evidence]] = {}
+    """Return the first observations, each once: what runs see at one line is one, whatever threads it names."""
+    groups: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:
-        groups.setdefault((item.kind, item.text), []).append(item)
+        groups.setdefault(_key(item), []).append(item)
     return [_proof(items) for items in list(groups.values())[:most]]
+
+
+def _key(item: Evidence) -> tuple[str, ...]:
+    if item.workload is None or item.place is None:
+        return item.kind, item.text
+    lines = (item.place.line, *(place.line for place in item.related))
+    return item.kind, item.code, *map(str, lines)
 
 
 def _proof(items: list[Evidence]) -> Proof:

@@ -1,7 +1,9 @@
-"""What a person repeats of a failed build."""
+"""What a person repeats of a verdict: the cause with its line, then the numbers."""
+
+import pytest
 
 from grader.diagnose import headline
-from grader.records import Evidence, Finding, Place, Verdict
+from grader.records import Evidence, EvidenceKind, Finding, Place, Status, Verdict
 
 FAILED = Verdict(
     status="build_failed",
@@ -18,15 +20,24 @@ SHARED = Finding(
     place=Place(line=31, end_line=31),
     evidence=(PTXAS,),
 )
+SAID = "Line 31: row gives softmax_kernel 98432 bytes of shared memory; a block may have 49152."
 
 
-def test_the_finding_that_explains_it_says_it() -> None:
-    told = headline(FAILED, [SHARED])
-    assert told.sentence.startswith(
-        "The build fails: line 31: row gives softmax_kernel 98432 bytes"
-    )
+def proven(kind: EvidenceKind, code: str, message: str = "`total` is never set") -> Finding:
+    seen = Evidence(kind=kind, code=code, text="A thread did something.")
+    return SHARED.model_copy(update={"message": message, "evidence": (seen,)})
+
+
+def ended(status: Status) -> Verdict:
+    return Verdict(status=status, sentence="It went wrong in numbers.", compiled=True)
+
+
+def test_the_finding_that_explains_a_build_says_it_first() -> None:
+    race = proven("simulator", "race")
+    told = headline(FAILED, [race, SHARED])
+    assert told.sentence == SAID
     assert told.reasons == (FAILED.sentence,)
-    assert told.status == "build_failed"
+    assert (told.status, told.cause) == ("build_failed", 1)
 
 
 def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
@@ -34,27 +45,71 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
     for other in (
         unexplained,
         SHARED.model_copy(update={"confidence": "likely"}),
+        SHARED.model_copy(update={"severity": "warning"}),
         SHARED.model_copy(update={"evidence": ()}),
         SHARED.model_copy(update={"after_fix": ("add a header",)}),
     ):
         assert headline(FAILED, [other]) == FAILED
 
 
-def test_what_explains_an_exception_says_it() -> None:
-    raised = FAILED.model_copy(
-        update={
-            "status": "crashed",
-            "sentence": "It builds, but on 8x3 it raises: TypeError: run(): ...",
-        }
-    )
-    python = Evidence(kind="python", code="raised", text="TypeError: run(): incompatible ...")
-    message = "run takes torch::Tensor bias, and this passes self.bias, which is None"
-    wrong = SHARED.model_copy(update={"rule": "API004", "message": message, "evidence": (python,)})
-    told = headline(raised, [SHARED, wrong])
-    assert told.sentence == f"It builds, but raises: line 31: {message}."
-    assert told.reasons == (raised.sentence,)
+@pytest.mark.parametrize(
+    ("status", "cause", "other"),
+    [
+        ("crashed", ("python", "raised"), ("simulator", "race")),
+        ("crashed", ("sanitizer", "out-of-bounds"), ("simulator", "race")),
+        ("hung", ("simulator", "deadlock"), ("simulator", "race")),
+        ("incorrect", ("mismatch", "from-index-on"), ("simulator", "race")),
+        ("incorrect", ("simulator", "uninit-shared-read"), ("ptxas", "spills")),
+        ("unsound", ("simulator", "race"), ("mismatch", "from-index-on")),
+    ],
+)
+def test_what_shows_the_cause_leads_wherever_it_stands(
+    status: Status, cause: tuple[EvidenceKind, str], other: tuple[EvidenceKind, str]
+) -> None:
+    findings = [proven(*other, message="something else"), proven(*cause)]
+    told = headline(ended(status), findings)
+    assert told.sentence == "Line 31: `total` is never set."
+    assert told.cause == 1
 
 
-def test_other_verdicts_have_their_own_sentence() -> None:
-    right = FAILED.model_copy(update={"status": "correct", "sentence": "Correct."})
-    assert headline(right, [SHARED]) == right
+def test_the_numbers_become_the_second_line() -> None:
+    verdict = ended("incorrect").model_copy(update={"reasons": ("more",)})
+    told = headline(verdict, [proven("mismatch", "zeros")])
+    assert told.reasons == ("It went wrong in numbers.", "more")
+
+
+def test_what_an_unsound_program_proves_is_not_said_twice() -> None:
+    verdict = ended("unsound").model_copy(update={"reasons": ("by luck", "line 31, a race")})
+    told = headline(verdict, [proven("simulator", "race")])
+    assert told.reasons == verdict.reasons
+
+
+def test_a_cause_without_a_line_is_a_sentence() -> None:
+    one = proven("mismatch", "zeros", "nothing stores a result").model_copy(update={"place": None})
+    assert headline(ended("incorrect"), [one]).sentence == "Nothing stores a result."
+
+
+@pytest.mark.parametrize("status", ["correct", "no_task", "grader_error", "timeout"])
+def test_other_verdicts_have_their_own_sentence(status: Status) -> None:
+    assert headline(ended(status), [proven("simulator", "race")]) == ended(status)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        (("warning", "warning", "note"), "2 warnings in its text"),
+        (("error", "warning"), "1 error and 1 warning in its text"),
+        (("note",), "no error or warning in its text"),
+    ],
+)
+def test_a_text_that_was_only_read_is_said_to_be_read(levels: tuple[str, ...], said: str) -> None:
+    verdict = Verdict(status="not_run", sentence="It was neither built nor run: as asked.")
+    found = [SHARED.model_copy(update={"severity": level}) for level in levels]
+    told = headline(verdict, found)
+    assert told.sentence == f"Read, not run: {said}."
+    assert told.reasons == (verdict.sentence,)
+
+
+def test_what_was_built_and_not_run_says_why() -> None:
+    verdict = ended("not_run")
+    assert headline(verdict, [SHARED]) == verdict

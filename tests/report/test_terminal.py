@@ -38,9 +38,9 @@ def test_folds_are_a_line_each_unless_all_is_wanted(make_review: Make) -> None:
     text = markdown.render(make_review())
     assert "<details><summary>" in text
     few, everything = terminal(text), terminal(text, everything=True)
-    assert "▸ The whole file (`--all` shows it)" in few
-    assert few.count("load_inline(") == 0
-    assert everything.count("load_inline(") >= 1
+    assert "▸ Workloads (1) (`--all` shows it)" in few
+    assert "| 4x1000 | nominal |" not in few
+    assert "| 4x1000 | nominal |" in everything
     assert "details>" not in few
     assert "details>" not in everything
 

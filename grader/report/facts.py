@@ -1,0 +1,45 @@
+"""A review's facts in one line: what is known of it, without what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from grader.records import Review
+from grader.report.status import right
+
+DEVICES = {"sim": "simulator", "cuda": "GPU", "none": "none"}
+
+
+class Fact(NamedTuple):
+    """A name and its value; the value may hold words of a sample."""
+
+    name: str
+    value: str
+
+
+def facts(review: Review) -> list[Fact]:
+    """Return the facts that say something."""
+    return [fact for fact in _every(review) if fact.value]
+
+
+def _every(review: Review) -> Iterator[Fact]:
+    verdict, levels = review.verdict, Counter(one.severity for one in review.findings)
+    kinds = {repair.kind for repair in review.repairs}
+    device = review.evaluation.device
+    yield Fact("task", review.task.name or "unknown")
+    yield Fact("device", DEVICES[device] if device != "none" else "")
+    yield Fact("builds", _word(verdict.compiled))
+    yield Fact("right", right(verdict).replace("-", ""))
+    yield Fact("other sizes", _word(verdict.general))
+    yield Fact("honest", _word(verdict.honest))
+    yield Fact("speed-up", f"{verdict.speedup:.2f}x" if verdict.speedup is not None else "")
+    yield Fact("errors", str(levels["error"] or ""))
+    yield Fact("warnings", str(levels["warning"] or ""))
+    yield Fact("fix", "passes" if kinds - {"reference"} else "")
+    yield Fact("reference kernel", "passes" if "reference" in kinds else "")
+
+
+def _word(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: ""}[value]

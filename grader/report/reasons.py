@@ -1,0 +1,32 @@
+"""What stands beneath a verdict's sentence: each thing once, and nothing that a finding or a table says below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.records import Review
+
+MOST = 3
+SHORT = 16
+"""Characters below which a text may stand in another by chance."""
+
+
+def reasons(review: Review, most: int = MOST) -> tuple[list[str], int]:
+    """Return the first reasons to show, and how many more there are."""
+    kept = list(_once(review))
+    return kept[:most], max(0, len(kept) - most)
+
+
+def _once(review: Review) -> Iterator[str]:
+    """Yield the reasons that no table of workloads and no finding's evidence says again."""
+    verdict = review.verdict
+    seen = [item.text for finding in review.findings for item in finding.evidence]
+    seen += [item.mismatch.text for item in review.evaluation.comparisons if item.mismatch]
+    seen = [text.rstrip(".") for text in seen if len(text) >= SHORT]
+    told = {verdict.sentence}
+    for position, reason in enumerate(verdict.reasons):
+        again = any(text in reason for text in seen)
+        if reason in told or (again and (position or verdict.cause is None)):
+            continue
+        told.add(reason)
+        yield reason
