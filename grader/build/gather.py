@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from grader.build import header_extraction as harvest
+from grader.build import header_extraction
 from grader.build import lean
 from grader.build.configuration import STUBS
 from grader.build.driver import halves
@@ -48,28 +48,28 @@ def declarations(toolchain: Toolchain, folder: Path) -> None:
     """Write what the stub of torch takes verbatim from torch's own headers."""
     include, api = toolchain.torch_includes[:2]
     data = {
-        "methods": harvest.methods(include),
-        "functions": harvest.functions(include),
-        "factories": harvest.factories(include) or harvest.factories(api),
+        "methods": header_extraction.methods(include),
+        "functions": header_extraction.functions(include),
+        "factories": header_extraction.factories(include) or header_extraction.factories(api),
     }
-    (folder / "harvest.json").write_text(json.dumps(data), "utf-8")
+    (folder / "headers.json").write_text(json.dumps(data), "utf-8")
     (folder / "stub").mkdir()
-    (folder / "stub" / "kg_dispatch_all.inc").write_text(harvest.dispatch_macros(include), "utf-8")
-    (folder / "stub" / "kg_scalar_types.inc").write_text(harvest.scalar_types(include), "utf-8")
+    (folder / "stub" / "kg_dispatch_all.inc").write_text(header_extraction.dispatch_macros(include), "utf-8")
+    (folder / "stub" / "kg_scalar_types.inc").write_text(header_extraction.scalar_types(include), "utf-8")
 
 
 def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> None:
     """Write which names the real headers declare, define and ask for."""
-    headers = harvest.texts(closure.headers)
-    visible = harvest.global_words(closure.text) | harvest.macros(headers.values())
+    headers = header_extraction.texts(closure.headers)
+    visible = header_extraction.global_words(closure.text) | header_extraction.macros(headers.values())
     _list(folder / "globals.txt", sorted(visible))
     folders = (*toolchain.torch_includes, toolchain.python_include)
     stubbed = [
         text for path, text in headers.items() if any(path.is_relative_to(f) for f in folders)
     ]
-    _list(folder / "macros.txt", sorted(harvest.macros(stubbed)))
-    _list(folder / "words.txt", harvest.words(headers.values()))
-    names = harvest.condition_names(headers.values())
+    _list(folder / "macros.txt", sorted(header_extraction.macros(stubbed)))
+    _list(folder / "words.txt", header_extraction.words(headers.values()))
+    names = header_extraction.condition_names(headers.values())
     (folder / "conditions.json").write_text(json.dumps(names), "utf-8")
 
 

@@ -30,7 +30,7 @@ from grader.records import digest
 from grader.simulator import library, torch_library
 
 _HERE = Path(__file__).resolve().parent
-_SHAPING = ("harvest.py", "lean.py", "gather.py", "precompile.py")
+_SHAPING = ("header_extraction.py", "lean.py", "gather.py", "precompile.py")
 _SHAPING_DRIVER = ("blank.py", "host_pass.py", "halves.py")
 """Sources of ours that what is prepared depends on, beside the stubs in it."""
 

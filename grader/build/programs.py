@@ -49,7 +49,7 @@ def _sources(root: Path) -> list[Path]:
     """Return every module that the programs may import."""
     build, simulator = root / "grader" / "build", root / "grader" / "simulator"
     folders = (build / "driver", simulator / "ptx")
-    return [build / "harvest.py", *(p for folder in folders for p in sorted(folder.glob("*.py")))]
+    return [build / "header_extraction.py", *(p for folder in folders for p in sorted(folder.glob("*.py")))]
 
 
 def programs(prepared: Path, toolchain: Toolchain) -> Path:

@@ -1,6 +1,6 @@
 """A parent that has imported torch and forks a guest for each job.
 
-Run as `python warm.py SOCKET_FD`, outside every sandbox. It runs no generated code and reads
+Run as `python fork_server.py SOCKET_FD`, outside every sandbox. It runs no generated code and reads
 nothing that a guest wrote: each order comes from the host, with the descriptors of one guest. A
 forked child enters its sandbox before it reads its first frame, exactly as a guest that was started
 afresh: into the namespaces that bubblewrap has made (`join`), or under a reaper (`reap`).

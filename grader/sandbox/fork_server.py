@@ -48,7 +48,7 @@ class ForkServer:
     def started(cls) -> ForkServer:
         """Start a warm parent."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        program = interpreter.PROGRAM.with_name("warm.py")
+        program = interpreter.PROGRAM.with_name("fork_server.py")
         # Threads of a maths library would not live on in a fork.
         environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
         with theirs:

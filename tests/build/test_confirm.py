@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.build import header_extraction as harvest
+from grader.build import header_extraction
 from grader.build.driver.command import Command, parse
 from grader.build.driver.config import Config
 from grader.build.driver.confirm import agreed, sure
@@ -35,10 +35,10 @@ def config(tmp_path: Path) -> Config:
     (include / "more.h").write_text(
         "#pragma once\n#define LATE(x) x\nint late;\nnamespace at { int later; }\n"
     )
-    macros = harvest.macros([TORCH])
+    macros = header_extraction.macros([TORCH])
     written = {
-        "words.txt": harvest.words([TORCH]),
-        "globals.txt": sorted(harvest.global_words(TORCH) | macros),
+        "words.txt": header_extraction.words([TORCH]),
+        "globals.txt": sorted(header_extraction.global_words(TORCH) | macros),
         "macros.txt": sorted(macros),
         "headers.txt": ["torch.h"],
     }
@@ -60,7 +60,7 @@ def _call(tmp_path: Path, text: str) -> Command:
 
 
 def test_names_of_the_global_scope_are_found() -> None:
-    found = harvest.global_words(TORCH)
+    found = header_extraction.global_words(TORCH)
     assert {
         "at",
         "PyObject",
@@ -77,7 +77,7 @@ def test_names_of_the_global_scope_are_found() -> None:
 
 @given(st.text(alphabet="{}();ab\"'* \n#=enum", max_size=60))
 def test_any_text_has_its_words_or_none(text: str) -> None:
-    assert harvest.global_words(text) <= set(harvest._TOKEN.findall(text))
+    assert header_extraction.global_words(text) <= set(header_extraction._TOKEN.findall(text))
 
 
 @pytest.mark.parametrize(

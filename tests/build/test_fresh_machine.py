@@ -37,7 +37,7 @@ def test_a_driver_runs_from_and_for_any_folder(odd: Path, monkeypatch: pytest.Mo
     driver = odd / "grader" / "build" / "driver"
     driver.mkdir()
     (driver / "__init__.py").touch()
-    (driver.parent / "harvest.py").touch()
+    (driver.parent / "header_extraction.py").touch()
     (driver / "main.py").write_text("def main(arguments): print(arguments)\n")
     monkeypatch.setattr(programs, "_ROOT", odd)
     tools = replace(discover(), zig=None)
@@ -90,7 +90,7 @@ def test_a_driver_that_can_not_be_read_is_the_machines_fault(
 ) -> None:
     """No module of the driver is there."""
     (tmp_path / "grader" / "build").mkdir(parents=True)
-    (tmp_path / "grader" / "build" / "harvest.py").touch()
+    (tmp_path / "grader" / "build" / "header_extraction.py").touch()
     monkeypatch.setattr(programs, "_ROOT", tmp_path)
     tools = replace(discover(), zig=None)
     programs.write(tmp_path, tools)

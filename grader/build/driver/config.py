@@ -21,7 +21,7 @@ class Config:
     mode: str
     """`fast`; `draft`, which takes the quick compilers' word; `stock`: the plain compilers and headers."""
     prepared: str
-    """Folder of precompiled headers, copies and harvested declarations."""
+    """Folder of precompiled headers, copies and extracted declarations."""
     programs: str
     """Folder of the compiler drivers and of the linker."""
     stubs: str

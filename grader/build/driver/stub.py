@@ -1,4 +1,4 @@
-"""The stub torch that nvcc sees: what the source names, out of what was harvested."""
+"""The stub torch that nvcc sees: what the source names, out of what torch declares."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def is_lean(text: str) -> bool:
 def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> list[str]:
     """Write the parts of the stub that this source needs; return nvcc's flags for it."""
     words = set(re.findall(r"[A-Za-z_]\w*", text))
-    harvested = config.read_json("harvest.json")
-    methods = _but(harvested["methods"], _STUB_METHODS)
-    functions = _but(harvested["functions"], _STUB_FUNCTIONS)
-    factories = _but(harvested["factories"], _STUB_FUNCTIONS)
+    declared = config.read_json("headers.json")
+    methods = _but(declared["methods"], _STUB_METHODS)
+    functions = _but(declared["functions"], _STUB_FUNCTIONS)
+    factories = _but(declared["factories"], _STUB_FUNCTIONS)
     (folder / "kg_methods.inc").write_text(_named(methods, words))
     (folder / "kg_functions.inc").write_text(_named(functions, words))
     (folder / "kg_factories.inc").write_text(_named(factories, words))
