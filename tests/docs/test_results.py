@@ -51,3 +51,20 @@ def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
     assert len(numbers) > 10
     for number in numbers:
         assert re.search(rf"(?<!\d){re.escape(number)}(?!\d)", data), number
+
+
+@pytest.mark.parametrize("name", ["trust.md", "timing.md"])
+def test_what_is_promised_stands_first_and_is_short(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    first = text.split("\n## ")[0]
+    assert "**Promised" in first
+    assert "**Not promised:**" in first
+    assert len(first.split()) <= 220
+
+
+def test_the_changelog_s_last_release_is_the_version() -> None:
+    (version,) = re.findall(
+        r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE
+    )
+    released = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert version == next(each for each in released if each != "Unreleased")

@@ -58,7 +58,9 @@ def test_no_file_is_called_by_a_dropped_word() -> None:
     assert not named
 
 
-@pytest.mark.parametrize("text", ["self._second_look()", "class WarmParent:", "a Mend that", "crew"])
+@pytest.mark.parametrize(
+    "text", ["self._second_look()", "class WarmParent:", "a Mend that", "crew"]
+)
 def test_it_is_found(text: str) -> None:
     assert DROPPED.search(words_of(text))
 
