@@ -2,7 +2,7 @@
 
 Run as `python benchmarks/attacks.py [--form NAME] [--device cuda] [--jobs N] [part of a name ...]`; exits with 1 on any miss.
 `--form` takes a weaker form of the sandbox than the strongest one that holds here, `--jobs` how many
-are graded at a time. Prints a Markdown table, the one of docs/trust.md, and where the time went.
+are graded at a time. Prints a Markdown table, those of docs/log/, and where the time went.
 """
 
 from __future__ import annotations

@@ -21,10 +21,3 @@ suppress_warnings = [
 linkcheck_anchors = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
-
-
-def setup(_app: object) -> None:
-    """Write the pages that come from the code."""
-    from grader.reference import write
-
-    write(ROOT / "docs" / "reference")

@@ -1,4 +1,4 @@
-"""Reference pages of the documentation that are made from the code."""
+"""Reference pages of the documentation that are made from the code: `python -m grader.reference`."""
 
 from __future__ import annotations
 
@@ -105,3 +105,7 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).resolve().parent.parent / "docs" / "reference")

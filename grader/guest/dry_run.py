@@ -48,7 +48,7 @@ def arguments(
 
 
 def inconclusive(error: BaseException, text: str) -> bool:
-    """Whether an error tells of the dry_run, not of the program, whose text is given.
+    """Whether an error comes from the dry run, not from the program, whose text is given.
 
     One that its text raises does not, and neither does one with words of it, as a check in C++ has.
     """

@@ -47,7 +47,7 @@ def _can_write(folder: str) -> bool:
 
 
 def _can_connect() -> bool:
-    """Whether a packet finds a way out; a route is enough, nothing is sent."""
+    """Whether there is a route out of the sandbox; nothing is sent."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))

@@ -79,7 +79,7 @@ class Session:
         # operations for each, which take minutes on the simulated device.
         torch.set_printoptions(threshold=8, edgeitems=1)
         if home := os.environ.get("CUDA_HOME"):
-            # Read by torch at import, which the warm parent has done without it.
+            # Read by torch at import, which the fork server has done without it.
             cpp_extension.CUDA_HOME = home
         # A submission may ask for TF32 itself: then it is the submission's own doing.
         precision.full()

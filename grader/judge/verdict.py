@@ -111,7 +111,7 @@ class _Found:
 
 
 def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
-    """Return what was found, or that a second look did not bear it out."""
+    """Return what was found, or that the state check did not bear it out."""
     if found.status != "correct":
         flat = saturated(probes)
         return replace(found, sentence=f"{found.sentence.rstrip('.')}; {flat}") if flat else found

@@ -126,7 +126,7 @@ def _rule(code: str, finding: Finding) -> Json:
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why},
-        "help": {"text": f"{rule.why}\n\nMend: {rule.fix or 'none; it is explained only.'}"},
+        "help": {"text": f"{rule.why}\n\nFix: {rule.fix or 'none; it is explained only.'}"},
         "defaultConfiguration": {"level": rule.severity},
         "properties": {
             "precision": PRECISION[finding.confidence],

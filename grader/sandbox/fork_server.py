@@ -1,4 +1,4 @@
-"""The host's hold on the warm parent: starts it and sends it orders."""
+"""The host's side of the fork server: starts it and sends it requests."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class ForkRequest:
     """What a fork is to become; see grader.guest.fork_server."""
 
     join: bool
-    """Enter the namespaces of the process that the last descriptor is for, else be warded."""
+    """Enter the namespaces of the process that the last descriptor is for, else be confined by the user-id form."""
     environment: dict[str, str]
     user_namespace: bool = False
     identity: int = 0
 
 
 class ForkServer:
-    """One warm parent, or a branch of it; any thread may order."""
+    """One fork server, or a branch of it; any thread may send requests."""
 
     def __init__(self, control: socket.socket, parent: subprocess.Popen[bytes] | None) -> None:
         """Wait until it has loaded what it is to have; raises GraderError where it doesn't."""
@@ -46,7 +46,7 @@ class ForkServer:
 
     @classmethod
     def started(cls) -> ForkServer:
-        """Start a warm parent."""
+        """Start a fork server."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = interpreter.PROGRAM.with_name("fork_server.py")
         # Threads of a maths library would not live on in a fork.
@@ -85,16 +85,16 @@ class ForkServer:
             try:
                 socket.send_fds(self._control, [text], list(descriptors))
             except OSError as error:
-                raise GraderError(f"the warm parent is gone: {error}") from error
+                raise GraderError(f"the fork server is gone: {error}") from error
             return int(self._expect())
 
     def _expect(self) -> bytes:
         try:
             answer = self._control.recv(64)
         except OSError as error:
-            raise GraderError(f"the warm parent does not answer: {error}") from error
+            raise GraderError(f"the fork server does not answer: {error}") from error
         if not answer:
-            raise GraderError("the warm parent has ended")
+            raise GraderError("the fork server has ended")
         return answer
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ _fork_servers: dict[tuple[int, tuple[str, ...]], ForkServer | None] = {}
 
 
 def shared(libraries: tuple[str, ...] = ()) -> ForkServer | None:
-    """Return this process's warm parent, started at the first call; None where it can't start.
+    """Return this process's fork server, started at the first call; None where it can't start.
 
     With `libraries` of the simulator, its branch that has loaded them; the parent itself where there is none.
     """

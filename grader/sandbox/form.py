@@ -46,7 +46,7 @@ class Form(ABC):
 
     @abstractmethod
     def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
-        """Start a guest, by the warm parent where one is given; raises GraderError or OSError."""
+        """Start a guest, by the fork server where one is given; raises GraderError or OSError."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Guest:
     process: subprocess.Popen[bytes] | None = None
     """bwrap, or the reaper of a guest that was started afresh."""
     fork: int = 0
-    """Id of the process that stays with a guest forked by the warm parent."""
+    """Id of the process that stays with a guest forked by the fork server."""
     status: int = -1
     """Pipe on which that process tells the guest's exit status."""
     disk: Path | None = None
@@ -201,7 +201,7 @@ def spawn(
 
 
 def nurse(fork_server: ForkServer, order: ForkRequest, handle: int, **guest: Any) -> Guest:
-    """Have a guest forked by the warm parent, with a channel and a log pipe of its own.
+    """Have a guest forked by the fork server, with a channel and a log pipe of its own.
 
     `handle` is the pidfd of the process whose namespaces it joins, or a lifeline's reading end.
     """

@@ -88,7 +88,7 @@ def converse(
 
 
 def start(form: Form, plan: Plan, *, warm: bool, libraries: tuple[str, ...] = ()) -> Guest:
-    """Start a guest, by the warm parent where that works for this form, else afresh.
+    """Start a guest, by the fork server where that works for this form, else afresh.
 
     `libraries` are the simulator's, where the guest will load them.
     """

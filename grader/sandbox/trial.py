@@ -30,7 +30,7 @@ _one_at_a_time = threading.Lock()
 
 
 def holds_warm(form: Form) -> bool:
-    """Whether it holds for guests of the warm parent as well."""
+    """Whether it holds for guests of the fork server as well."""
     with _one_at_a_time:  # all that a batch begins with ask at once
         return _holds_warm(form)
 

@@ -53,9 +53,10 @@ def test_there_are_commands() -> None:
 
 
 def test_a_script_that_is_named_is_there() -> None:
-    for path in TEXTS:
+    for path in (path for path in TEXTS if path.parent.name != "log"):
         for script in SCRIPT.findall(path.read_text("utf-8")):
-            assert (ROOT / script).is_file(), f"{named(path)}: {script}"
+            placeholder = Path(script).stem.removeprefix("test_").isupper()  # tests/.../NAME.py
+            assert placeholder or (ROOT / script).is_file(), f"{named(path)}: {script}"
 
 
 def test_a_link_outside_the_site_leads_to_a_file() -> None:

@@ -1,6 +1,6 @@
 """Single calls measured again before anything that a timed guest showed is charged.
 
-A guest that is timed plays batches, in buffers and by orders of ours. What it showed is charged to the program
+A guest that is timed runs batches, in buffers and at requests of ours. What it showed is charged to the program
 only where the same call goes wrong in a plain guest too (`grader.guest.plain_run`), by the verdict's
 own tolerance and beside float64. What is wrong in a batch and always right alone is dishonest, and only
 where it is wrong by far.

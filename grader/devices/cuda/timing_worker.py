@@ -1,4 +1,4 @@
-"""A guest that plays timed batches whenever it is asked to; the clock is here."""
+"""A guest that runs timed batches whenever it is asked to; the clock is here."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if code is None or binds_unseen(code):
         return
     bound = set(dir(builtins)) | MODULE_NAMES
-    yield from _lent(source, code, context)
+    yield from _taken_from_problem(source, code, context)
     undefined = unbound(source, bound)
     if not undefined:
         yield from _too_early(source, code)
@@ -48,7 +48,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from _too_early(source, code)
 
 
-def _lent(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
+def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     """Report what was taken from the problem's file, as KernelBench's own harness does."""
     submission = context.extraction.submission if context.extraction is not None else None
     if submission is None or not submission.borrowed:

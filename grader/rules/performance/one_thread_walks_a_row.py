@@ -21,7 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             far.place,
             f"each thread walks a row of its own: neighbouring lanes are {far.stride} "
             f"apart on line {far.line}{more}, so "
-            f"a warp's load touches {far.packets}",
+            f"a warp's load touches {far.moved_sectors}",
             confidence=far.confidence,
             evidence=far.proof,
             data=far.data,
@@ -40,7 +40,7 @@ RULE = Rule(
     "addresses "
     "and the memory bus is mostly wasted.",
     why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of "
-    "the 32 lanes needs a packet of its own and uses 4 bytes of it. Let a block (or a warp) "
+    "the 32 lanes needs a 32-byte sector of its own and uses 4 bytes of it. Let a block (or a warp) "
     "share the row: thread t takes elements t, t + blockDim.x, and so on.",
     bad="""
 __global__ void sums(const float* x, float* y, int rows, int dim) {

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for accesses that take four times the packets that they need, or more."""
+    """Look for accesses that take four times the sectors that they need, or more."""
     for far in far_reaching(source, context, _wanted):
         more = f" (and on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
             f"neighbouring threads are {far.stride} apart in "
             f"`{far.first.access.region.name}` on line {far.line}{more}: a warp "
-            f"touches {far.packets}",
+            f"touches {far.moved_sectors}",
             confidence=far.confidence,
             evidence=far.proof,
             data=far.data,
@@ -36,7 +36,7 @@ RULE = Rule(
     code="PRF002",
     name="strided-access-between-lanes",
     severity="warning",
-    summary="Neighbouring threads read addresses that are far apart, so each 32-byte memory packet "
+    summary="Neighbouring threads read addresses that are far apart, so each 32-byte sector "
     "delivers one useful number.",
     why="threadIdx.x should run along the axis whose elements lie next to each other. Where it "
     "runs along another axis, give the contiguous axis to the threads and loop over the "
@@ -71,7 +71,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Small strides, whose packets the neighbours use soon after, are not reported; a thread "
+    guards="Small strides, whose sectors the neighbours use soon after, are not reported; a thread "
     "that walks a row is PRF001.",
     fix="",
     check=check,

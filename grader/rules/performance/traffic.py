@@ -108,7 +108,7 @@ class Far:
         return f"{self.first.stride} elements" if self.case.sizes.complete else "many elements"
 
     @property
-    def packets(self) -> str:
+    def moved_sectors(self) -> str:
         """Return what a warp moves as words; no number where sizes were guessed."""
         if not self.case.sizes.complete:
             return "many more 32-byte sectors than it needs"

@@ -1,4 +1,4 @@
-"""The warm parents that guests are forked from."""
+"""The fork servers that guests are forked from."""
 
 from __future__ import annotations
 
