@@ -191,7 +191,7 @@ def _reviewed(
         evaluation,
         clock,
         states,
-        tuple(filter(None, (repaired[0], fixed.repair))),
+        (*filter(None, (repaired[0],)), *fixed.repairs),
         repaired[1],
         fixed.note,
         (*first.trouble, *trouble),
@@ -217,7 +217,7 @@ def _without_code(
         choice,
         nothing,
         clock,
-        repairs=tuple(filter(None, (fixed.repair,))),
+        repairs=fixed.repairs,
         reference_note=fixed.note,
         trouble=tuple(trouble),
     )

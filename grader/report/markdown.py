@@ -12,6 +12,7 @@ from grader.records import Finding, KernelResources, Review, Run
 from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.findings import by_rule, folded, shown
+from grader.report.gain import gain
 from grader.report.log import readable
 from grader.report.places import command
 from grader.report.proofs import Proof, proofs
@@ -60,7 +61,8 @@ def render(review: Review) -> str:
             verdict=review.verdict,
             evaluation=review.evaluation,
             fix=next((item for item in review.repairs if item.kind != "reference"), None),
-            reference=next((item for item in review.repairs if item.kind == "reference"), None),
+            reference=review.reference,
+            gain=gain(review),
             main=[finding for finding in found if finding.severity != "note"],
             most=MOST,
             notes=by_rule(notes),
