@@ -58,7 +58,7 @@ def assemble(
     """Return the review of a sample; `reference` is the task's own kernel, None where the grader failed before."""
     sample, extraction, submission = prepared.sample, prepared.extraction, prepared.submission
     states, reference = outcome.states, reference or Fixed()
-    repairs = tuple(filter(None, (outcome.repair, reference.repair)))
+    repairs = (*filter(None, (outcome.repair,)), *reference.repairs)
     findings = _findings(outcome, submission, repairs)
     verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
     verdict = headline(verdict, findings)

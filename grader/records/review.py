@@ -30,6 +30,8 @@ Status = Literal[
 ]
 RIGHT_VALUES: frozenset[Status] = frozenset({"correct", "unsound"})
 """Every value that decides came out right; that an `unsound` program's did is luck."""
+Form = Literal["plain", "fast"]
+"""Of a reference-fixed kernel: what a textbook shows, or what a GPU runs best."""
 DeviceName = Literal["cuda", "sim", "none"]
 SeenAt = Literal["full", "sampled blocks", "reduced sizes"]
 """The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
@@ -105,6 +107,8 @@ class Repair(Record):
     """A changed submission together with the evaluation that it passed."""
 
     kind: Literal["fix", "reference", "model"]
+    form: Form | None = None
+    """Of a reference-fixed kernel; None for all else."""
     code: str
     diff: str = ""
     """Unified diff against the submission; empty for a reference-fixed kernel."""
@@ -204,6 +208,18 @@ class Review(Record):
             msg = f"what is correct has no error, and this has {error.rule}: {error.message}"
             raise ValueError(msg)
         return self
+
+    @property
+    def reference(self) -> Repair | None:
+        """The reference-fixed kernel that is shown: the plain form, or the only one."""
+        return next((one for one in self.repairs if one.kind == "reference"), None)
+
+    @property
+    def reference_fast(self) -> Repair | None:
+        """The fast form, where the plain one is shown; None where there is one form or none."""
+        shown = self.reference
+        others = (one for one in self.repairs if one.kind == "reference" and one is not shown)
+        return next(others, None)
 
     @property
     def verdict(self) -> Verdict:

@@ -1,7 +1,8 @@
 """The reference-fixed kernel: what a good engineer would have handed in for the task.
 
 It is the task's, not a sample's: all answers to a task get the same text, so it is written, built and
-verified once for all of them.
+verified once for all of them. It has two forms: a plain one to learn from, and a fast one. What counts is the plain
+one; the fast one is examined where there is no plain one that passes, or where a device can say what it gains.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from grader import execution, sandbox
 from grader.diagnose import Examiner
-from grader.records import Evaluation, Repair, Submission, Task
+from grader.records import Evaluation, Form, Repair, Submission, Task, TensorSpec
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
@@ -24,21 +25,37 @@ UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
 class Fixed:
     """A task's reference-fixed kernel, or why there is none."""
 
-    repair: Repair | None = None
+    repairs: tuple[Repair, ...] = ()
+    """The form that is shown first; both forms at most."""
     note: str = ""
     """Why, in a sentence; empty where there is one."""
 
 
-def reference_fixed(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed:
-    """Write the task's kernel, put it through the same evaluation, and return it if it passed."""
+def reference_fixed(task: Task, examiner: Examiner, form: sandbox.Form, *, both: bool) -> Fixed:
+    """Write the task's kernel, put it through the same evaluation, and return it if it passed.
+
+    The plain form alone where it passes, unless `both` are asked for.
+    """
+    plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
+    if plain.repairs and not both:
+        return plain
     try:
         code = reference_code(task) or composed(task, form).code
     except UncoveredError as error:
-        return Fixed(note=f"No reference-fixed kernel: {error}.")
+        return Fixed(plain.repairs, "" if plain.repairs else f"No reference-fixed kernel: {error}.")
+    fast = _examined(task, examiner, "fast", code)
+    found = plain.repairs + fast.repairs
+    return Fixed(found, "" if found else fast.note)
+
+
+def _examined(task: Task, examiner: Examiner, form: Form, code: str | None) -> Fixed:
+    if code is None:
+        return Fixed()
     evaluation = examiner.examine(program(code, task.name)).evaluation
     if evaluation.verdict.status != "correct":
         return Fixed(note=f"No reference-fixed kernel: {_failed(evaluation)}")
-    return Fixed(Repair(kind="reference", code=code, evaluation=evaluation, title=task.title))
+    passed = Repair(kind="reference", form=form, code=code, evaluation=evaluation, title=task.title)
+    return Fixed((passed,))
 
 
 def _failed(evaluation: Evaluation) -> str:
@@ -58,10 +75,18 @@ def program(code: str, name: str) -> Submission:
     return Submission(sample=name, code=code, line_map=lines, how="reference-fixed kernel")
 
 
-def reference_code(task: Task) -> str | None:
-    """Return the program's text; None for a task of no family."""
+def reference_code(task: Task, form: Form = "fast") -> str | None:
+    """Return the program's text; None for a task of no family, or whose family lacks this form for it."""
     family = families().get(task.family)
-    return family.write(task, _names(task)) if family else None
+    if family is None or (form == "plain" and not _single(task)):
+        return None
+    return family.write(task, _names(task), form)
+
+
+def _single(task: Task) -> bool:
+    """Whether every floating-point input is float32, which is what plain kernels are written for."""
+    specs = (one for work in task.workloads for one in work.inputs if isinstance(one, TensorSpec))
+    return all("float" not in spec.dtype or spec.dtype == "float32" for spec in specs)
 
 
 def composed(task: Task, form: sandbox.Form) -> Composed:

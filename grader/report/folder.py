@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PLACES = (names.markdown, names.page, names.data)
 _OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
-_REPAIRS = ("fix", "model", "reference")
+_REPAIRS = ("fix", "model", "reference", "reference_fast")
 
 
 class Written(NamedTuple):
@@ -159,7 +159,9 @@ class RunFolder:
 
         self._write(self.root / names.markdown(review.sample), markdown.render(review))
         self._write(self.root / names.page(review.sample), html.page(review))
-        codes = {repair.kind: repair.code for repair in review.repairs}
+        repairs = {repair.kind: repair for repair in reversed(review.repairs)}
+        named = repairs | {"reference_fast": review.reference_fast}
+        codes = {kind: repair.code for kind, repair in named.items() if repair}
         for kind in _REPAIRS:
             path = self.root / names.repair(review.sample, kind)
             if kind in codes:

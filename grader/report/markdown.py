@@ -15,6 +15,7 @@ from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.facts import facts
 from grader.report.findings import by_rule, cause, folded, listed
+from grader.report.gain import gain
 from grader.report.log import readable
 from grader.report.places import command
 from grader.report.proofs import Proof, proofs
@@ -111,7 +112,8 @@ def _said(review: Review) -> dict[str, object]:
         "facts": facts(review),
         "cause": cause(review),
         "fix": next((item for item in review.repairs if item.kind != "reference"), None),
-        "reference": next((item for item in review.repairs if item.kind == "reference"), None),
+        "reference": review.reference,
+        "gain": gain(review),
         "folded": folded(review.findings),
         "excerpt": lambda finding: _excerpt(lines, finding),
         "where": where,

@@ -10,7 +10,12 @@ PAGES_INDEX = "index.html"
 LOCK = ".lock"
 """Held by the grading that writes here."""
 
-_SUFFIX = {"fix": "fixed", "model": "model", "reference": "reference"}
+_SUFFIX = {
+    "fix": "fixed",
+    "model": "model",
+    "reference": "reference",
+    "reference_fast": "reference.fast",
+}
 
 
 def markdown(sample: str) -> str:
@@ -24,7 +29,7 @@ def page(sample: str) -> str:
 
 
 def repair(sample: str, kind: str) -> str:
-    """Return the name of a repair's whole file; `kind` is `fix`, `model` or `reference`."""
+    """Return the name of a repair's whole file; `kind` is `fix`, `model`, `reference` or `reference_fast`."""
     return f"repairs/{sample}.{_SUFFIX[kind]}.py"
 
 

@@ -17,6 +17,7 @@ from grader.records import (
     Evaluation,
     EvidenceKind,
     Finding,
+    Form,
     JsonValue,
     Record,
     Repair,
@@ -96,6 +97,8 @@ class RepairRow(Record):
     """A changed program that has passed the same examination."""
 
     kind: Literal["fix", "model", "reference"]
+    form: Form | None
+    """Of a reference-fixed kernel: `plain`, to learn from, or `fast`."""
     status: Status
     general: bool | None
     speedup: float | None
@@ -143,7 +146,9 @@ class Row(Record):
     repair: RepairRow | None
     """The submission, fixed; None where no fix passed."""
     reference_fixed: RepairRow | None
-    """A right kernel for the task, written by the grader and verified; None where there is none."""
+    """A right kernel for the task, written by the grader and verified; None where there is none. Plain where it can be."""
+    reference_fast: RepairRow | None
+    """The same task's fast kernel, where `reference_fixed` is plain and both ran on a GPU."""
     reference_note: str
     """Why there is no `reference_fixed`; empty where there is one, or none was asked for (`--no-repair`)."""
     repair_note: str
@@ -184,8 +189,9 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         speedup_interval=_interval(verdict.speedup_low, verdict.speedup_high),
         findings=[_finding(finding) for finding in review.findings],
         workloads=_workloads(review.evaluation),
-        repair=_repair(review.repairs, "fix", "model"),
-        reference_fixed=_repair(review.repairs, "reference"),
+        repair=_of(next((one for one in review.repairs if one.kind != "reference"), None)),
+        reference_fixed=_of(review.reference),
+        reference_fast=_of(review.reference_fast),
         reference_note=review.reference_note,
         repair_note=review.repair_note,
         seconds={name: round(value, 3) for name, value in review.evaluation.seconds.items()},
@@ -241,16 +247,16 @@ def _workloads(evaluation: Evaluation) -> list[WorkloadRow]:
     ]
 
 
-def _repair(repairs: tuple[Repair, ...], *kinds: str) -> RepairRow | None:
-    for repair in repairs:
-        if repair.kind in kinds:
-            verdict = repair.evaluation.verdict
-            return RepairRow(
-                kind=repair.kind,
-                status=verdict.status,
-                general=verdict.general,
-                speedup=verdict.speedup,
-                settles=[rule for rule, _ in repair.settles],
-                code=repair.code,
-            )
-    return None
+def _of(repair: Repair | None) -> RepairRow | None:
+    if repair is None:
+        return None
+    verdict = repair.evaluation.verdict
+    return RepairRow(
+        kind=repair.kind,
+        form=repair.form,
+        status=verdict.status,
+        general=verdict.general,
+        speedup=verdict.speedup,
+        settles=[rule for rule, _ in repair.settles],
+        code=repair.code,
+    )

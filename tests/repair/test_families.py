@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
-from grader.records import Task
+from grader.records import Form, Task, TensorSpec
 from grader.repair.families import families
+from grader.repair.families.family import MOST_LINES, cuda_lines
 from grader.repair.families.windows import overlapping
 from grader.repair.reference import reference_code
 from grader.rules import Context, review_text
@@ -26,22 +27,53 @@ def chosen() -> list[str]:
     return sorted(found.values())
 
 
-def written(name: str) -> tuple[Task, str]:
+def written(name: str, form: Form = "fast") -> tuple[Task, str]:
     task = builtin_tasks()[name]
-    code = reference_code(task)
+    code = reference_code(task, form)
     assert code is not None
     return task, code
 
 
+@pytest.mark.parametrize("form", ["plain", "fast"])
 @pytest.mark.parametrize("name", chosen())
-def test_a_whole_program_without_findings(name: str) -> None:
-    task, code = written(name)
+def test_a_whole_program_without_findings(name: str, form: Form) -> None:
+    task, code = written(name, form)
     classes = [node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
     assert classes == ["ModelNew"]
     assert "{{ " not in code
     assert "{%" not in code
     found = review_text(parse(code), Context(task=task))
     assert [(item.rule, item.message) for item in found if item.severity != "note"] == []
+
+
+@pytest.mark.parametrize("name", sorted(builtin_tasks()))
+def test_every_task_has_a_plain_kernel_that_fits_a_page(name: str) -> None:
+    _, code = written(name, "plain")
+    lines = cuda_lines(code)
+    assert 0 < len(lines) <= MOST_LINES
+    assert any(line.lstrip().startswith("//") for line in lines)
+    assert "float4" not in code  # no vectors
+    assert "{{ " not in code
+
+
+def test_plain_kernels_are_written_for_float32_alone() -> None:
+    task = builtin_tasks()["relu"]
+    halves = tuple(
+        work.model_copy(
+            update={
+                "inputs": tuple(
+                    one.model_copy(update={"dtype": "float16"})
+                    if isinstance(one, TensorSpec)
+                    else one
+                    for one in work.inputs
+                )
+            }
+        )
+        for work in task.workloads
+    )
+    half = task.model_copy(update={"workloads": halves})
+    assert reference_code(half, "plain") is None
+    assert reference_code(half, "fast") is not None
 
 
 def test_a_row_is_shared_by_blocks_that_are_all_on_the_gpu() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Draft, Family, Text
 
 IDEA = (
     "The scores are never written to memory: a block keeps the running maximum and sum of its queries' softmax\n"
@@ -15,14 +15,13 @@ def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Te
 """
 
 
-def _attention(task: Task, names: Names) -> str:
-    return module(
-        "attention.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=IDEA,
-        body=BODY,
-        values={"causal": False},
+PLAIN_IDEA = "One block for each query: scores, softmax and the weighted mean, with the scores in shared memory."
+
+
+def _attention(_task: Task) -> Draft:
+    return Draft(
+        fast=Text("attention.cu.jinja", IDEA, BODY, {"causal": False}),
+        plain=Text("plain/attention.cu.jinja", PLAIN_IDEA, BODY),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, Operation, Scalar, module
+from grader.repair.families.family import Draft, Family, Operation, Scalar, Text
 
 ALPHA, LOW_HIGH = (Scalar("alpha"),), (Scalar("low"), Scalar("high"))
 OPERATIONS = {
@@ -34,17 +34,17 @@ IDEA = (
 )
 
 
-def _write(task: Task, names: Names) -> str | None:
+PLAIN_IDEA = "One thread for each value: it is read once, changed, and written once."
+
+
+def _write(task: Task) -> Draft | None:
     operation = OPERATIONS.get(str(task.parameters.get("op", "")))
     if operation is None:
         return None
-    return module(
-        "elementwise.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=IDEA,
-        body=_body(task, operation),
-        values={"op": operation},
+    body, values = _body(task, operation), {"op": operation}
+    return Draft(
+        fast=Text("elementwise.cu.jinja", IDEA, body, values),
+        plain=Text("plain/elementwise.cu.jinja", PLAIN_IDEA, body, values),
     )
 
 

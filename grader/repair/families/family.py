@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.records import Task
+from grader.records import Form, Task
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,34 @@ class Names:
     function: str
 
 
-Write = Callable[[Task, Names], str | None]
-"""Return a whole Python file with `ModelNew`, or None where the family doesn't cover the task."""
+Values = Mapping[str, Any]
+"""What a template is filled with, beside the function's name."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """One form of a kernel, before it has names."""
+
+    template: str
+    """Of the CUDA text, below `templates/`."""
+    idea: str
+    """What the kernel does about time; below the file's title."""
+    body: str
+    """The methods of `ModelNew`, with EXTENSION and FUNCTION where the names go."""
+    values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A task's kernel in both forms."""
+
+    fast: Text
+    plain: Text | None = None
+    """What a textbook shows; None where there is no such form."""
+
+
+Write = Callable[[Task], Draft | None]
+"""Return the task's kernel; None where the family doesn't cover the task."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +57,13 @@ class Family:
     """Reference-fixed kernels for tasks of one shape of computation."""
 
     name: str
-    write: Write
+    draft: Write
+
+    def write(self, task: Task, names: Names, form: Form) -> str | None:
+        """Return a whole Python file with `ModelNew`, or None where there is none of this form."""
+        draft = self.draft(task)
+        text = getattr(draft, form, None)
+        return module(text, f"{task.title}: reference-fixed kernel", names) if text else None
 
 
 @dataclass(frozen=True)
@@ -100,11 +132,9 @@ def render(template: str, function: str, values: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render(function=function, **values)
 
 
-def module(
-    template: str, names: Names, *, title: str, idea: str, body: str, values: Mapping[str, Any]
-) -> str:
-    """Return the Python file around the CUDA text of a template."""
-    cuda = render(template, names.function, values)
+def module(text: Text, title: str, names: Names) -> str:
+    """Return the Python file around the CUDA text of a form."""
+    cuda = render(text.template, names.function, text.values)
     head = cuda[: cuda.index("{", cuda.rindex(f" {names.function}(torch::Tensor"))]
     declaration = " ".join(head[head.rindex("torch::Tensor " + names.function) :].split())
     return (
@@ -112,11 +142,23 @@ def module(
         .get_template("module.py.jinja")
         .render(
             title=title,
-            idea=idea,
+            idea=text.idea,
             cuda=cuda,
             declaration=f"{declaration};",
             extension=names.extension,
             function=names.function,
-            body=body.replace("EXTENSION", names.extension).replace("FUNCTION", names.function),
+            body=text.body.replace("EXTENSION", names.extension).replace(
+                "FUNCTION", names.function
+            ),
         )
     )
+
+
+MOST_LINES = 80
+"""Of the CUDA text of a plain form."""
+
+
+def cuda_lines(code: str) -> list[str]:
+    """Return the lines of CUDA in a file that `module` wrote, comments and blank ones among them."""
+    _, _, after = code.partition('CUDA = r"""\n')
+    return after.partition('\n"""')[0].splitlines()

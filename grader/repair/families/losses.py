@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Draft, Family, Text, Values
 
 IDEA = (
     "Every value is read once. Blocks leave partial sums and a second, small kernel joins them in a fixed order,\n"
@@ -108,26 +106,54 @@ def forward(self, anchor: torch.Tensor, positive: torch.Tensor, negative: torch.
 """
 
 
-def _loss(task: Task, names: Names) -> str | None:
+PLAIN_IDEA = (
+    "Two kernels: partial sums by block, then one block that adds them up in a fixed order."
+)
+PLAIN_ROWS_IDEA = (
+    "One block for each row finds the row's loss; a second kernel takes the mean of the rows."
+)
+PLAIN_COSINE = {
+    "tensors": ("a", "b"),
+    "sums": ("ab", "aa", "bb"),
+    "fold": "ab += a[i] * b[i];\naa += a[i] * a[i];\nbb += b[i] * b[i];",
+    "finish": "1.0f - ab / fmaxf(sqrtf(aa) * sqrtf(bb), 1e-8f)",
+    "margin": False,
+}
+PLAIN_TRIPLET = {
+    "tensors": ("a", "p", "q"),
+    "sums": ("near", "far"),
+    "fold": (
+        "const float u = a[i] - p[i] + 1e-6f;  // torch adds 1e-6 to each difference before the norm\n"
+        "const float v = a[i] - q[i] + 1e-6f;\n"
+        "near += u * u;\nfar += v * v;"
+    ),
+    "finish": "fmaxf(sqrtf(near) - sqrtf(far) + margin, 0.0f)",
+    "margin": True,
+}
+
+
+def _loss(task: Task) -> Draft | None:
     op = str(task.parameters.get("op", ""))
     if op in TERMS:
         divisor = "predictions.size(0)" if op == "kl-div" else "predictions.numel()"
         body = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets, {divisor})\n"
-        return _module("loss.cu.jinja", task, names, body, {"term": TERMS[op]})
-    rows = {"cosine": COSINE, "cross-entropy": CROSS_ENTROPY}.get(op)
-    if rows is not None:
-        body = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets)\n"
-        return _module("row_loss.cu.jinja", task, names, body, rows)
-    if op == "triplet":
-        return _module("row_loss.cu.jinja", task, names, TRIPLET_BODY, TRIPLET)
-    return None
+        plain = Text("plain/loss.cu.jinja", PLAIN_IDEA, body, {"term": TERMS[op]})
+        return Draft(fast=Text("loss.cu.jinja", IDEA, body, {"term": TERMS[op]}), plain=plain)
+    return _ROWS.get(op)
 
 
-def _module(
-    template: str, task: Task, names: Names, body: str, values: Mapping[str, object]
-) -> str:
-    title = f"{task.title}: reference-fixed kernel"
-    return module(template, names, title=title, idea=IDEA, body=body, values=values)
+def _of_rows(fast: Values, template: str, plain: Values, body: str) -> Draft:
+    return Draft(
+        fast=Text("row_loss.cu.jinja", IDEA, body, fast),
+        plain=Text(template, PLAIN_ROWS_IDEA, body, plain),
+    )
 
+
+_PAIRS = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets)\n"
+_ROWS = {
+    "cosine": _of_rows(COSINE, "plain/row_loss.cu.jinja", PLAIN_COSINE, _PAIRS),
+    "cross-entropy": _of_rows(CROSS_ENTROPY, "plain/cross_entropy.cu.jinja", {}, _PAIRS),
+    "triplet": _of_rows(TRIPLET, "plain/row_loss.cu.jinja", PLAIN_TRIPLET, TRIPLET_BODY),
+}
 
 FAMILIES = (Family("loss", _loss),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Draft, Family, Text
 
 IDEA = (
     "Tiles of 128 x 128 results, 8 x 8 in each thread's registers, the next slice of the operands loaded while\n"
@@ -19,38 +19,42 @@ DIAGONAL_IDEA = "Each row times its diagonal element: the diagonal matrix is nev
 _HEAD = "def forward(self, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:\n"
 
 
-def _matmul(task: Task, names: Names) -> str:
-    left = "A.T" if re.search(r"\bA\.T\b", task.reference) else "A"
-    right = "B.T" if re.search(r"\bB\.T\b", task.reference) else "B"
+PLAIN_IDEA = (
+    "One thread for each result, tiles of both operands in shared memory: each value is read from memory once for\n"
+    "16 results."
+)
+PLAIN_DIAGONAL_IDEA = "One thread for each value: it is read once, scaled, and written once."
+
+
+def _matmul(task: Task) -> Draft:
+    left = re.search(r"\bA\.T\b", task.reference) is not None
+    right = re.search(r"\bB\.T\b", task.reference) is not None
     triangle = -1 if "torch.tril" in task.reference else 1 if "torch.triu" in task.reference else 0
     more = f", {triangle}" if triangle else ""
-    return module(
-        "matmul.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=IDEA,
-        body=f"{_HEAD}    return EXTENSION.FUNCTION({left}, {right}{more})\n",
-        values={"triangle": bool(triangle)},
+    operands = f"{'A.T' if left else 'A'}, {'B.T' if right else 'B'}"
+    body = f"{_HEAD}    return EXTENSION.FUNCTION({operands}{more})\n"
+    values = {"left": left, "right": right, "triangle": triangle}
+    return Draft(
+        fast=Text("matmul.cu.jinja", IDEA, body, {"triangle": bool(triangle)}),
+        plain=Text("plain/matmul.cu.jinja", PLAIN_IDEA, body, values),
     )
 
 
-def _plain(template: str, idea: str, task: Task, names: Names) -> str:
-    return module(
-        template,
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=idea,
-        body=f"{_HEAD}    return EXTENSION.FUNCTION(A, B)\n",
-        values={},
+_BODY = f"{_HEAD}    return EXTENSION.FUNCTION(A, B)\n"
+
+
+def _matvec(_task: Task) -> Draft:
+    return Draft(
+        fast=Text("matvec.cu.jinja", VECTOR_IDEA, _BODY),
+        plain=Text("plain/matvec.cu.jinja", VECTOR_IDEA, _BODY),
     )
 
 
-def _matvec(task: Task, names: Names) -> str:
-    return _plain("matvec.cu.jinja", VECTOR_IDEA, task, names)
-
-
-def _diagonal(task: Task, names: Names) -> str:
-    return _plain("row_scale.cu.jinja", DIAGONAL_IDEA, task, names)
+def _diagonal(_task: Task) -> Draft:
+    return Draft(
+        fast=Text("row_scale.cu.jinja", DIAGONAL_IDEA, _BODY),
+        plain=Text("plain/row_scale.cu.jinja", PLAIN_DIAGONAL_IDEA, _BODY),
+    )
 
 
 FAMILIES = (

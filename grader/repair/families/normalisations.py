@@ -7,7 +7,7 @@ the same names; its forward is not called.
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, Operation, module
+from grader.repair.families.family import Draft, Family, Operation, Text
 
 IDEA = (
     "Mean and variance come from one pass, as moments that can be merged without cancellation; the values stay\n"
@@ -81,33 +81,43 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 """
 
 
-def _written(body: str, task: Task, names: Names) -> str:
-    title = f"{task.title}: reference-fixed kernel"
-    values = {"op": MOMENTS, "layer": body is LAYER}
-    return module("normalise.cu.jinja", names, title=title, idea=IDEA, body=body, values=values)
+PLAIN_IDEA = "One block for each group, three passes: the mean, the variance about it, the result."
+PLAIN_BATCH_IDEA = {
+    True: "Two kernels: one block for each channel finds its mean and variance, then each value is normalised.",
+    False: "The statistics are known beforehand, so each value is changed on its own.",
+}
 
 
-def _layer(task: Task, names: Names) -> str:
-    return _written(LAYER, task, names)
-
-
-def _group(task: Task, names: Names) -> str:
-    return _written(GROUP, task, names)
-
-
-def _instance(task: Task, names: Names) -> str:
-    title = f"{task.title}: reference-fixed kernel"
-    values = {"op": MOMENTS}
-    return module(
-        "instance_norm.cu.jinja", names, title=title, idea=IDEA, body=INSTANCE, values=values
+def _grouped(body: str) -> Draft:
+    return Draft(
+        fast=Text("normalise.cu.jinja", IDEA, body, {"op": MOMENTS, "layer": body is LAYER}),
+        plain=Text("plain/group_norm.cu.jinja", PLAIN_IDEA, body, {"affine": True}),
     )
 
 
-def _batch(task: Task, names: Names) -> str:
-    fixed = "" if task.parameters.get("training") else "\n    self.bn.eval()"
-    title = f"{task.title}: reference-fixed kernel"
-    body = BATCH.replace("EVAL", fixed)
-    return module("batch_norm.cu.jinja", names, title=title, idea=BATCH_IDEA, body=body, values={})
+def _layer(_task: Task) -> Draft:
+    return _grouped(LAYER)
+
+
+def _group(_task: Task) -> Draft:
+    return _grouped(GROUP)
+
+
+def _instance(_task: Task) -> Draft:
+    return Draft(
+        fast=Text("instance_norm.cu.jinja", IDEA, INSTANCE, {"op": MOMENTS}),
+        plain=Text("plain/group_norm.cu.jinja", PLAIN_IDEA, INSTANCE, {"affine": False}),
+    )
+
+
+def _batch(task: Task) -> Draft:
+    training = bool(task.parameters.get("training"))
+    body = BATCH.replace("EVAL", "" if training else "\n    self.bn.eval()")
+    values = {"training": training}
+    return Draft(
+        fast=Text("batch_norm.cu.jinja", BATCH_IDEA, body),
+        plain=Text("plain/batch_norm.cu.jinja", PLAIN_BATCH_IDEA[training], body, values),
+    )
 
 
 FAMILIES = (

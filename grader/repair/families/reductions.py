@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, Operation, Scalar, module
+from grader.repair.families.family import Draft, Family, Operation, Scalar, Text
 
 SUM = (("float", "sum", "0.0f"),)
 ADD = "a.sum += b.sum;"
@@ -120,15 +120,48 @@ REDUCTIONS = {
 }
 
 
-def _along(task: Task, names: Names, operation: Operation, body: str) -> str:
-    return module(
-        "map.cu.jinja" if operation.maps else "reduce.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=MAP_IDEA if operation.maps else IDEA,
-        body=body,
-        values={"op": operation},
-    )
+PLAIN_ROW_IDEA = "One block for each row: it reads the row once for what all its values share, and once to change it."
+PLAIN_CHANNEL_IDEA = (
+    "One thread for each position: two walks along its channels, each coalesced across threads."
+)
+PLAIN_SOFTMAX_IDEA = "One block for each row, three passes: the largest value, the sum of the exponentials, the result."
+PLAIN_FULL_IDEA = "Two kernels: partial sums by block, then the division; the second begins when the first has ended."
+PLAIN_REDUCE_IDEA = "One thread for each result walks along the dim; neighbours walk side by side."
+_BETTER = "v {sign} best || (isnan(v) && !isnan(best))"
+_NAN = "  // NaN wins, as in torch; of equal values the first"
+
+
+def _plain_extreme(sign: str, *, index: bool) -> dict[str, object]:
+    better = _BETTER.format(sign=sign)
+    at = ("\nint64_t at = 0;", "\n    at = k;") if index else ("", "")
+    return {
+        "start": f"float best = from[0];{at[0]}",
+        "first": 1,
+        "fold": f"if ({better}) {{{_NAN}\n    best = v;{at[1]}\n}}",
+        "finish": "at" if index else "best",
+        "result": "int64_t" if index else "float",
+    }
+
+
+def _plain_sum(start: str, fold: str, finish: str) -> dict[str, object]:
+    return {"start": start, "first": 0, "fold": fold, "finish": finish, "result": "float"}
+
+
+PLAIN_REDUCTIONS = {
+    "sum": _plain_sum("float sum = 0.0f;", "sum += v;", "sum"),
+    "mean": _plain_sum("float sum = 0.0f;", "sum += v;", "sum / n"),
+    "prod": _plain_sum("float product = 1.0f;", "product *= v;", "product"),
+    "max": _plain_extreme(">", index=False),
+    "min": _plain_extreme("<", index=False),
+    "argmax": _plain_extreme(">", index=True),
+    "argmin": _plain_extreme("<", index=True),
+}
+
+
+def _along(operation: Operation, body: str, plain: Text) -> Draft:
+    template = "map.cu.jinja" if operation.maps else "reduce.cu.jinja"
+    idea = MAP_IDEA if operation.maps else IDEA
+    return Draft(fast=Text(template, idea, body, {"op": operation}), plain=plain)
 
 
 def _forward(dim: str, scalars: str = "") -> str:
@@ -138,42 +171,50 @@ def _forward(dim: str, scalars: str = "") -> str:
     )
 
 
-def _row_norm(task: Task, names: Names) -> str:
-    return _along(task, names, _norm(task), _forward("1"))
+def _row_norm(task: Task) -> Draft:
+    body = _forward("1")
+    values = {
+        "squared": task.parameters.get("p", 2) == 2,
+        "mean": bool(task.parameters.get("mean")),
+    }
+    plain = Text("plain/row_norm.cu.jinja", PLAIN_ROW_IDEA, body, values)
+    return _along(_norm(task), body, plain)
 
 
-def _full_norm(task: Task, names: Names) -> str:
-    return module(
-        "full_norm.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=FULL_IDEA,
-        body="def forward(self, x: torch.Tensor) -> torch.Tensor:\n    return EXTENSION.FUNCTION(x)\n",
-        values={},
+def _full_norm(_task: Task) -> Draft:
+    body = "def forward(self, x: torch.Tensor) -> torch.Tensor:\n    return EXTENSION.FUNCTION(x)\n"
+    return Draft(
+        fast=Text("full_norm.cu.jinja", FULL_IDEA, body),
+        plain=Text("plain/full_norm.cu.jinja", PLAIN_FULL_IDEA, body),
     )
 
 
-def _channel_norm(task: Task, names: Names) -> str:
+def _channel_norm(task: Task) -> Draft:
     body = (
         "def __init__(self, num_features: int, eps: float = 1e-5):\n"
         "    super().__init__()\n"
         "    self.num_features = num_features\n"
         "    self.eps = eps\n\n" + _forward("1", ", self.eps")
     )
-    return _along(task, names, _rms(task), body)
+    plain = Text("plain/channel_norm.cu.jinja", PLAIN_CHANNEL_IDEA, body)
+    return _along(_rms(task), body, plain)
 
 
-def _softmax(task: Task, names: Names) -> str:
-    operation = LOG_SOFTMAX if task.parameters.get("log") else SOFTMAX
-    return _along(task, names, operation, _init_dim(task) + _forward(_dim(task)))
+def _softmax(task: Task) -> Draft:
+    log = bool(task.parameters.get("log"))
+    body = _init_dim(task) + _forward(_dim(task))
+    plain = Text("plain/softmax.cu.jinja", PLAIN_SOFTMAX_IDEA, body, {"log": log})
+    return _along(LOG_SOFTMAX if log else SOFTMAX, body, plain)
 
 
-def _reduce(task: Task, names: Names) -> str | None:
-    operation = REDUCTIONS.get(str(task.parameters.get("op", "")))
-    if operation is None:
+def _reduce(task: Task) -> Draft | None:
+    op = str(task.parameters.get("op", ""))
+    if op not in REDUCTIONS:
         return None
     keep = "keepdim=True" in task.reference
-    return _along(task, names, operation, _init_dim(task) + _forward(f"{_dim(task)}, {keep}"))
+    body = _init_dim(task) + _forward(f"{_dim(task)}, {keep}")
+    plain = Text("plain/reduce.cu.jinja", PLAIN_REDUCE_IDEA, body, PLAIN_REDUCTIONS[op])
+    return _along(REDUCTIONS[op], body, plain)
 
 
 def _dim(task: Task) -> str:

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Draft, Family, Text
 
 IDEA = (
     "A block walks along its row in pieces: each warp scans 32 values by shuffles, the warps' totals meet in\n"
     "shared memory, and what came before is carried into the next piece. One read and one write a value."
 )
-PLAIN = """\
+PLAIN_IDEA = "One block for each row, a piece of it at a time: scanned in shared memory, what came before carried on."
+INIT = """\
 def __init__(self, dim: int):
     super().__init__()
     self.dim = dim
 
+"""
+ONE = """\
 def forward(self, x: torch.Tensor) -> torch.Tensor:
     return EXTENSION.FUNCTION(x, None, self.dim)
 """
 MASKED = """\
-def __init__(self, dim: int):
-    super().__init__()
-    self.dim = dim
-
 def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return EXTENSION.FUNCTION(x, mask, self.dim)
 """
 
 
-def _scan(task: Task, names: Names) -> str:
+def _scan(task: Task) -> Draft:
     op = str(task.parameters.get("op", "cumsum"))
-    body = MASKED if op.endswith("masked") else PLAIN
-    product = op.startswith("cumprod")
-    return module(
-        "scan.cu.jinja",
-        names,
-        title=f"{task.title}: reference-fixed kernel",
-        idea=IDEA,
-        body=body,
-        values={
-            "op": "*" if product else "+",
-            "start": "1.0f" if product else "0.0f",
-            "reverse": op.endswith("reverse"),
-            "exclusive": op.endswith("exclusive"),
-        },
+    masked, product = op.endswith("masked"), op.startswith("cumprod")
+    body = INIT + (MASKED if masked else ONE)
+    values = {
+        "op": "*" if product else "+",
+        "start": "1.0f" if product else "0.0f",
+        "reverse": op.endswith("reverse"),
+        "exclusive": op.endswith("exclusive"),
+        "masked": masked,
+    }
+    return Draft(
+        fast=Text("scan.cu.jinja", IDEA, body, values),
+        plain=Text("plain/scan.cu.jinja", PLAIN_IDEA, body.replace(" None,", ""), values),
     )
 
 

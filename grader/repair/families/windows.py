@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Mapping
 
 from grader.records import Task
-from grader.repair.families.family import Family, Names, module
+from grader.repair.families.family import Draft, Family, Text
 
 POOL_IDEA = (
     "Windows of neighbours overlap. Threads that are neighbours ask for the same lines at the same time, so that\n"
@@ -56,14 +55,21 @@ MOST_REACH = {1: 32, 2: 8, 3: 8}
 _CALL = re.compile(r"\bself\.(\w+)\(")
 
 
-def _pool(task: Task, names: Names) -> str | None:
+PLAIN_POOL_IDEA = "One thread for each result looks at all cells of its window; neighbours share them in the cache."
+PLAIN_CONV_IDEA = "Direct convolution: one thread for each result sums the products of its window and the weights."
+
+
+def _pool(task: Task) -> Draft | None:
     init = reference_init(task.reference)
     if init is None:
         return None
-    body = init + POOL_BODY.replace("DIMS", str(task.parameters.get("dims", 2)))
-    values = {"op": task.parameters.get("op", "max"), "fixed": _fixed(task)}
-    idea = ROW_POOL_IDEA if task.parameters.get("dims") == 1 else POOL_IDEA
-    return _module("pool.cu.jinja", idea, task, names, body, values)
+    dims, op = int(str(task.parameters.get("dims", 2))), task.parameters.get("op", "max")
+    body = init + POOL_BODY.replace("DIMS", str(dims))
+    idea = ROW_POOL_IDEA if dims == 1 else POOL_IDEA
+    return Draft(
+        fast=Text("pool.cu.jinja", idea, body, {"op": op, "fixed": _fixed(task)}),
+        plain=Text("plain/pool.cu.jinja", PLAIN_POOL_IDEA, body, {"op": op, "dims": dims}),
+    )
 
 
 Kind = tuple[int, int, int, int, int]
@@ -105,22 +111,19 @@ def overlapping(
     return ((rank, wide, step, apart, before),) if fits and step < reach else ()
 
 
-def _conv(task: Task, names: Names) -> str | None:
+def _conv(task: Task) -> Draft | None:
     init = reference_init(task.reference)
     result = _returned(task.reference)
     if init is None or result is None:
         return None
     result = _CALL.sub(r"self.convolve(self.\1, ", result)
     body = init + CONV_BODY.replace("RESULT", result)
-    values = {"transposed": bool(task.parameters.get("transposed"))}
-    return _module("conv.cu.jinja", CONV_IDEA, task, names, body, values)
-
-
-def _module(
-    template: str, idea: str, task: Task, names: Names, body: str, values: Mapping[str, object]
-) -> str:
-    title = f"{task.title}: reference-fixed kernel"
-    return module(template, names, title=title, idea=idea, body=body, values=values)
+    dims = int(str(task.parameters.get("dims", 2)))
+    values: dict[str, object] = {"transposed": bool(task.parameters.get("transposed"))}
+    return Draft(
+        fast=Text("conv.cu.jinja", CONV_IDEA, body, values),
+        plain=Text("plain/conv.cu.jinja", PLAIN_CONV_IDEA, body, values | {"dims": dims}),
+    )
 
 
 def reference_init(reference: str) -> str | None:

@@ -13,6 +13,7 @@ from grader.records import Claim, Finding, Repair, Review
 from grader.report import excerpt, names
 from grader.report.escape import clean
 from grader.report.findings import folded, shown
+from grader.report.gain import gain
 from grader.report.html import highlight
 from grader.report.html.pictures import pictures
 from grader.report.html.roofline import roofline
@@ -59,7 +60,8 @@ def render(review: Review, *, alone: bool = False) -> str:
     """Return the page; one that stands alone has no script and no way to other files."""
     found = shown(review.findings)
     numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
-    repairs = [(repair, _diff(review, repair)) for repair in review.repairs]
+    whole = [one for one in review.repairs if one is not review.reference_fast]  # which is linked
+    repairs = [(repair, _diff(review, repair)) for repair in whole]
     return (
         environment()
         .get_template("page.html.jinja")
@@ -77,6 +79,7 @@ def render(review: Review, *, alone: bool = False) -> str:
             rows=list(_rows(review, numbered)),
             transcript=list(_transcript(review)),
             repairs=repairs,
+            gain=gain(review),
             fixes=[(fix, _diff_lines(fix.diff)) for fix in review.fixes],
             pictures=pictures(review),
             speed=[plot for plot in (against_floor(review.evaluation), roofline(review)) if plot],
