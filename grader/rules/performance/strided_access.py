@@ -24,7 +24,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             f"touches {far.packets}",
             confidence=far.confidence,
             evidence=far.proof,
-            data=far.data,
+            kernels=(far.case.kernel,),
+            cause=far.cause,
         )
 
 
