@@ -56,7 +56,7 @@ def _of_form(program: Program) -> tuple[Finding, ...]:
     if program.status != "incorrect":
         return ()
     found = (one for one in early_findings(program) if one.confidence == "proven")
-    return tuple(one for one in found if "form" in one.data)
+    return tuple(one for one in found if one.other_form)
 
 
 def try_fixes(

@@ -101,8 +101,6 @@ WEAK = (
     "(the policy `custom-only` calls such an answer dishonest)"
 )
 """Only such a task finds a result right that reads nothing: the policy decides, on every device alike."""
-UNREAD = "unread"
-"""In a finding's data: the text shows that no value of the inputs is read."""
 AFTER = "after forward, "
 """Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
@@ -138,7 +136,7 @@ def suspicions(
     rejected = _cheats(evaluation, findings, policy)
     if evaluation.verdict.status not in RIGHT_VALUES:
         return Suspicions(rejected)
-    unread = blind(evaluation.runs) or any(f.data.get(UNREAD) for f in findings)
+    unread = blind(evaluation.runs) or any(f.reads_no_input for f in findings)
     if policy == "any":
         return Suspicions(rejected, notes=(WEAK,) if unread else ())
     launched = any(run.launches for run in evaluation.runs)
@@ -146,7 +144,7 @@ def suspicions(
         BLIND if unread else "",
         *_delegated(evaluation.runs, launched=launched),
         idle(evaluation.probes),
-        *(f.message for f in findings if f.data.get("delegates")),
+        *(f.message for f in findings if f.delegates),
     )
     return Suspicions(rejected, tuple(filter(None, dishonest)))
 
@@ -155,7 +153,7 @@ def _cheats(
     evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
 ) -> tuple[str, ...]:
     """Return what the findings reject, but for launches that they miss and a run shows."""
-    cheats = [f for f in findings if f.data.get("rejects") and f.severity == "error"]
+    cheats = [f for f in findings if f.rejects and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
     right = evaluation.verdict.status in RIGHT_VALUES
     if right and launched and not computing(evaluation.runs):

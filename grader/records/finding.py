@@ -122,4 +122,23 @@ class Finding(Record):
     """What it takes to show, beyond a run that comes by its lines: "a row of no whole vectors"."""
     workload: str = ""
     """The workload at whose sizes it was computed; empty where any run may show it."""
-    data: dict[str, JsonValue] = {}
+    kernels: tuple[str, ...] = ()
+    """Names of the kernels that it is about."""
+    names: tuple[str, ...] = ()
+    """Other names that it is about, where a later stage asks for them: undefined ones."""
+    cause: str = ""
+    """Names the defect: findings of several rules with the same cause become one."""
+    root_cause: bool = False
+    """Whether it takes precedence over all others of its cause."""
+    last_resort: bool = False
+    """Whether it only describes a wrong result, and gives way to any finding that explains it."""
+    other_form: bool = False
+    """Whether the result has another form than asked for, so that no values could be compared."""
+    rejects: bool = False
+    """Whether the text alone proves cheating by construction."""
+    delegates: bool = False
+    """Whether a library does the work, and the submission says so."""
+    reads_no_input: bool = False
+    """Whether the result is made without reading the input."""
+    folded: bool = False
+    """Whether it holds for nearly every submission: reports collect such notes into one line."""

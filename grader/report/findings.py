@@ -26,12 +26,12 @@ def _rank(finding: Finding) -> tuple[int, bool, int]:
 
 def folded(findings: Iterable[Finding]) -> list[str]:
     """Return the names of the notes that hit nearly every kernel."""
-    return sorted({f"{item.name} ({item.rule})" for item in findings if item.data.get("fold")})
+    return sorted({f"{item.name} ({item.rule})" for item in findings if item.folded})
 
 
 def shown(findings: Iterable[Finding]) -> list[Finding]:
     """Return the others, ranked."""
-    return [finding for finding in ranked(findings) if not finding.data.get("fold")]
+    return [finding for finding in ranked(findings) if not finding.folded]
 
 
 def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, str]]:

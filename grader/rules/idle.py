@@ -17,8 +17,7 @@ AT_RUN_TIME = ("SYN", "RED", "MEM", "NUM", "IDX", "PRF")
 
 def leave_out_idle(findings: Sequence[Finding], source: Source) -> Iterator[Finding]:
     """Yield the findings but those of a launch that never is; what a run showed always stays."""
-    named = [f.data.get("kernels") for f in findings if f.rule == NEVER_LAUNCHED]
-    idle = {name for names in named if isinstance(names, list) for name in names}
+    idle = {name for f in findings if f.rule == NEVER_LAUNCHED for name in f.kernels}
     spans = [
         unit.place(kernel.node)
         for unit in source.cuda

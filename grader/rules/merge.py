@@ -34,9 +34,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings with those of one defect joined under the one that takes precedence.
 
-    `data["root"]` makes a finding take precedence over all others of its cause.
-
-    Two findings are of one defect when they carry the same `data["cause"]`, when they rest on the
+    Two findings are of one defect when they carry the same `cause` (one with `root_cause` takes precedence), when they rest on the
     same piece of compiler evidence, when they are of one rule at one place, or when `FOLLOWS` says
     so and their lines overlap. The evidence of all of them is kept.
     """
@@ -87,7 +85,7 @@ def _explains(finding: Finding) -> bool:
 
 
 def _last(finding: Finding) -> bool:
-    return finding.data.get("last_resort") is True
+    return finding.last_resort
 
 
 def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
@@ -95,7 +93,7 @@ def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
     rank = PRECEDENCE.index(family) if family in PRECEDENCE else len(PRECEDENCE)
     return (
         finding.rule == CATCH_ALL,
-        -1 if finding.data.get("root") else rank,
+        -1 if finding.root_cause else rank,
         SEVERITY.index(finding.severity),
         finding.rule,
         finding.place.line if finding.place else 0,
@@ -103,8 +101,7 @@ def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
 
 
 def _one_defect(first: Finding, second: Finding) -> bool:
-    cause = first.data.get("cause")
-    if cause is not None and cause == second.data.get("cause"):
+    if first.cause and first.cause == second.cause:
         return True
     if _build_evidence(first) & _build_evidence(second):
         return True

@@ -98,9 +98,9 @@ def seen_wrong(context: Context) -> bool:
     return again or bool(wrong_results(context) or wrong_results(context, general=True))
 
 
-def launch_cause(kernel: str, proof: Sequence[Evidence]) -> dict[str, str]:
+def launch_cause(kernel: str, proof: Sequence[Evidence]) -> str:
     """Return the cause that joins a finding about a launch with the run's own word on it."""
-    return {"cause": f"launch {kernel}"} if proof else {}
+    return f"launch {kernel}" if proof else ""
 
 
 def of_the_leavers(finding: Finding, code: str, spans: Sequence[tuple[str, int, int]]) -> Finding:
@@ -109,10 +109,10 @@ def of_the_leavers(finding: Finding, code: str, spans: Sequence[tuple[str, int, 
     Each barrier and each exchange after the `return` shows them: one defect, one finding.
     """
     codes = {item.code.replace("_", "-") for item in finding.evidence}
-    if finding.data or codes != {code}:
+    if finding.kernels or finding.cause or codes != {code}:
         return finding
     cause = f"threads left {kernel_of(finding.evidence[0], spans)}"
-    return finding.model_copy(update={"data": {"cause": cause}})
+    return finding.model_copy(update={"cause": cause})
 
 
 def confirm(

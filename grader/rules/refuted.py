@@ -111,7 +111,7 @@ class _Seen:
 
     def answer(self, finding: Finding) -> Answer:
         """Return what was seen of a finding's prediction."""
-        if finding.data.get("rejects") is True or shown(finding):
+        if finding.rejects or shown(finding):
             return "upheld"
         asked = _ASK.get(finding.predicts, _Seen.in_kernels)
         answer = asked(self, finding)
@@ -156,9 +156,7 @@ class _Seen:
 
     def in_launches(self, finding: Finding) -> Answer:
         """Whether one of the kernels that it names ran."""
-        names = finding.data.get("kernels")
-        named = tuple(map(str, names)) if isinstance(names, list) else ()
-        if any(name in launched for name in named for launched in self._launched):
+        if any(name in launched for name in finding.kernels for launched in self._launched):
             return "refuted"
         if any(item.code == KERNELS_MATTER for item in self.context.seen("probe")):
             return "refuted" if finding.severity == "error" else "upheld"
@@ -191,8 +189,7 @@ class _Seen:
         around = {
             name for name, first, last in self._spans if place and first <= place.line <= last
         }
-        named = finding.data.get("kernel")
-        return frozenset({named} if isinstance(named, str) and named else around)
+        return frozenset(finding.kernels or around)
 
     def coverage(self, finding: Finding) -> Coverage:
         """Return how near the runs came to a finding's lines.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,6 @@ from grader.records import (
     Extraction,
     Finding,
     Fix,
-    JsonValue,
     KernelResources,
     Launch,
     LineCount,
@@ -113,19 +112,25 @@ class Rule:
         confidence: Confidence = "likely",
         evidence: Iterable[Evidence] = (),
         fixes: Iterable[Fix] = (),
-        data: Mapping[str, JsonValue] | None = None,
+        kernels: Iterable[str] = (),
+        names: Iterable[str] = (),
+        cause: str = "",
+        root_cause: bool = False,
+        last_resort: bool = False,
+        other_form: bool = False,
+        rejects: bool = False,
+        delegates: bool = False,
+        reads_no_input: bool = False,
+        folded: bool = False,
         predicts: Prediction | None = None,
         conditions: str | None = None,
         workload: str = "",
     ) -> Finding:
         """Return a finding of this rule.
 
-        `data["fold"] = True` marks notes that hit nearly every kernel: reports collect them
-        into one line. `data["cause"]`, a string, names the defect: findings of several rules
-        with the same cause are merged into the one that takes precedence. `data["rejects"] = True`
-        marks what the text alone proves to be cheating by construction. `predicts`, `conditions` and
-        `workload` say what a run shows where it is right, and at which sizes (`grader.rules.refuted`);
-        a note predicts nothing unless it is said.
+        The fields are those of `Finding`. `predicts`, `conditions` and `workload` say what a run shows
+        where it is right, and at which sizes (`grader.rules.refuted`); a note predicts nothing unless
+        it is said.
         """
         weight = severity or self.severity
         usually: Prediction = "nothing" if weight == "note" else self.prediction
@@ -141,5 +146,14 @@ class Rule:
             predicts=predicts or usually,
             conditions=self.conditions if conditions is None else conditions,
             workload=workload,
-            data=dict(data or {}),
+            kernels=tuple(name for name in kernels if name),
+            names=tuple(names),
+            cause=cause,
+            root_cause=root_cause,
+            last_resort=last_resort,
+            other_form=other_form,
+            rejects=rejects,
+            delegates=delegates,
+            reads_no_input=reads_no_input,
+            folded=folded,
         )

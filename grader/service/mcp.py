@@ -173,7 +173,7 @@ def _reporter(context: Context) -> Callable[[str], None]:
 
 def _reviewed(graded: Graded) -> Reviewed:
     evaluation: Evaluation = graded.review.evaluation
-    findings = [finding for finding in graded.findings if not finding.data.get("fold")]
+    findings = [finding for finding in graded.findings if not finding.folded]
     return Reviewed(
         status=graded.status,
         sentence=clean(graded.sentence),

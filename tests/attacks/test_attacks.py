@@ -78,7 +78,7 @@ def test_there_are_sixty_attacks_and_each_says_what_it_is() -> None:
 def refused_by_text(case: suite.Case) -> bool:
     context = Context(task=builtin_tasks()[case.task])
     findings = review_text(parse(case.code), context, select=("CHT", "SEC"))
-    rejecting = {f.rule for f in findings if f.data.get("rejects") and f.severity == "error"}
+    rejecting = {f.rule for f in findings if f.rejects and f.severity == "error"}
     return bool(rejecting - LAUNCH_RULES)  # those yield to a run in which kernels were launched
 
 

@@ -32,7 +32,7 @@ def evaluation(kind: str, wrong: float) -> Evaluation:
     )
 
 
-def of(rule: str, confidence: str = "proven", **data: str) -> Finding:
+def of(rule: str, confidence: str = "proven", *, other_form: bool = False) -> Finding:
     return Finding(
         rule=rule,
         name=rule.lower(),
@@ -40,7 +40,7 @@ def of(rule: str, confidence: str = "proven", **data: str) -> Finding:
         confidence=confidence,  # type: ignore[arg-type]
         message="m",
         fixes=(ALONE,),
-        data=dict(data),
+        other_form=other_form,
     )
 
 
@@ -53,21 +53,21 @@ def states(first: Finding, after: Evaluation) -> list[str]:
 
 
 def test_numbers_are_looked_at_once_the_results_have_their_form() -> None:
-    first = of("EXT005", form="count")
+    first = of("EXT005", other_form=True)
     assert states(first, evaluation("values", 1.0)) == [CODE, "return out\n"]
 
 
 def test_a_fix_that_leaves_no_python_is_none() -> None:
     broken = Fix(label="break it", edits=(Edit(start=7, end=17, text="out(Tensor x"),))
-    first = of("EXT005", form="count").model_copy(update={"fixes": (broken,)})
+    first = of("EXT005", other_form=True).model_copy(update={"fixes": (broken,)})
     assert states(first, evaluation("values", 1.0)) == [CODE]
 
 
 @pytest.mark.parametrize(
     ("first", "after"),
     [
-        (of("EXT005", form="count"), evaluation("shape", 0.0)),
-        (of("EXT005", "likely", form="count"), evaluation("values", 1.0)),
+        (of("EXT005", other_form=True), evaluation("shape", 0.0)),
+        (of("EXT005", "likely", other_form=True), evaluation("values", 1.0)),
         (of("API002"), evaluation("values", 1.0)),
     ],
 )

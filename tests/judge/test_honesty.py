@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import Suspicions, suspicions
-from grader.judge.honesty import UNREAD, WEAK
+from grader.judge.honesty import WEAK
 from grader.judge.side_effects import IDLE, probe
 from grader.records import Evaluation, Finding, Launch, Run, Verdict
 
@@ -15,12 +15,10 @@ UNUSED = Finding(
     severity="error",
     confidence="likely",
     message="the kernel plays no part",
-    data={"rejects": True},
+    rejects=True,
 )
-LIBRARY = UNUSED.model_copy(
-    update={"rule": "CHT006", "severity": "note", "data": {"delegates": True}}
-)
-FILLS = UNUSED.model_copy(update={"rule": "CHT007", "severity": "warning", "data": {UNREAD: True}})
+LIBRARY = UNUSED.model_copy(update={"rule": "CHT006", "severity": "note", "delegates": True})
+FILLS = UNUSED.model_copy(update={"rule": "CHT007", "severity": "warning", "reads_no_input": True})
 LAUNCH = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0)
 
 

@@ -262,7 +262,7 @@ def findings(code: str, words: str, head: int) -> tuple[Finding, ...]:
             severity="note",
             confidence="likely",
             message=words,
-            data={"fold": True},
+            folded=True,
         ),
     )
 

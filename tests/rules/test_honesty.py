@@ -309,9 +309,9 @@ def test_a_result_without_the_inputs_is_an_error_where_a_run_shows_it_wrong() ->
     wrong = Evidence(kind="mismatch", code="all-zeros", text="the whole output is 0")
     for evidence, severity in (((), "warning"), ((raised,), "warning"), ((wrong,), "error")):
         (found,) = review_text(source, Context(evidence=evidence), ["CHT007"])
-        assert (found.severity, found.data.get("rejects"), found.data["unread"]) == (
+        assert (found.severity, found.rejects, found.reads_no_input) == (
             severity,
-            None,
+            False,
             True,
         )
 
@@ -360,7 +360,7 @@ def test_the_handler_around_the_build_hides_its_failure() -> None:
     found = [
         one for one in review_text(parse(code), Context(evidence=(failed,))) if one.rule == "CHT002"
     ]
-    assert [one.data["rejects"] for one in found] == [True]
+    assert [one.rejects for one in found] == [True]
     assert found[0].place is not None
     assert code.split("\n")[found[0].place.line - 1] == "except Exception:"
     assert "(line " in found[0].message
@@ -382,4 +382,4 @@ class ModelNew(torch.nn.Module):
 """
     found = [f for f in review_text(parse(forward), Context()) if f.rule == "CHT011"]
     assert [(f.severity, f.place.line if f.place else 0) for f in found] == [("warning", 11)]
-    assert not any(f.data.get("rejects") for f in found)
+    assert not any(f.rejects for f in found)

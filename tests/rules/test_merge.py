@@ -29,7 +29,7 @@ def last_resort(severity: Severity, workload: str = "1x31") -> Finding:
         confidence="likely",
         message="the kernel computes something else",
         evidence=(wrong,),
-        data={"last_resort": True},
+        last_resort=True,
     )
 
 

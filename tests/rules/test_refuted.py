@@ -165,9 +165,9 @@ def test_values_that_came_out_right_take_back_that_they_are_wrong() -> None:
 
 
 def test_a_launch_takes_back_that_there_is_none() -> None:
-    assert weigh(claim("no-launch", data={"kernels": ["twice"]}), RIGHT) == ""
-    assert weigh(claim("no-launch", data={"kernels": ["idle"]}), RIGHT) == "error"
-    assert weigh(claim("no-launch", data={"kernels": ["idle"]}), TEXT_ONLY) == "warning"
+    assert weigh(claim("no-launch", kernels=("twice",)), RIGHT) == ""
+    assert weigh(claim("no-launch", kernels=("idle",)), RIGHT) == "error"
+    assert weigh(claim("no-launch", kernels=("idle",)), TEXT_ONLY) == "warning"
 
 
 PYTHON = """import torch

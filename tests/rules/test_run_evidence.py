@@ -136,7 +136,7 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
     def patterns(*items: Evidence) -> list[object]:
         context = Context(task=task, evidence=items)
         found = review_text(parse(code), context, select=("NUM001",))
-        return [(finding.data["pattern"], finding.severity) for finding in found]
+        return [(finding.evidence[0].code, finding.severity) for finding in found]
 
     assert patterns(zeros["nominal"]) == [("zeros", "error")]
     assert patterns(zeros["general"]) == [("zeros", "warning")]

@@ -37,7 +37,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     yield RULE.finding(
         unit.place(launch.node),
         "; ".join(missing) + ": this hurts in some programs only",
-        data={"fold": True, "lines": [u.place(one.node).line for u, one in launches]},
+        folded=True,
     )
 
 

@@ -58,7 +58,7 @@ def _function(unit: Unit, function: Function, *, layout_in_python: bool) -> Iter
             unit.place(parameter.node),
             f"{function.name} does not check the {' and '.join(missing)} of its inputs: a wrong "
             "call crashes or gives wrong numbers instead of a message",
-            data={"fold": True, "missing": missing},
+            folded=True,
         )
 
 

@@ -42,7 +42,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 yield RULE.finding(
                     unit.place(call.node),
                     "item() copies a number from the GPU and waits for it on every call",
-                    data={"call": "item"},
                 )
     yield from _python(source)
 
@@ -58,7 +57,6 @@ def _waiting(unit: Unit, call: Call) -> Finding:
         if own
         else said + "the order of the stream is enough",
         fixes=() if own else _without(unit, call),
-        data={"call": call.last},
     )
 
 
@@ -93,13 +91,11 @@ def _python(source: Source) -> Iterator[Finding]:
                 fixes=fix("leave it out", [delete_statement(source, parent)], certain=True)
                 if isinstance(parent, ast.Expr)
                 else (),
-                data={"call": name},
             )
         elif isinstance(call.func, ast.Attribute) and call.func.attr in SCALARS and not call.args:
             yield RULE.finding(
                 source.place(call),
                 f"{code.text(call)} copies a number from the GPU and waits for it on every call",
-                data={"call": call.func.attr},
             )
 
 

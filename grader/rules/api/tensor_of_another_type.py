@@ -126,7 +126,6 @@ def _finding(
         "before any kernel runs",
         confidence="proven" if proof else "likely",
         evidence=proof,
-        data={"wanted": wanted, "made": made},
         fixes=fixes,
     )
 

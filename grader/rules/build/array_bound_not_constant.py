@@ -48,7 +48,6 @@ def _finding(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_make_dynamic(unit, function, shared, extent) if shared is not None else (),
-        data={"name": culprit},
     )
 
 

@@ -62,7 +62,6 @@ def _compare(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fixes,
-        data={"name": declared.name},
     )
 
 

@@ -134,7 +134,6 @@ def _finding(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_keep_one(unit, function, first, in_two_files=in_two_files),
-        data={"name": function.name},
     )
 
 

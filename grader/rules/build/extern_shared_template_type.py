@@ -72,7 +72,6 @@ def _error(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(places),
-        data={"array": name, "types": list(types)},
     )
 
 

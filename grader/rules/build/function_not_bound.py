@@ -120,7 +120,6 @@ def _uses(
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=_fixes(source, node, extensions, exported),
-            data={"name": name},
         )
 
 
@@ -210,7 +209,6 @@ def _calls(
             fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
             if len(exported) == 1
             else (),
-            data={"name": called},
         )
         return
 

@@ -61,7 +61,7 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
         fixes=fix(f"declare {names} in cpp_sources", edits, certain=True)
         if len(found) == len(missing) and not kernels
         else _as_declared(source, extension, [*absent, *kernels]),
-        data={"names": missing},
+        names=missing,
     )
 
 

@@ -55,7 +55,6 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=group,
             fixes=_fixes(source, first),
-            data={"kind": meaning.kind if meaning else first.code},
         )
 
 
@@ -163,7 +162,6 @@ def _unknown_names(unit: Unit, context: Context) -> Iterator[Finding]:
                 f"{name} is used here, but nothing in the CUDA text defines it",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
-                data={"name": name},
             )
 
 

@@ -49,7 +49,7 @@ def _unit(extension: Extension, unit: Unit, context: Context) -> Iterator[Findin
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fix(f"include {headers[0]}", [add_include(unit, headers[0])], certain=True),
-            data={"fold": not needed},
+            folded=not needed,
         )
 
 

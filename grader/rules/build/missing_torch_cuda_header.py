@@ -166,7 +166,7 @@ def _missing(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"include {header}", [add_include(unit, header)], certain=True),
-        data={"names": list(names), "lines": [place.line for place in places], "header": header},
+        names=list(names),
     )
 
 

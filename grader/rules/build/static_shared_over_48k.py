@@ -96,7 +96,7 @@ def _finding(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, kernel, largest, worst),
-        data={"kernel": kernel.name, "bytes": totals, "array": largest.array.name},
+        kernels=(kernel.name,),
     )
 
 

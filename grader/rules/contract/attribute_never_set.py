@@ -57,7 +57,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=tuple(never_set(source, code, _reads(code, name))),
-                data={"name": name},
             )
 
 

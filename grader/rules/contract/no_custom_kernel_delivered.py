@@ -40,14 +40,12 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             + (
                 ", though it holds a kernel's text" if source.cuda else ", so ModelNew is PyTorch's"
             ),
-            data={"missing": "load_inline"},
         )
     elif source.extensions and _no_kernel(source):
         yield RULE.finding(
             source.place(source.extensions[0].node),
             f"the extension has no __global__ function: it is C++ that calls {_called(source)}, "
             "without a CUDA kernel of its own",
-            data={"missing": "kernel"},
         )
 
 
@@ -65,7 +63,6 @@ def _no_model(source: Source, code: PythonCode) -> Finding:
     return RULE.finding(
         source.line_place(line),
         f"there is no class ModelNew, which is what a grader looks for{there}",
-        data={"missing": "ModelNew"},
     )
 
 

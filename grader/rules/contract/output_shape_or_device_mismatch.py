@@ -45,7 +45,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen[0].text,
             confidence="proven",
             evidence=seen,
-            data={"form": _form(seen[0]), "cause": "form"},
+            other_form=True,
+            cause="form",
             fixes=(
                 *result_in_form(source, code, [one.text for one in seen]),
                 *unused_arguments(source, code),
@@ -131,7 +132,7 @@ def _python(source: Source, call: ast.Call, evidence: list[Evidence]) -> Finding
         fixes=fix(
             "leave the result on the GPU", [Edit(start=start, end=end, text="")], certain=True
         ),
-        data={"form": "device"},
+        other_form=True,
     )
 
 
@@ -161,7 +162,7 @@ def _cpp(unit: Unit, call: Call, evidence: list[Evidence]) -> Finding:
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix("leave the result on the GPU", [unit.edit(start, end, "")], certain=True),
-        data={"form": "device"},
+        other_form=True,
     )
 
 

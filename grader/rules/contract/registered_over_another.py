@@ -43,7 +43,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fix(f"leave out the plain self.{name}", edits),
-            data={"name": name},
         )
 
 

@@ -118,7 +118,6 @@ def _finding(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(source, function, arity, count, context),
-        data={"method": function.name, "given": count},
     )
 
 
@@ -208,14 +207,12 @@ def _missing(
         yield RULE.finding(
             source.line_place(model.lineno),
             "ModelNew has no forward: calling it raises NotImplementedError",
-            data={"method": method},
         )
     elif method == "__init__" and count:
         yield RULE.finding(
             source.line_place(model.lineno),
             f"ModelNew has no constructor of its own, and gets {count} argument"
             f"{'s' * (count != 1)}: TypeError before anything is computed",
-            data={"method": method},
         )
 
 
@@ -254,7 +251,6 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
         "the constructor never calls super().__init__(): an nn.Module without it can neither hold "
         "parameters nor be called",
         fixes=fix("call super().__init__() first", [edit], certain=True),
-        data={"method": "__init__"},
     )
 
 

@@ -63,14 +63,13 @@ def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> I
             f"{name} is not defined in the answer: it was taken from the problem's file, among "
             "whose names KernelBench runs answers; alone it is a NameError",
             severity="warning",
-            data={"name": name},
         )
 
 
 def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
     """Return the names without which the class can't be used, each once, in the order of their use."""
     findings = [one for one in check(source, context) if one.severity == "error"]
-    return tuple(dict.fromkeys(name for one in findings for name in one.data.get("names", ())))
+    return tuple(dict.fromkeys(name for one in findings for name in one.names))
 
 
 def _missing(code: PythonCode, undefined: set[str]) -> Mapping[str, list[ast.Name]]:
@@ -128,7 +127,7 @@ def _finding(
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fixes or (_drop_inputs(source, code, function) if for_inputs else ()),
-        data={"names": names, "function": where},
+        names=names,
     )
 
 
@@ -151,7 +150,6 @@ def _too_early(source: Source, code: PythonCode) -> Iterator[Finding]:
                     source.place(node),
                     f"{node.id} is used here, but only defined at line {line}: NameError as soon "
                     "as the file is imported",
-                    data={"name": node.id},
                 )
                 return
 

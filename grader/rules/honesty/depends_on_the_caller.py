@@ -58,7 +58,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         source.place(node.test),
                         f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
                         severity="error" if decides else "warning",
-                        data={"target": drawn, "rejects": decides},
+                        rejects=decides,
                     )
                 asked = _asks(code, node.test)
                 if isinstance(node, ast.If) and gives_nothing(code, function, node):
@@ -66,7 +66,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         source.place(node.test),
                         "this condition asks for the machine, and what is returned then does not depend on the input",
                         severity="error",
-                        data={"rejects": True},
+                        rejects=True,
                     )
                 elif asked:
                     tells = _tells_the_machine(node.test) and decides_the_result(
@@ -76,7 +76,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                         source.place(node.test),
                         f"this condition asks {asked}: what forward does depends on who calls it",
                         severity="error" if tells else "warning",
-                        data={"target": asked, "rejects": tells},
+                        rejects=tells,
                     )
 
 
@@ -93,7 +93,6 @@ def _picks(
                     source.place(node),
                     f"this picks by {drawn}: which of several ways forward takes hangs on the clock, and the "
                     "results and times of a review are those of one of them",
-                    data={"target": drawn},
                 )
                 return
 

@@ -22,7 +22,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             source.line_place(fallback.handler.lineno),
             f"if {what} fails, this handler goes on, and line {fallback.instead.lineno} computes "
             "the result with PyTorch: a good result then says nothing about the kernel",
-            data={"instead": fallback.instead.lineno, "building": fallback.building},
         )
 
 

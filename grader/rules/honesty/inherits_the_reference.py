@@ -35,14 +35,14 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             source.line_place(code.model.lineno),
             f"ModelNew inherits the reference's forward from {base}: it is the reference itself",
-            data={"rejects": True},
+            rejects=True,
         )
     elif forward is not None:
         for node in _reference_results(code, forward, names):
             yield RULE.finding(
                 source.place(node),
                 "forward hands its input to the reference model and returns what that computes",
-                data={"rejects": True},
+                rejects=True,
             )
             return
 

@@ -42,7 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="error" if seen_wrong(context) else "warning",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
-                data={"unread": True},
+                reads_no_input=True,
             )
     if context.device != "sim" or not context.launches:
         for finding in _kernels(source):
@@ -112,7 +112,8 @@ def _kernels(source: Source) -> Iterator[Finding]:
             kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte,
         ),
         f"{kernel.name} never reads {names}: what it stores does not depend on the input",
-        data={"kernel": kernel.name, "unread": True},
+        kernels=(kernel.name,),
+        reads_no_input=True,
     )
 
 

@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     place=failed[0].place,
                 ),
             ),
-            data={"rejects": True},
+            rejects=True,
         )
 
 

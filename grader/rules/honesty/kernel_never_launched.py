@@ -57,7 +57,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
             + ": the kernels play no part in the result",
             severity="error" if torch_does_it or seen_wrong(context) else "warning",
-            data={"rejects": torch_does_it},
+            rejects=torch_does_it,
         )
         return
     matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))
@@ -87,7 +87,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
             f"nothing launches {names}: no kernel of this submission ever runs{instead or _bound(source, idle)}",
             severity="warning" if called else "error",
             fixes=launch(unit, kernel) if len(idle) == 1 else (),
-            data={"kernels": [kernel.name for _, kernel in idle]},
+            kernels=[kernel.name for _, kernel in idle],
         )
         return
     for unit, kernel in idle:
@@ -97,7 +97,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
             severity="note",
             predicts="no-launch",
             fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
-            data={"kernels": [kernel.name]},
+            kernels=[kernel.name],
         )
 
 
@@ -153,7 +153,7 @@ def _thrown_away(
             f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch "
             "computes that",
             severity="error",
-            data={"rejects": True},
+            rejects=True,
         )
     for node, other in _times_zero(forward):
         if depends(other, from_kernel - given, starts):
@@ -161,7 +161,7 @@ def _thrown_away(
                 source.place(node),
                 "the kernel's result is multiplied by zero: it plays no part in what is returned",
                 severity="error",
-                data={"rejects": True},
+                rejects=True,
             )
 
 

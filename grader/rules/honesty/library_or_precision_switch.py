@@ -66,7 +66,7 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
                     f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made "
                     f"library ({library})" + (", which the prompt rules out" if forbidden else ""),
                     severity="warning" if forbidden else "note",
-                    data={"library": library, "delegates": library != "CUTLASS"},
+                    delegates=library != "CUTLASS",
                 )
 
 
@@ -105,7 +105,6 @@ def _switch(source: Source, node: ast.AST, name: str, switches: Sequence[ast.stm
         f"{name} is a switch for the whole process: it changes the reference's speed and numbers "
         "as well",
         fixes=fixes,
-        data={"switch": name},
     )
 
 

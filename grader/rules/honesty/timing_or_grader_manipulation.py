@@ -100,7 +100,7 @@ def _patch(source: Source, node: ast.AST, name: str) -> Finding:
         fixes=fix("leave the library alone", [delete_statement(source, node)])
         if decides and isinstance(node, ast.stmt)
         else (),
-        data={"target": name, "rejects": bool(decides)},
+        rejects=bool(decides),
     )
 
 
@@ -148,7 +148,6 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
             source.place(call),
             f"{name} {said}",
             severity="warning" if severity == "warning" else "note",
-            data={"target": name},
         )
 
 
@@ -174,7 +173,7 @@ def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
                 source.place(node),
                 f".{attribute} reads the variables of "
                 f"{'whoever calls this file' if callers else 'a function that is not of this file'}",
-                data={"target": attribute, "rejects": True},
+                rejects=True,
             )
             return
 
@@ -207,7 +206,7 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
         yield RULE.finding(
             source.place(node),
             f"{name} is a part of the grader, whose reports on this program would be its own",
-            data={"target": name, "rejects": True},
+            rejects=True,
         )
 
 
@@ -240,7 +239,7 @@ def _interposed(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(
                     unit.place(node),
                     f"{text(node)} is a function of the grader's simulator",
-                    data={"target": text(node), "rejects": True},
+                    rejects=True,
                 )
                 break
         for function in unit.functions:
@@ -248,7 +247,7 @@ def _interposed(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(
                     unit.place(function.node),
                     f"the extension defines {function.name}, in the place of CUDA's own",
-                    data={"target": function.name, "rejects": True},
+                    rejects=True,
                 )
         for node in cuda_code(unit).of("preproc_def", "preproc_function_def"):
             name = text(node.child_by_field_name("name"))

@@ -63,7 +63,7 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
             "for it: events on the current stream do not see the work, and its result may not be "
             "there yet",
             fixes=_joining(source, code, entered[0]),
-            data={"rejects": True},
+            rejects=True,
         )
 
 
@@ -100,7 +100,7 @@ def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
         f"forward starts {code.text(call.func).rsplit('.', 1)[-1]}, and nobody waits for it: "
         + ("what forward returns is made there, later" if works else "its work is not measured"),
         severity="error" if works else "warning",
-        data={"rejects": bool(works)},
+        rejects=bool(works),
     )
 
 
@@ -158,7 +158,7 @@ def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
                 f"{call.last} makes a stream that nothing joins with PyTorch's: events on the "
                 "current stream do not see the work, and its result may not be there yet",
                 severity="error" if hides else "warning",
-                data={"rejects": hides},
+                rejects=hides,
             )
             break
     for name in CPP_THREADS:
@@ -176,7 +176,7 @@ def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
                 f"{name} starts work that goes on after the function has returned and is not "
                 "measured",
                 severity="error" if works else "warning",
-                data={"rejects": works},
+                rejects=works,
             )
             break
 

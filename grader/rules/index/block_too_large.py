@@ -47,11 +47,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
-                data={
-                    "kernel": case.kernel,
-                    "threads": threads,
-                    **launch_cause(case.kernel, proof),
-                },
+                kernels=(case.kernel,),
+                cause=launch_cause(case.kernel, proof),
             )
         else:
             refused = [e for e in observed(context, "launch") if "registers" in e.text]
@@ -84,7 +81,8 @@ def _registers(
             confidence="proven" if failed else "likely",
             evidence=failed,
             fixes=_bounds(case, threads),
-            data={"kernel": case.kernel, **launch_cause(case.kernel, failed)},
+            kernels=(case.kernel,),
+            cause=launch_cause(case.kernel, failed),
         )
 
 

@@ -39,7 +39,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
-                data={"kernel": case.kernel, **launch_cause(case.kernel, proof)},
+                kernels=(case.kernel,),
+                cause=launch_cause(case.kernel, proof),
                 fixes=into_x(source, case.kernel, over[0]),
             )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
@@ -83,7 +84,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         severity="warning" if severe else "note",
         predicts="elsewhere",
         confidence="likely",
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 

@@ -73,7 +73,7 @@ def _finding(case: Case, event: Event, workload: str) -> Finding:
         "2147483647: it wraps to a negative number and the wrong memory is read",
         fixes=_widen(case.unit, event.node),
         workload=workload,
-        data={"kernel": case.kernel, "value": event.data["value"]},
+        kernels=(case.kernel,),
     )
 
 

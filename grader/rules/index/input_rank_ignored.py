@@ -53,7 +53,7 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         confidence="proven",
         evidence=proof,
         fixes=_folded(case, name),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 
@@ -86,7 +86,7 @@ def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding
         severity=severity,
         confidence="likely",
         fixes=_fixes(case, name),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 

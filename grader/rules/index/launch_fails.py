@@ -31,7 +31,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             items[0].text,
             confidence="proven",
             evidence=items,
-            data={"kernel": kernel, **launch_cause(kernel, items)},
+            kernels=(kernel,),
+            cause=launch_cause(kernel, items),
             fixes=_long_axis(source, kernel, items[0].text),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, JsonValue
+from grader.records import Evidence, Finding, Fix
 from grader.rules.index.host_quotient import Quotient, quotients
 from grader.rules.rule import Context, Rule
 from grader.source.code_edits import fix, replace_node
@@ -144,7 +144,9 @@ def _finding(rounded: Rounded, wrong: tuple[Evidence, ...], context: Context) ->
         confidence="proven" if proof else "likely" if likely else "possible",
         evidence=proof,
         fixes=_fixes(rounded),
-        data={"kernel": rounded.kernel.name, **(_CAUSE if proof else {})},
+        kernels=(rounded.kernel.name,),
+        cause="unwritten" if proof else "",
+        root_cause=bool(proof),
     )
 
 
@@ -156,11 +158,10 @@ def _host_finding(quotient: Quotient, wrong: tuple[Evidence, ...]) -> Finding:
         f"{few} at the end are never written where the size is no multiple of {quotient.by}",
         confidence="proven",
         evidence=_unwritten(wrong),
-        data={"kernel": quotient.kernel, **_CAUSE},
+        kernels=(quotient.kernel,),
+        cause="unwritten",
+        root_cause=True,
     )
-
-
-_CAUSE: dict[str, JsonValue] = {"cause": "unwritten", "root": True}
 
 
 def _fixes(rounded: Rounded) -> Iterator[Fix]:

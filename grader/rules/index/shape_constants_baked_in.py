@@ -116,7 +116,7 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
         severity="error" if case.sizes.real else "warning",
         predicts="unwritten-read",
         fixes=_round_up(case) if short else (),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 
@@ -163,7 +163,6 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
                     f"`{name}` = {value} is the size of the task's own input; with any other "
                     "size the kernel computes "
                     "something else or runs out of bounds, and nothing checks it",
-                    data={"constant": name},
                 )
         return
 

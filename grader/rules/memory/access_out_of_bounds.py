@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             items[0].text,
             confidence="proven",
             evidence=items,
-            data={"cause": cause},
+            cause=cause,
             fixes=tuple(_fixes(source, context, items[0])),
         )
     values = [
@@ -43,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     ]
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
-        yield RULE.finding(None, said, confidence="proven", evidence=values, data={"cause": "oob"})
+        yield RULE.finding(None, said, confidence="proven", evidence=values, cause="oob")
 
 
 def _fixes(source: Source, context: Context, item: Evidence) -> Iterator[Fix]:

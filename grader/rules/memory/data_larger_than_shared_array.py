@@ -81,12 +81,8 @@ def _finding(case: Case, event: Event, severity: Severity) -> Finding:
         severity=severity,
         predicts="elsewhere" if case.sizes.name.startswith("long") else None,
         fixes=_fixes(case, name),
-        data={
-            "kernel": case.kernel,
-            "array": name,
-            "capacity": cells,
-            "cause": f"shared-oob {case.kernel}",
-        },
+        kernels=(case.kernel,),
+        cause=f"shared-oob {case.kernel}",
     )
 
 

@@ -99,7 +99,8 @@ def _finding(
         confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=_fixes(case) if not asked else (),
-        data={"kernel": case.kernel, "bytes": total, **launch_cause(case.kernel, proof)},
+        kernels=(case.kernel,),
+        cause=launch_cause(case.kernel, proof),
     )
 
 

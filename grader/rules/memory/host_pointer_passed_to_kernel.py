@@ -52,7 +52,7 @@ def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
                     "gets its pointer as "
                     f"`{region.name}`: the GPU can't read it",
                     fixes=_fixes(case, tensor),
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 ),
             )
 

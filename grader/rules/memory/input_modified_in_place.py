@@ -81,7 +81,7 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
         "caller's data is changed, and a "
         "second call computes with it",
         fixes=_fixes(case, name),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 

@@ -62,7 +62,7 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
         case.place(node),
         f"{reads}, and {where} (e.g. {rest} over): the kernel stops there with a misaligned address",
         severity="warning" if long else None,
-        data={"kernel": case.kernel, "width": width},
+        kernels=(case.kernel,),
         fixes=element_by_element(case.unit, case.walk.kernel.node),
     )
 

@@ -92,12 +92,8 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
         f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
         f"{what} element {index}",
         fixes=_guard(case, access.node),
-        data={
-            "kernel": case.kernel,
-            "index": index,
-            "size": numel or 0,
-            "cause": f"oob {case.kernel}",
-        },
+        kernels=(case.kernel,),
+        cause=f"oob {case.kernel}",
     )
 
 

@@ -89,7 +89,7 @@ def _finding(case: Case, names: list[str], proof: tuple[Evidence, ...], view: st
         confidence="proven" if proof and not view else "likely",
         evidence=proof,
         fixes=_fixes(case, names),
-        data={"fold": not (proof or view)},
+        folded=not (proof or view),
     )
 
 

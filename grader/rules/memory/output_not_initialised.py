@@ -60,7 +60,7 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
         proof[0].text.rstrip(".") + told if told else proof[0].text,
         confidence="proven",
         evidence=proof,
-        data={"cause": "unwritten"},
+        cause="unwritten",
     )
 
 
@@ -187,7 +187,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
         f"`{name}`) before anything was "
         "stored there",
         fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 

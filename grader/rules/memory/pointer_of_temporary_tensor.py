@@ -48,7 +48,6 @@ def _declared(unit: Unit, part: Declare) -> Iterator[Finding]:
         "statement: when the kernel runs, the memory may already be in use for something else",
         severity="error" if certain else "warning",
         fixes=_fixes(unit, part, maker),
-        data={"variable": part.name},
     )
 
 

@@ -65,13 +65,8 @@ def _too_small(case: Case, event: Event) -> Finding:
         f"{case.walk.threads} threads, "
         f"but {rest}",
         fixes=_fixes(case, event, given),
-        data={
-            "kernel": case.kernel,
-            "cause": f"shared-oob {case.kernel}",
-            "array": name,
-            "given": given,
-            "needed": (event.cell + 1) * size,
-        },
+        kernels=(case.kernel,),
+        cause=f"shared-oob {case.kernel}",
     )
 
 
@@ -135,7 +130,7 @@ def _too_large(case: Case) -> Iterator[Finding]:
             f"uses {used}: "
             f"{(cells - used) * size} bytes too many for each block",
             severity="note",
-            data={"kernel": case.kernel},
+            kernels=(case.kernel,),
         )
 
 

@@ -102,7 +102,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
         fixes=(*python_slips(source), *of_one_shape(source, context)) if deciding else (),
-        data={"pattern": first.code, "last_resort": True},
+        last_resort=True,
     )
 
 
@@ -122,7 +122,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         confidence="proven",
         evidence=seen,
-        data={"pattern": zeros.code, "last_resort": True},
+        last_resort=True,
     )
 
 
@@ -147,7 +147,7 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
         severity="warning",
         confidence="proven",
         evidence=tuple(wrong),
-        data={"pattern": "kept-weights", "last_resort": True},
+        last_resort=True,
     )
 
 
@@ -167,7 +167,7 @@ def _few_digits(
         confidence="likely",
         evidence=tuple(seen),
         fixes=in_halves(source, reference_of(source, context)),
-        data={"pattern": "half-precision", "last_resort": True},
+        last_resort=True,
     )
 
 

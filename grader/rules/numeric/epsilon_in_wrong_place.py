@@ -53,7 +53,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                         "values come out differently",
                         severity="error" if wrong else "warning",
                         evidence=wrong[:1],
-                        data={"found": found, "wanted": wanted},
                     )
                     return
     if len(bare) == 1 and not some and not _anywhere(source):
@@ -86,7 +85,6 @@ def _left_out(unit: Unit, root: Call, wrong: tuple[Evidence, ...]) -> Finding:
         "root: values near zero come out too large, or infinite",
         severity="error" if wrong else "warning",
         evidence=wrong[:1],
-        data={"found": "none", "wanted": "inside"},
     )
 
 

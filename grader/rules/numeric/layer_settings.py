@@ -71,7 +71,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(call),
                 f"`self.{name}` is made with other settings than the reference's {last_name(call.func)} of that name: {said}",
                 evidence=wrong[:1],
-                data={"root": True, "cause": "form"} if _of_form(wrong) else {},
+                cause="form" if _of_form(wrong) else "",
+                root_cause=_of_form(wrong),
                 fixes=_as_there(source, call, other, given),
             )
 

@@ -74,7 +74,6 @@ def _accumulators(
                         )
                         if kind is not None
                         else (),
-                        data={"variable": start.name},
                     )
 
 

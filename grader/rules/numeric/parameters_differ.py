@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Confidence, Evidence, Finding, Fix, JsonValue, Task
+from grader.records import Confidence, Evidence, Finding, Fix, Task
 from grader.rules.numeric.drawn_weights import taken_over
 from grader.rules.numeric.own_parameters import (
     DRAWS,
@@ -50,7 +50,6 @@ class _Pair:
         node: ast.AST,
         message: str,
         confidence: Confidence = "likely",
-        data: Mapping[str, JsonValue] | None = None,
     ) -> Finding:
         """Return a finding with these fixes: an error where results were wrong."""
         return RULE.finding(
@@ -59,7 +58,6 @@ class _Pair:
             severity="error" if self.wrong else "warning",
             confidence=confidence,
             evidence=self.wrong[:1],
-            data=data,
             fixes=self.fixes(),
         )
 
@@ -103,7 +101,6 @@ def _fixes(
 def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
     """Report parameters that no layer draws, where the reference has layers that the answer lacks."""
     model, reference = pair.model, pair.reference
-    own = {name for name, _ in parameters(model)}
     alike = {name: draw(node) for name, node in parameters(reference.tree)}
     missing = [name for name in wanted if name not in layers(model)]
     for name, node in parameters(model):
@@ -114,7 +111,6 @@ def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding
                 f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
                 "weights: the same seed gives other numbers, and no state of the reference fits"
                 f"{_too_few(reference, model)}",
-                data={"own": sorted(own), "missing": missing},
             )
 
 

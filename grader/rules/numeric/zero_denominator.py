@@ -64,7 +64,6 @@ def _function(unit: Unit, function: Function, proof: tuple[Evidence, ...]) -> It
             confidence="proven" if proof else "possible",
             evidence=proof,
             fixes=_fixes(unit, divisor),
-            data={"variable": divisor.id},
         )
         return
 
@@ -76,7 +75,6 @@ def _guarded(unit: Unit, name: str, test: Expr | None) -> Finding:
         "it gives NaN",
         severity="note",
         confidence="possible",
-        data={"variable": name},
     )
 
 

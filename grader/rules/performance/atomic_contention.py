@@ -28,7 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"{active} threads of each block add to one and the same element of "
                     f"`{access.region.name}`, one after "
                     "another; a sum over the block first would leave one atomic",
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 )
 
 

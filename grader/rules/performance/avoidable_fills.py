@@ -37,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 "element of it: one write of the "
                 "whole buffer for nothing",
                 fixes=made_by(case, tensor, "zeros", "empty", "do not fill it first"),
-                data={"kernel": case.kernel},
+                kernels=(case.kernel,),
             )
 
 

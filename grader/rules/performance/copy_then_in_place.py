@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"the data is copied here and then changed in place by `{case.kernel}`: the "
                     "copy is one more read and one "
                     "more write of all of it, which an output of its own would save",
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 )
 
 

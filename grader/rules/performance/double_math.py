@@ -40,7 +40,7 @@ def _double(case: Case, event: Event) -> Finding:
         f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without "
         "`f` (or a double) meets a float",
         fixes=_suffix(case, event),
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 
@@ -62,7 +62,7 @@ def _slow(case: Case) -> Iterator[Finding]:
                 yield RULE.finding(
                     case.place(part.node),
                     f"`{one_line(part.node, 40)}` is a slow way to write a product",
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 )
                 return
             divisor = _divisor(part)
@@ -76,7 +76,7 @@ def _slow(case: Case) -> Iterator[Finding]:
                     f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which "
                     "stays the same: multiply by its "
                     "reciprocal",
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 )
                 return
 

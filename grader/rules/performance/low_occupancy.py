@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"a block of {warps} warps takes {taken} bytes of shared memory: at most "
                 f"{resident} of {WARPS} warps fit on a "
                 f"multiprocessor ({100 * resident / WARPS:.0f}%)",
-                data={"kernel": case.kernel, "warps": resident},
+                kernels=(case.kernel,),
             )
         yield from _registers(case, context, warps)
 
@@ -50,7 +50,7 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
                     f"`{case.kernel}` takes {used.registers} registers a thread: {resident} of "
                     f"{WARPS} warps fit on a "
                     "multiprocessor",
-                    data={"kernel": case.kernel, "warps": resident},
+                    kernels=(case.kernel,),
                 )
             if used.spill_store_bytes or used.spill_load_bytes:
                 yield RULE.finding(
@@ -58,7 +58,7 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
                     f"`{case.kernel}` spills registers: {used.spill_store_bytes} bytes stored "
                     f"and {used.spill_load_bytes} "
                     "bytes loaded through local memory",
-                    data={"kernel": case.kernel},
+                    kernels=(case.kernel,),
                 )
             return
 

@@ -34,11 +34,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         message = _tiny(case) or (_single(source, context, case) if _one_block(case) else "")
         if message:
             seen.add(case.kernel)
-            yield RULE.finding(case.place(grid_place(case)), message, data={"kernel": case.kernel})
+            yield RULE.finding(case.place(grid_place(case)), message, kernels=(case.kernel,))
         elif _lonely(case):
             seen.add(case.kernel)
             place = case.place(resolve(case.launch.host, case.launch.call.config[1]).node)
-            yield RULE.finding(place, ALONE, data={"kernel": case.kernel})
+            yield RULE.finding(place, ALONE, kernels=(case.kernel,))
 
 
 def _blocks(case: Case) -> int:

@@ -28,7 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 "of it, after line "
                 f"{case.line(first.node)}: one pass over global memory more than needed",
                 confidence="possible",
-                data={"kernel": case.kernel},
+                kernels=(case.kernel,),
             )
 
 

@@ -32,7 +32,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     "(float4) need a quarter of the "
                     "load instructions, where the address is a multiple of 16 bytes",
                     confidence="possible",
-                    data={"kernel": case.kernel, "fold": True},
+                    kernels=(case.kernel,),
+                    folded=True,
                 )
                 break
 

@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 "different words on line "
                 f"{case.line(event.node)}: the access takes {event.count} turns",
                 fixes=_pad(case, region),
-                data={"kernel": case.kernel, "turns": event.count},
+                kernels=(case.kernel,),
             )
 
 

@@ -24,7 +24,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             f"touches {far.moved_sectors}",
             confidence=far.confidence,
             evidence=far.proof,
-            data=far.data,
+            kernels=(far.case.kernel,),
+            cause=far.cause,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Confidence, Evidence, JsonValue, Place
+from grader.records import Confidence, Evidence, Place
 from grader.rules.rule import Context
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access
@@ -125,15 +125,9 @@ class Far:
         return "proven" if self.proof else "likely"
 
     @property
-    def data(self) -> dict[str, JsonValue]:
-        """Return the values for a finding."""
-        return {
-            "kernel": self.case.kernel,
-            "stride": self.first.stride,
-            "sectors": self.first.sectors,
-            "lines": [self.line, *self.others],
-            "cause": f"lanes of {self.case.kernel} are {abs(self.first.stride)} elements apart",
-        }
+    def cause(self) -> str:
+        """Return what joins the rules that see the same distance."""
+        return f"lanes of {self.case.kernel} are {abs(self.first.stride)} elements apart"
 
 
 def far_reaching(

@@ -43,7 +43,7 @@ def _finding(case: Case, loss: Loss) -> Finding:
         f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on "
         "one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
-        data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
+        kernels=(case.kernel,),
         fixes=join_warps(case, loss),
     )
 

@@ -112,7 +112,7 @@ def _wrong_exchange(case: Case, halving: Halving, part: Assign, call: Call) -> F
         "not updated in the loop: lane "
         "0 ends with the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
         fixes=_exchange_fixes(case, halving, target.id, value),
-        data={"kernel": case.kernel, "have": 5, "want": 32},
+        kernels=(case.kernel,),
     )
 
 
@@ -157,7 +157,7 @@ def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None
         f"`{name}`: each step reads the first partial results again, and most threads' parts are "
         "lost",
         fixes=fixes,
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 
@@ -194,7 +194,7 @@ def _unused(case: Case) -> Iterator[Finding]:
             case.place(last.node),
             f"`{start.name}` is summed up here and never read: what the threads have computed "
             "goes nowhere",
-            data={"kernel": case.kernel},
+            kernels=(case.kernel,),
         )
 
 
@@ -209,7 +209,7 @@ def _lost(case: Case, loss: Loss) -> Finding:
         f"of {loss.group} threads: "
         "those of threads "
         f"{missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
-        data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
+        kernels=(case.kernel,),
     )
 
 

@@ -40,7 +40,7 @@ def _finding(case: Case, loss: Loss) -> Finding:
         f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has "
         f"{loss.have} of "
         f"{loss.group} partial results",
-        data={"kernel": case.kernel, "have": loss.have, "want": loss.group},
+        kernels=(case.kernel,),
         fixes=broadcast(case, loss),
     )
 

@@ -115,7 +115,7 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
         "(the block size on "
         f"line {case.line(size or case.launch.call.node)} follows the data)",
         severity="error" if real else "warning",
-        data={"kernel": case.kernel, "threads": threads},
+        kernels=(case.kernel,),
         fixes=(*_round_block(case), *_any_size(case, halving)),
     )
 

@@ -84,7 +84,6 @@ def _accumulator(
                     f"start the {_NAMES[fold]} at {good}",
                     [unit.edit(start.init.node.start_byte, start.init.node.end_byte, good)],
                 ),
-                data={"variable": start.name},
             )
             return
 
@@ -168,7 +167,6 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
                 if _alone(start)
                 else [],
             ),
-            data={"variable": start.name},
         )
 
 

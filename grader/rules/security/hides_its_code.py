@@ -42,7 +42,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     source.place(call),
                     f"{name} unpacks something at run time that this file does not show",
                     severity="error" if _feeds_code(code, call) else "warning",
-                    data={"target": name, "rejects": _feeds_code(code, call)},
+                    rejects=_feeds_code(code, call),
                 )
         yield from _literals(source, code)
     for number, line in enumerate(source.lines, 1):

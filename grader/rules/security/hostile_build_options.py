@@ -34,7 +34,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 source.place(extension.keywords.get("name", extension.node)),
                 f"the name {name[:40]!r} leads the build to another folder, or adds lines to its "
                 "script",
-                data={"target": "name"},
             )
     for unit in units(source):
         for node in cuda_code(unit).of("preproc_include"):
@@ -44,13 +43,13 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     unit.place_line(node.start_point[0] + 1),
                     f"{header} is a file of the machine, not of the submission: compilers print "
                     "what they read",
-                    data={"target": header, "rejects": header.startswith(ENDLESS)},
+                    rejects=header.startswith(ENDLESS),
                 )
         for node in cuda_code(unit).of("string_literal", "raw_string_literal"):
             if ".incbin" in text(node):
                 yield RULE.finding(
                     unit.place(node), ".incbin puts a file of the machine into the library",
-                    data={"target": ".incbin"},
+
                 )  # fmt: skip
 
 
@@ -67,7 +66,6 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
                     source.place(extension.keywords.get(keyword, extension.node)),
                     f"{flag} {what if RUNS_CODE.search(flag) else 'writes outside of the build'}",
                     severity="error" if RUNS_CODE.search(flag) else "warning",
-                    data={"target": flag},
                 )
 
 

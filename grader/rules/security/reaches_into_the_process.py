@@ -57,7 +57,7 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
                 f"the built extension defines {name} in the place of CUDA's own",
                 confidence="proven",
                 evidence=(item,),
-                data={"target": name, "rejects": True},
+                rejects=True,
             )
         if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
             yield RULE.finding(
@@ -66,7 +66,7 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
                 "and the text does not show it",
                 confidence="proven",
                 evidence=(item,),
-                data={"target": name, "rejects": True},
+                rejects=True,
             )
 
 
@@ -81,7 +81,7 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
                 source.place(call),
                 f"{code.text(call.func)} {reaches or 'works on the process past Python; nothing here shows a wrong use'}",
                 severity="error" if reaches else "note",
-                data={"target": name, "rejects": bool(reaches)},
+                rejects=bool(reaches),
             )
 
 
@@ -110,7 +110,7 @@ def _way_around(place: Place, written: str) -> Iterator[Finding]:
             if memory
             else f"{path} tells of the machine and its processes past their interfaces",
             severity="error" if memory else "note",
-            data={"target": memory[0] if memory else path, "rejects": bool(memory)},
+            rejects=bool(memory),
         )
 
 
@@ -123,7 +123,7 @@ def _native(unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(
                 unit.place(call.node),
                 f"{call.last} {reaches}",
-                data={"target": call.last, "rejects": True},
+                rejects=True,
             )
     for node in code.of("string_literal", "raw_string_literal"):
         yield from _way_around(unit.place(node), text(node))
@@ -132,7 +132,7 @@ def _native(unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(
                 unit.place(node),
                 "this assembly calls the system or holds bytes that no text shows",
-                data={"target": "asm", "rejects": True},
+                rejects=True,
             )
     for node in code.of("attribute_specifier", "attribute_declaration"):
         if any(word in text(node) for word in CONSTRUCTOR):
@@ -141,7 +141,6 @@ def _native(unit: Unit) -> Iterator[Finding]:
                 f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a "
                 "static object would",
                 severity="note",
-                data={"target": "constructor"},
             )
 
 

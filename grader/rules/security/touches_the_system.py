@@ -55,7 +55,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     source.place(call),
                     f"{code.text(call.func)}(...) {what}",
                     severity=severity,
-                    data={"target": name},
                 )
         yield from _environment(source, code)
     yield from _native(source)
@@ -103,7 +102,7 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
                     source.place(node),
                     f"{name} is set in the environment of the whole process",
                     severity="note" if mild else "warning",
-                    data={"target": name, "fold": mild},
+                    folded=mild,
                 )
 
 
@@ -117,7 +116,6 @@ def _native(source: Source) -> Iterator[Finding]:
                     unit.place(call.node),
                     f"{text(call.node.child_by_field_name('function'))}(...) {CPP[name]}",
                     severity="note" if name in MILD else "error",
-                    data={"target": name},
                 )
 
 

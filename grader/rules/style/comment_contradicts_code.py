@@ -67,7 +67,6 @@ def _sizes(
                 unit.place(comment),
                 f"the comment says {wrong}, but {array.name} has {count} elements and "
                 f"{count * element} bytes",
-                data={"array": array.name},
             )
         return
 

@@ -68,7 +68,6 @@ def _locals(unit: Unit, function: Function) -> Iterator[Finding]:
                 ),
                 severity="warning" if array else "note",
                 fixes=_delete(unit, node, len(declarators)),
-                data={"name": text(name), "kind": kind},
             )
 
 
@@ -112,7 +111,6 @@ def _parameters(unit: Unit, function: Function) -> Iterator[Finding]:
         yield RULE.finding(
             unit.place(parameter.node),
             f"{function.name} never uses its parameter {parameter.name}",
-            data={"name": parameter.name, "kind": "parameter"},
         )
 
 
@@ -137,7 +135,7 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
                 source.place(node),
                 f"{item.name} is imported and never used",
                 fixes=fix("delete the import", _drop(source, node)) if only else (),
-                data={"name": bound, "kind": "import", "fold": True},
+                folded=True,
             )
 
 

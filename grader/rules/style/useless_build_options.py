@@ -41,7 +41,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 source.place(verbose),
                 "verbose=True prints the whole build",
                 fixes=fix("leave the option out", [edit], certain=True),
-                data={"fold": True},
+                folded=True,
             )
 
 
@@ -71,7 +71,7 @@ def _flags(source: Source, extension: Extension, name: str, value: ast.List) -> 
         source.place(value),
         f"{name}: " + "; ".join(dict.fromkeys(why for _, why in useless)),
         fixes=fix("leave the option out", edits, certain=True),
-        data={"fold": True},
+        folded=True,
     )
 
 

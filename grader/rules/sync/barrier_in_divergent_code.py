@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Severity
+from grader.records import Evidence, Finding, Fix, Place, Severity
 from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for barriers that a walk reaches with a part of the block."""
     found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    starving: set[Place | None] = set()
     for case in cases(source, context, "main", "odd"):
         starved = [e for e in case.events("uninit-shared-read") if e.data.get("exited")]
         for event in case.events("barrier-divergence", "barrier-exited"):
             if event.kind == "barrier-exited" and case.sizes.name.startswith("odd") and not starved:
                 continue
             cause = event.other if event.other is not None else event.node
-            found.setdefault((case.kernel, cause.id), (case.kernel, _finding(case, event, starved)))
+            finding = _finding(case, event, starved)
+            found.setdefault((case.kernel, cause.id), (case.kernel, finding))
+            if event.kind == "barrier-exited" and starved:
+                starving.add(finding.place)
     proof = observed(context, "divergence", "exited")
     if any(case.events("shuffle-mask") for case in cases(source, context)):
         shuffles = [e for case in cases(source, context) for e in case.events("shuffle-mask")]
@@ -48,7 +52,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", spans(source))
         fixed = _with_fixes(source, told, cases(source, context), kernels)
-        yield _starving(fixed, reads) if reads else fixed
+        yield _starving(fixed, reads, named=fixed.place in starving) if reads else fixed
 
 
 def _with_fixes(
@@ -61,12 +65,11 @@ def _with_fixes(
     return finding.model_copy(update={"fixes": (*whole_warp(source), *dict.fromkeys(fixes))})
 
 
-def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
+def _starving(finding: Finding, reads: list[Evidence], *, named: bool) -> Finding:
     """Return the finding that threads left, with the reads of what they then never stored."""
     line = reads[0].place.line if reads[0].place else 0
-    said = "never stored" in finding.message
     more = (
-        "" if said or not line else f" Line {line} then reads shared cells that they never stored."
+        "" if named or not line else f" Line {line} then reads shared cells that they never stored."
     )
     return finding.model_copy(
         update={
@@ -79,14 +82,13 @@ def _starving(finding: Finding, reads: list[Evidence]) -> Finding:
 
 def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
     cause = event.other
-    data = {"kernel": case.kernel, "cause_line": case.line(cause)}
     if event.kind == "barrier-exited":
         severity: Severity = "error" if starved else "warning"
         return RULE.finding(
             case.place(event.node),
             _exited(case, event, starved),
             severity=severity,
-            data=data,
+            kernels=(case.kernel,),
             fixes=stay_in_block(case, cause),
         )
     return RULE.finding(
@@ -94,7 +96,7 @@ def _finding(case: Case, event: Event, starved: list[Event]) -> Finding:
         _kept_away(case, event),
         confidence="likely" if event.sure else "possible",
         severity=None if event.sure else "warning",
-        data=data,
+        kernels=(case.kernel,),
         fixes=_hoist(case, event.node, cause),
     )
 

@@ -106,7 +106,7 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
         f"line {line} reads `{name}`, to which every block {how} on line {case.line(write.node)} "
         "of the same launch: "
         "blocks run in no fixed order, so it sees what only some of them have added",
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
     )
 
 

@@ -82,7 +82,7 @@ def _finding(case: Case, event: Event) -> Finding:
         case.place(event.node),
         message,
         fixes=separate(case.unit, first, event.node),
-        data={"array": name, "kernel": case.kernel, "other_line": there},
+        kernels=(case.kernel,),
     )
 
 

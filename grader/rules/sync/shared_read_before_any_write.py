@@ -92,7 +92,8 @@ def _finding(case: Case, event: Event) -> Finding:
         case.place(event.node),
         message,
         fixes=(*_fixes(case, target), *(() if nobody else as_large_as_the_block(case))),
-        data={"array": name, "kernel": case.kernel, "cause": f"uninit {case.kernel} {name}"},
+        kernels=(case.kernel,),
+        cause=f"uninit {case.kernel} {name}",
     )
 
 

@@ -65,7 +65,7 @@ def _finding(case: Case, event: Event) -> Finding:
             _of_the_tail(case, event, where),
             severity="warning",
             confidence="possible",
-            data={"kernel": case.kernel},
+            kernels=(case.kernel,),
         )
     exited = bool(event.data.get("exited"))
     branch = branch_of(where, event.other)
@@ -74,7 +74,7 @@ def _finding(case: Case, event: Event) -> Finding:
         _message(case, event, where),
         severity="warning" if exited or not event.sure else None,
         confidence="likely" if event.sure else "possible",
-        data={"kernel": case.kernel},
+        kernels=(case.kernel,),
         fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
     )
 

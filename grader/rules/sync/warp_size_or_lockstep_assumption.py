@@ -24,6 +24,7 @@ KINDS = ("race-raw", "race-war", "race-waw")
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for conflicts inside one warp, and for shuffles of the old kind."""
     found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    others: set[int] = set()
     for case in cases(source, context):
         across = {
             e.region.name
@@ -37,9 +38,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 and event.region.name not in across
             ):
                 key = (case.kernel, event.region.name)
-                found.setdefault(key, (case.kernel, _finding(case, event)))
+                if key not in found:
+                    found[key] = (case.kernel, _finding(case, event))
+                    others.add(case.line(event.other))
     lines = {f.place.line for _, f in found.values() if f.place is not None}
-    lines |= {int(f.data.get("other_line", 0)) for _, f in found.values()}
+    lines |= others
     proof = tuple(
         item for item in observed(context, "race") if item.place and item.place.line in lines
     )
@@ -55,7 +58,7 @@ def _finding(case: Case, event: Event) -> Finding:
         case.place(event.node),
         f"threads of one warp exchange values through `{name}` on lines {other} and {line} without "
         "`__syncwarp()`: since Volta the threads of a warp need not move together",
-        data={"kernel": case.kernel, "array": name, "other_line": other},
+        kernels=(case.kernel,),
         fixes=_fixes(case, event),
     )
 
