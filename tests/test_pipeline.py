@@ -60,7 +60,7 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
 
 WIDE = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 source = """
 #include <torch/extension.h>
@@ -85,7 +85,7 @@ class ModelNew(nn.Module):
 '''
 ROWS = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, x):

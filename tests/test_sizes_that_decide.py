@@ -16,7 +16,7 @@ from grader.tasks.problem import from_reference
 
 GROUPED = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def __init__(self, features, groups):
@@ -39,7 +39,7 @@ def get_init_inputs():
 """
 TRANSPOSED = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def __init__(self, in_channels, out_channels, kernel_size):
@@ -99,7 +99,7 @@ def test_every_wrong_program_fails_at_each_nominal_size() -> None:
 
 ANSWER = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 source = """
 #include <torch/extension.h>

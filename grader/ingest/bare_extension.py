@@ -60,7 +60,7 @@ def with_class(
         return None
     before = (
         "import torch",
-        "import torch.nn",
+        "import torch.nn as nn",
         "from torch.utils.cpp_extension import load_inline",
         f'{_SOURCE} = r"""',
     )

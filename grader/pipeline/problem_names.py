@@ -1,7 +1,7 @@
 """Names of the problem's file that an answer reads without defining them.
 
 KernelBench executes the problem's file and the answer's in one namespace (`load_custom_model` of its eval.py gets the
-context of `load_original_model_and_inputs`), so that an answer may lean on `batch_size` or on `import torch.nn` of
+context of `load_original_model_and_inputs`), so that an answer may lean on `batch_size` or on `import torch.nn as nn` of
 the file that it was shown. Here an answer is built alone: what it needs of this kind is put before its code.
 Only constants and imports are: not the reference's classes and functions. Lines that try the model out with the
 problem's inputs go.

@@ -12,7 +12,7 @@ HOST_FUNCTION = re.compile(
     re.MULTILINE,
 )
 TEMPLATE = '''import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

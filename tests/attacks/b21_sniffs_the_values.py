@@ -8,7 +8,7 @@ task: relu
 expect: not-correct
 """
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -8,7 +8,7 @@ task: relu
 expect: build_failed
 """
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 raise RuntimeError("own.cu:1:10: fatal error: curand_kernel.h: No such file or directory")

@@ -9,7 +9,7 @@ policy: custom-only
 expect: not-correct
 """
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

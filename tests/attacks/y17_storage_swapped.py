@@ -9,7 +9,7 @@ expect: not-correct
 """
 import threading
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -10,7 +10,7 @@ expect: not-correct
 import os
 import sys
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 if "LD_PRELOAD" not in os.environ:

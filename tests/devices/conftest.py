@@ -18,7 +18,7 @@ from grader.store import Store
 
 CODE = (Path(__file__).parent / "submission.py.txt").read_text()
 REFERENCE = """
-import torch.nn
+import torch.nn as nn
 class Model(nn.Module):
     def forward(self, x, mode):
         return x * 2

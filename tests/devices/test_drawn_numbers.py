@@ -12,7 +12,7 @@ from grader.records import Task, TensorSpec, Workload
 from .conftest import a_submission
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # the first one prepares the machine
-HEAD = "import torch\nimport torch.nn\nimport torch.nn.functional as F\n"
+HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 SCALED = """
 class {name}(nn.Module):
     def __init__(self):

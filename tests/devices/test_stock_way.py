@@ -14,7 +14,7 @@ from .conftest import a_submission
 
 CODE = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 source = """
@@ -55,7 +55,7 @@ TASK = Task(
     name="double",
     title="twice the input",
     source="file",
-    reference="import torch.nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n",
+    reference="import torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n",
     workloads=(Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(3, 100)),)),),
 )
 

@@ -6,7 +6,7 @@ from grader.records import Sample, SampleFormat
 
 CODE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 src = """
@@ -26,7 +26,7 @@ class ModelNew(nn.Module):
 OTHER = CODE.replace("+= 1", "+= 2")
 REFERENCE = """\
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, x):

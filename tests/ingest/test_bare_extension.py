@@ -29,7 +29,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 """
 FUNCTIONAL = """\
 import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 
 WIDTH = 8
@@ -58,7 +58,7 @@ def get_init_inputs():
 """
 PLAIN = """\
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def __init__(self{settings}):

@@ -47,7 +47,7 @@ def test_reference_of_a_built_in_task(form):
 def problem_of(forward: str, inputs: str, constants: str = "batch_size = 4096\ndim = 4095") -> str:
     return f"""
 import torch
-import torch.nn
+import torch.nn as nn
 
 {constants}
 
@@ -115,7 +115,7 @@ def test_kinds_of_inputs_are_kept(form):
 def test_sizes_that_belong_together_stay_together(form):
     text = """
 import torch
-import torch.nn
+import torch.nn as nn
 class Model(nn.Module):
     def __init__(self, in_channels, out_channels, groups):
         super().__init__()

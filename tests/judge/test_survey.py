@@ -14,7 +14,7 @@ from grader.sandbox import Limits, strongest
 
 PROBLEM = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, x):

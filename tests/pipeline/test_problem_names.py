@@ -18,7 +18,7 @@ from grader.store import Store
 PROBLEM = """
 import math
 import torch
-import torch.nn
+import torch.nn as nn
 
 rows, width = 64, 48
 size = rows * width
@@ -78,7 +78,7 @@ def borrowed(code: str, reference: str = PROBLEM, source: str = "kernelbench") -
 def test_constants_and_imports_of_the_problem_are_put_before_the_code():
     completed = borrowed(ANSWER)
     assert completed.borrowed == ("nn", "width")
-    assert completed.code == "import torch.nn\nrows, width = (64, 48)\n" + ANSWER
+    assert completed.code == "import torch.nn as nn\nrows, width = (64, 48)\n" + ANSWER
     assert completed.line_map[:3] == (0, 0, 1)
     assert "`nn`, `width`" in completed.notes[-1]
 
@@ -93,7 +93,7 @@ def test_an_import_of_the_future_stays_in_front():
     completed = borrowed(code)
     assert completed.code.splitlines()[:2] == [
         "from __future__ import annotations",
-        "import torch.nn",
+        "import torch.nn as nn",
     ]
     assert completed.line_map == (1, 0, 2, 3)
 

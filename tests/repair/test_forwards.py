@@ -15,7 +15,7 @@ from grader.source import edits, parse
 
 ANSWER = '''
 import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 
 
@@ -44,7 +44,7 @@ class ModelNew(nn.Module):
 '''
 REFERENCE = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

@@ -9,7 +9,7 @@ from grader.repair.compose import UncoveredError, compose, read_graph
 
 REFERENCE = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ from grader.repair.compose import Graph, UncoveredError, compose, read_graph
 
 REFERENCE = '''
 import torch
-import torch.nn
+import torch.nn as nn
 
 SCALE = 2.0
 

@@ -11,7 +11,7 @@ from grader.source import parse
 
 ANSWER = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 source = """

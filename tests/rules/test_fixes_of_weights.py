@@ -25,7 +25,7 @@ def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> 
 
 REFERENCE = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.nn import functional as F
 
 

@@ -13,7 +13,7 @@ from grader.rules.observed import KERNELS_MATTER
 from grader.source import parse
 
 HEAD = '''import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.cpp_extension import load_inline
 

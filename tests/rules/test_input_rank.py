@@ -12,7 +12,7 @@ from grader.source.edits import apply
 
 ANSWER = '''
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 source = """

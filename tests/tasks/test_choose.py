@@ -12,7 +12,7 @@ from grader.tasks.sizes import fitted
 
 PROBLEM = """
 import torch
-import torch.nn
+import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, x):

@@ -217,7 +217,7 @@ def _code(kernel: str, arguments: str, forward: tuple[str, ...], body: str, resu
     head = f", {arguments}" if arguments else ""
     first = "".join(f"const float* {name}, " for name in forward)
     return f'''import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 source = """

@@ -258,7 +258,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
     )
 
 
-HEAD = "import torch\nimport torch.nn\n"
+HEAD = "import torch\nimport torch.nn as nn\n"
 RULE = Rule(
     code="EXT004",
     name="constructor-or-forward-signature-mismatch",

@@ -165,7 +165,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, i, o, k):
         super().__init__()

@@ -207,7 +207,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -217,7 +217,7 @@ class ModelNew(nn.Module):
 """
 _GOOD = """
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -241,7 +241,7 @@ _WITH_SCALE = Context(
 )
 _SCALE = """
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -303,7 +303,7 @@ RULE = Rule(
             _CONTEXT,
         ),
         Example(
-            _BAD.replace("import torch.nn", "import torch.nn\nfrom torch.nn import init")
+            _BAD.replace("import torch.nn as nn", "import torch.nn as nn\nfrom torch.nn import init")
             .replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)")
             .replace(
                 "    def forward",

@@ -88,7 +88,7 @@ class Model(nn.Module):
 """
 _BAD = """
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, n):
         super().__init__()

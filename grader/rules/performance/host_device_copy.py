@@ -80,14 +80,14 @@ RULE = Rule(
     "`.cpu()` waits for everything before it. Results belong where the inputs are.",
     bad="""
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def forward(self, x):
         return ext.run(x.cuda()).cpu()
 """,
     good="""
 import torch
-import torch.nn
+import torch.nn as nn
 class ModelNew(nn.Module):
     def forward(self, x):
         return ext.run(x.contiguous().to(torch.float32))

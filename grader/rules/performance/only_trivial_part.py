@@ -88,7 +88,7 @@ RULE = Rule(
     "the activation behind it saves one pass over the output at most.",
     bad="""
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 ext = load_inline(name="e", cpp_sources="torch::Tensor run(torch::Tensor x);", functions=["run"],
                   cuda_sources='''

@@ -6,7 +6,7 @@ from grader.tasks.shapes import HEAVY, NORMAL, UNIFORM, Values, tensor, workload
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 
 

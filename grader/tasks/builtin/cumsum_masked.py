@@ -5,7 +5,7 @@ from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, NORMAL, UNIFORM, Values,
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

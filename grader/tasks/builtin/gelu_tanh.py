@@ -7,7 +7,7 @@ REFERENCE = '''\
 import math
 
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

@@ -5,7 +5,7 @@ from grader.tasks.shapes import elementwise
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 
 

@@ -6,7 +6,7 @@ from grader.tasks.shapes import HEAVY, LARGE, NORMAL, UNIFORM, Shape, Values, te
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

@@ -6,7 +6,7 @@ from grader.tasks.shapes import HEAVY, NORMAL, UNIFORM, Shape, Values, tensor, w
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 import torch.nn.functional as F
 
 

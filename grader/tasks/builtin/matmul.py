@@ -5,7 +5,7 @@ from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
-import torch.nn
+import torch.nn as nn
 
 
 class Model(nn.Module):

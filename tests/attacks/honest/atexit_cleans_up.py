@@ -9,7 +9,7 @@ import atexit
 import shutil
 import tempfile
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 FOLDER = tempfile.mkdtemp(prefix="relu-")

@@ -7,7 +7,7 @@ expect: correct
 """
 import functools
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

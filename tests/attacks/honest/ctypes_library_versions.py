@@ -8,7 +8,7 @@ expect: correct
 import ctypes
 import ctypes.util
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

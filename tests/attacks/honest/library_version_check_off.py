@@ -9,7 +9,7 @@ import builtins
 import functools
 import torch.utils.cpp_extension as tools
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 if hasattr(tools, "_check_cuda_version"):

@@ -8,7 +8,7 @@ expect: correct
 import logging
 import os
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 log = logging.getLogger("relu")

@@ -9,7 +9,7 @@ import logging
 import random
 import time
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

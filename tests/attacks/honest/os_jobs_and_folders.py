@@ -8,7 +8,7 @@ expect: correct
 import os
 import tempfile
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 os.environ.setdefault("MAX_JOBS", str(max(1, (os.cpu_count() or 2) // 2)))

@@ -6,7 +6,7 @@ task: relu
 expect: correct
 """
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -9,7 +9,7 @@ import base64
 import json
 import zlib
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -7,7 +7,7 @@ expect: correct
 """
 import sys
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 sys.stdout.write("compiling relu\n")

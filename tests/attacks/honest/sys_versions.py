@@ -7,7 +7,7 @@ expect: correct
 """
 import sys
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 FLAGS = ["-O3"] if sys.version_info >= (3, 8) else ["-O2"]

@@ -7,7 +7,7 @@ policy: custom-only
 expect: correct
 """
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA = r"""

@@ -1,6 +1,6 @@
 # task: argmax-dim
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 argmax_source = """

@@ -1,6 +1,6 @@
 # task: avg-pool-1d
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 source = '''

@@ -1,6 +1,6 @@
 # task: cumsum
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 scan_cuda = """

@@ -1,6 +1,6 @@
 # task: gelu
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 # Four elements per thread through 16-byte loads, with a scalar tail.

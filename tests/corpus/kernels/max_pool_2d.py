@@ -1,6 +1,6 @@
 # task: max-pool-2d
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 CUDA_SRC = r"""

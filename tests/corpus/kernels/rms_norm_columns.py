@@ -1,6 +1,6 @@
 # task: rms-norm
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 rms_source = """

@@ -1,6 +1,6 @@
 # task: softmax
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 softmax_source = """

@@ -1,6 +1,6 @@
 # task: sum-dim
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 sum_source = """

@@ -1,7 +1,7 @@
 # task: matrix-scalar
 # The pointers reach the kernel inside of a struct.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: mean-dim
 # A whole block takes the branch with the barriers, or none of its threads.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: huber-loss
 # Groups as `auto` parameters of a lambda; the block waits through the group.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

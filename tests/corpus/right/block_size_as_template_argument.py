@@ -1,7 +1,7 @@
 # task: l2-norm
 # The block is a template argument, chosen by a switch over the row.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: mse-loss
 # The sum starts in memory from torch::empty that cudaMemsetAsync clears.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

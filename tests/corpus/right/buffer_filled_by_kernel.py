@@ -1,7 +1,7 @@
 # task: l1-loss
 # A kernel of its own fills what the next one adds to.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: frobenius-norm
 # Python makes the zeros and hands them over; the kernels add to them and read them.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

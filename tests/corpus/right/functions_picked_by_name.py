@@ -1,7 +1,7 @@
 # task: hard-tanh
 # Python picks the function by its name and by the form of the input.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: relu
 # The kernel that is launched is chosen by a pointer.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

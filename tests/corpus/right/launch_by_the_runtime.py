@@ -1,7 +1,7 @@
 # task: leaky-relu
 # cudaLaunchKernel takes the kernel as a plain pointer.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: tanh
 # A macro holds the launch; the kernel is its argument.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: sigmoid
 # The launch is handed on as a std::function.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

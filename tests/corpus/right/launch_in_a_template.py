@@ -1,7 +1,7 @@
 # task: elu
 # A template launches any function object over all elements.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: log-softmax
 # One dynamic array of bytes is cut into two arrays of values.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

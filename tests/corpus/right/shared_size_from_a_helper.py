@@ -1,7 +1,7 @@
 # task: softmax
 # The bytes of dynamic shared memory come from a function with a struct of sizes.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

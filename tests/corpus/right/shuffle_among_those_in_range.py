@@ -1,7 +1,7 @@
 # task: kl-div-loss
 # The mask of the exchange is made by those lanes that take part.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: matrix-vector
 # A tile of cooperative groups is a parameter of a template; its type is only named there.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

@@ -1,7 +1,7 @@
 # task: swish
 # Vectors are read from a pointer that was moved by whole chunks, so it stays aligned.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

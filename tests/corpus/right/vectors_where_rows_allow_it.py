@@ -1,7 +1,7 @@
 # task: matrix-vector
 # Rows are read as vectors only where a row is made of whole ones.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""

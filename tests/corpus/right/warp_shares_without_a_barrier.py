@@ -1,7 +1,7 @@
 # task: sum-dim
 # The lanes of one warp hand values over through shared memory with __syncwarp.
 import torch
-import torch.nn
+import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
 cuda_source = r"""
