@@ -1,4 +1,4 @@
-"""The find_repair of one submission and the reference-fixed kernel of its task, each passed by the one `evaluate`."""
+"""The repair of one submission and the reference-fixed kernel of its task, each passed by the one `evaluate`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def find_fix(
     attempted: Callable[[Submission], Evaluation],
     examined: Callable[[Submission, Evaluation], tuple[Finding, ...]],
 ) -> tuple[Repair | None, str]:
-    """Return the find_repair that passed, or None and how far the search for one got.
+    """Return the repair that passed, or None and how far the search for one got.
 
     The many candidates of the search are `attempted`; what is shown has been `judged`.
     """
@@ -81,7 +81,7 @@ def _fixed(
 def _in_earnest(
     fixed: Repair, submission: Submission, judged: Callable[[Submission], Evaluation]
 ) -> tuple[Repair | None, str]:
-    """Return the find_repair with the evaluation that a submission gets, if it passes that too."""
+    """Return the repair with the evaluation that a submission gets, if it passes that too."""
     evaluation = judged(submission.model_copy(update={"code": fixed.code}))
     if evaluation.verdict.status == "correct":
         return fixed.model_copy(update={"evaluation": evaluation}), ""
@@ -97,7 +97,7 @@ def _quick(states: tuple[Program, ...]) -> bool:
 def _refused(grading: GradingContext, program: Submission, task: Task) -> Evaluation | None:
     """Return the evaluation of a candidate that the quick compilers refuse; None where they take it.
 
-    Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a find_repair
+    Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a repair
     the minutes in which the stock compilers would confirm it.
     """
     device = grading.device

@@ -1,4 +1,4 @@
-"""The find_repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
+"""The repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.source import edits
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 REVERTED = 4
-"""Stretches of a find_repair that are taken back on trial at most."""
+"""Stretches of a repair that are taken back on trial at most."""
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 
@@ -252,7 +252,7 @@ def _repair(submission: Submission, right: Program) -> Repair:
     text = right.submission.code
     settled = tuple((finding.rule, fix.label) for finding, fix in right.fixes if _kept(fix, text))
     return Repair(
-        kind="find_repair",
+        kind="fix",
         title="the submission, fixed",
         code=text,
         diff=edits.unified_diff(submission.code, text),
