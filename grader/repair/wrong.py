@@ -29,8 +29,14 @@ def _lucky(finding: Finding) -> bool:
 
 
 def doubtful(fixes: tuple[tuple[Finding, Fix], ...]) -> bool:
-    """Whether one of several changes made at once may be needless: without it, what a run has shown would show again."""
-    return len(fixes) > 1 and not all(_shown(finding) for finding, _ in fixes)
+    """Whether one of several changes made at once may be needless.
+
+    Without one whose finding a run has shown, that would show again; but of several that write the same (a barrier),
+    one often settles what the others are for.
+    """
+    alike = {tuple(edit.text.strip() for edit in fix.edits) for _, fix in fixes}
+    shown = all(_shown(finding) for finding, _ in fixes)
+    return len(fixes) > 1 and (not shown or len(alike) < len(fixes))
 
 
 def _shown(finding: Finding) -> bool:

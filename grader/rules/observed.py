@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from grader.records import Evidence, Finding
+    from grader.records import Evidence, Finding, Fix
     from grader.rules.rule import Context, Rule
 
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""
 UNSTEADY = frozenset({"order-matters", "result-changed"})
 """Codes of probes: a result that was right isn't any more when the program is called again."""
+MOST_PROOFS = 4
+"""Proofs of one finding that fixes are looked for: the same line is often seen on many workloads."""
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
     {
@@ -149,13 +151,14 @@ def settle(
     found: Sequence[tuple[str, Finding]],
     evidence: Iterable[Evidence],
     spans: Sequence[tuple[str, int, int]],
+    fixes: Callable[[Evidence], Iterable[Fix]] = lambda _: (),
 ) -> Iterator[Finding]:
     """Join text findings of one rule with what runs showed of the same kernels.
 
     `found` pairs each text finding with its kernel's name; `spans` gives kernels (and helpers) with
     their first and last line. Evidence goes to the nearest text finding of the same kernel; what no
     text finding explains becomes a finding of its own. What runs did not show is weighed elsewhere
-    (`grader.rules.refuted`).
+    (`grader.rules.refuted`). `fixes` gives what settles evidence by itself; a text finding's own fixes come first.
     """
     pending: dict[int, list[Evidence]] = {}
     rest: dict[tuple[str, int], list[Evidence]] = {}
@@ -168,7 +171,8 @@ def settle(
     for index, (_, finding) in enumerate(found):
         proof = pending.get(index)
         if proof:
-            yield _proved(finding, proof)
+            proved = _proved(finding, proof)
+            yield proved.model_copy(update={"fixes": _once(proved.fixes, proof, fixes)})
         else:
             yield finding
     for items in rest.values():
@@ -178,7 +182,17 @@ def settle(
             severity="warning" if items[0].code in FORGIVEN else "error",
             confidence="proven",
             evidence=items,
+            fixes=_once((), items, fixes),
         )
+
+
+def _once(
+    known: Sequence[Fix], proof: Sequence[Evidence], fixes: Callable[[Evidence], Iterable[Fix]]
+) -> tuple[Fix, ...]:
+    """Return the known fixes and those of the first few proofs, each once."""
+    more = [fix for item in proof[:MOST_PROOFS] for fix in fixes(item)]
+    edits = {fix.edits: fix for fix in reversed((*known, *more))}
+    return tuple(reversed(edits.values()))
 
 
 def _proved(finding: Finding, proof: Sequence[Evidence]) -> Finding:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
-from grader.rules.sync.barriers import separate
+from grader.rules.sync.barriers import of_the_race, separate
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event
 
@@ -28,7 +29,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             key = (case.kernel, event.region.name)
             if key not in found:
                 found[key] = (case.kernel, _finding(case, event))
-    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
+    seen = _evidence(source, context)
+    fixes = partial(of_the_race, source)
+    yield from settle(RULE, tuple(found.values()), seen, spans(source), fixes)
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
@@ -133,6 +136,7 @@ torch::Tensor run(torch::Tensor x) {
     "on data are not reported, nor threads that store the same value. A race that the simulator "
     "did "
     "not see in a kernel that it ran to its end is dropped.",
-    fix="Puts `__syncthreads()` between the two accesses, or at the end of the loop's turn.",
+    fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; "
+    "lets one thread store what all store to one cell.",
     check=check,
 )

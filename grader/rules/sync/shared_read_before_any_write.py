@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.observed import observed, settle
 from grader.rules.rule import Context, Rule
+from grader.rules.sync.filled import filled
 from grader.rules.sync.partial_tiles import as_large_as_the_block
 from grader.rules.sync.starved import starved_reads
 from grader.rules.walks import Case, cases, spans
@@ -37,7 +39,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 continue
             name = event.region.name if event.region else ""
             found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
-    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
+    seen = _evidence(source, context)
+    fixes = partial(filled, source)
+    yield from settle(RULE, tuple(found.values()), seen, spans(source), fixes)
 
 
 def _is_other(case: Case, event: Event) -> bool:
@@ -211,7 +215,8 @@ torch::Tensor run(torch::Tensor x) {
     "and so "
     "does anything under a condition on data. A finding that the simulator's own check of shared "
     "memory does not confirm, on a kernel that it ran to the end, is dropped.",
-    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it. A tile that is larger "
+    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it; stores zero in an array "
+    "that a run saw used unwritten. A tile that is larger "
     "than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
     predicts="unwritten-read",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Finding
 from grader.rules.observed import observed, of_the_leavers, settle
 from grader.rules.rule import Context, Rule
 from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
+from grader.rules.sync.full_mask import full_mask
 from grader.rules.sync.whole_warp import whole_warp
 from grader.rules.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
@@ -31,7 +33,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         proof = observed(context, "shuffle")
     lines = spans(source)
     whole = whole_warp(source)
-    for finding in settle(RULE, tuple(found.values()), proof, lines):
+    fixes = partial(full_mask, source)
+    for finding in settle(RULE, tuple(found.values()), proof, lines, fixes):
         more = finding.model_copy(update={"fixes": (*whole, *finding.fixes)})
         yield of_the_leavers(more, "sync-exited-lanes", lines)
 
@@ -175,7 +178,7 @@ torch::Tensor run(torch::Tensor x) {
     "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, "
     "and "
     "lanes that have returned, are a warning: hardware counts them as gone.",
-    fix="Lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
+    fix="Names every lane in a mask that leaves out lanes which take part; lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
     "before the branch.",
     check=check,
     predicts="barrier",

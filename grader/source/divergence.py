@@ -1,0 +1,59 @@
+"""Where all threads of a block arrive: by the conditions around a place, and what they are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.source.cuda_code import around, descendants, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+CONTROLS = frozenset(
+    {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}
+)
+FUNCTIONS = frozenset({"function_definition", "lambda_expression"})
+BODIES = ("body", "consequence", "alternative")
+
+
+def all_arrive(block: Node) -> bool:
+    """Whether every thread of a block of threads comes by a place, as far as the text says.
+
+    No condition around it may depend on the thread's own number, or on what was made of that. Returns before it
+    are not looked at.
+    """
+    function = next((one for one in around(block) if one.type in FUNCTIONS), None)
+    own = varying(function) if function is not None else frozenset()
+    inside = (one for one in (block, *around(block)) if one.type in CONTROLS)
+    return not any(_depends(part, own) for one in inside for part in _heads(one))
+
+
+def _heads(control: Node) -> list[Node]:
+    """Return what decides over a statement's body: all of it but its bodies."""
+    bodies = [control.child_by_field_name(name) for name in BODIES]
+    skipped = {body.id for body in bodies if body is not None}
+    return [child for child in control.named_children if child.id not in skipped]
+
+
+def varying(function: Node) -> frozenset[str]:
+    """Return the variables of a function whose value depends on the thread's number."""
+    made = [_made(node) for node in descendants(function, "init_declarator")]
+    made += [
+        _made(node, "left", "right") for node in descendants(function, "assignment_expression")
+    ]
+    known: set[str] = set()
+    before = -1
+    while len(known) > before:
+        before = len(known)
+        known |= {name for name, value in made if value is not None and _depends(value, known)}
+    return frozenset(known)
+
+
+def _made(node: Node, name: str = "declarator", value: str = "value") -> tuple[str, Node | None]:
+    return text(node.child_by_field_name(name)), node.child_by_field_name(value)
+
+
+def _depends(node: Node, known: frozenset[str] | set[str]) -> bool:
+    return any(
+        text(one) in known or text(one) == "threadIdx" for one in descendants(node, "identifier")
+    )

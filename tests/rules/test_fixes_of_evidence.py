@@ -1,0 +1,90 @@
+"""Fixes that rest on what a run showed alone: its lines, and what stands there."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, Place
+from grader.rules.examples import as_submission
+from grader.rules.sync.barriers import of_the_race
+from grader.rules.sync.filled import filled
+from grader.rules.sync.full_mask import full_mask
+from grader.source import parse
+from grader.source.edits import apply
+
+TURNS = """
+__global__ void passes(const float* x, float* y, int n) {
+    __shared__ float cells[128];
+    __shared__ float first;
+    float sum = 0.0f;
+    for (int at = 0; at < n; at += 128) {
+        cells[threadIdx.x] = x[at + threadIdx.x];
+        first = x[at];
+        for (int k = threadIdx.x; k < 4; k += 128) {
+            sum += cells[k] + first;
+        }
+        sum += cells[127 - threadIdx.x];
+    }
+    y[threadIdx.x] = __shfl_xor_sync(0xffff, sum, 1);
+}
+"""
+CODE = as_submission(TURNS)
+
+
+def line_of(words: str) -> int:
+    return next(k for k, line in enumerate(CODE.splitlines(), 1) if words in line)
+
+
+def seen(code: str, here: str, *others: str) -> Evidence:
+    place, *related = (
+        Place(line=line_of(words), end_line=line_of(words)) for words in (here, *others)
+    )
+    return Evidence(kind="simulator", code=code, text="", place=place, related=tuple(related))
+
+
+def fixed(evidence: Evidence) -> list[list[str]]:
+    """Return the lines that each fix adds or leaves changed, with the line before the first of them."""
+    found = []
+    for made in of_the_race(parse(CODE), evidence):
+        lines, old = apply(CODE, made.edits).splitlines(), CODE.splitlines()
+        at = next(k for k, line in enumerate(lines) if line != old[k])
+        found.append([lines[at - 1].strip(), lines[at].strip()])
+    return found
+
+
+def test_a_barrier_lies_between_two_accesses_of_one_turn() -> None:
+    first, *_ = fixed(seen("race", "sum += cells[127", "cells[threadIdx.x] ="))
+    assert first == ["}", "__syncthreads();"]
+
+
+def test_a_race_with_the_next_turn_is_kept_away_at_the_end_of_the_turn() -> None:
+    (only,) = fixed(seen("race", "cells[threadIdx.x] =", "sum += cells[127"))
+    assert only == ["sum += cells[127 - threadIdx.x];", "__syncthreads();"]
+
+
+def test_no_barrier_is_put_where_threads_go_their_own_ways() -> None:
+    """The inner loop begins at the thread's number: a barrier in it would hold up those that are in it."""
+    found = fixed(seen("race", "sum += cells[k]", "sum += cells[k]"))
+    assert found == [["sum += cells[127 - threadIdx.x];", "__syncthreads();"]]
+
+
+def test_one_thread_stores_what_all_store() -> None:
+    (_, first), *_ = fixed(seen("race", "first = x[at]", "first = x[at]"))
+    assert first.startswith("if (threadIdx.x == 0")
+    assert first.endswith(") first = x[at];")
+
+
+@pytest.mark.parametrize("code", ["sync-lane-not-in-mask", "shuffle-absent-lane"])
+def test_the_mask_names_every_lane(code: str) -> None:
+    (made,) = full_mask(parse(CODE), seen(code, "__shfl_xor_sync"))
+    assert "__shfl_xor_sync(0xffffffff, sum, 1)" in apply(CODE, made.edits)
+
+
+def test_lanes_that_have_left_are_no_matter_of_the_mask() -> None:
+    assert not list(full_mask(parse(CODE), seen("sync-exited-lanes", "__shfl_xor_sync")))
+
+
+def test_an_array_is_zero_before_it_is_read() -> None:
+    cells, first = filled(parse(CODE), seen("uninit-shared-read", "sum += cells[k]"))
+    assert "cell += blockDim.x) cells[cell] = 0;\n    __syncthreads();" in apply(CODE, cells.edits)
+    assert "if (threadIdx.x == 0) first = 0;" in apply(CODE, first.edits)
