@@ -47,7 +47,9 @@ def test_rooms_are_in_the_order_of_the_import_contract() -> None:
 def test_each_stage_of_the_drawing_is_a_function_in_the_file_that_the_page_names() -> None:
     stages = {row["first"]: row["second"].strip("`") for row in ROW.finditer(PAGE)}
     named = {stage: name for stage, name in stages.items() if name.startswith("pipeline.")}
-    drawn = set(re.findall(r"(?<!\()\[([a-z ]+)\]", PAGE.partition("```mermaid")[2].partition("```")[0]))
+    drawn = set(
+        re.findall(r"(?<!\()\[([a-z ]+)\]", PAGE.partition("```mermaid")[2].partition("```")[0])
+    )
     assert len(drawn) >= 6
     assert drawn == named.keys()
     for name in named.values():
