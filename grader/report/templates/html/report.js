@@ -122,16 +122,23 @@ function indexPage(rows) {
   bindKeys({ "/": () => search.focus(), j: () => select(on + 1), k: () => select(Math.max(on - 1, 0)), x: clear });
 }
 
+function unfold(element) {
+  for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
 function samplePage() {
   const findings = [...document.querySelectorAll(".finding")];
   let on = -1;
   function select(index) {
     on = Math.max(0, Math.min(index, findings.length - 1));
     if (!findings[on]) return;
-    if (findings[on].tagName === "DETAILS") findings[on].open = true;
+    unfold(findings[on]);
     findings[on].focus({ preventScroll: true });
     findings[on].scrollIntoView({ block: "center" });
   }
+  const target = location.hash.length > 1 && byId(location.hash.slice(1));
+  if (target) { unfold(target); target.scrollIntoView({ block: "center" }); }
+  addEventListener("beforeprint", () => document.querySelectorAll(".fold").forEach((fold) => { fold.open = true; }));
   const names = remembered(), here = names.indexOf(location.pathname.split("/").pop());
   function neighbour(step, link) {
     const name = here < 0 ? undefined : names[here + step];
