@@ -37,6 +37,12 @@ async function unpackedRows(text) {
   });
 }
 
+function codeOf(text) {
+  const code = document.createElement("code");
+  code.textContent = text;
+  return code;
+}
+
 function drawnRow(item) { // a packed row becomes an element when it is first shown
   if (item.row) return item.row;
   item.row = byId("row").content.firstElementChild.cloneNode(true);
@@ -44,6 +50,8 @@ function drawnRow(item) { // a packed row becomes an element when it is first sh
   link.href = `pages/${encodeURIComponent(item.cells[0])}.html`;
   badge.className = document.querySelector(`.chip[data-status="${item.status}"]`).className.replace("chip", "badge");
   [...item.row.cells].forEach((cell, column) => { ({ 0: link, 2: badge }[column] || cell).textContent = item.cells[column]; });
+  const why = item.cells[8].split("`");
+  if (why.length % 2) [...item.row.cells].at(-1).replaceChildren(...why.map((part, number) => (number % 2 ? codeOf(part) : part)));
   return item.row;
 }
 
