@@ -15,6 +15,16 @@ _KINDS = {
     "grader_error": "ours",
 }
 
+_WORST_FIRST = (
+    "rejected", "dishonest", "incorrect", "crashed", "hung", "build_failed", "build_timeout", "timeout", "unsound",
+    "grader_error", "not_run", "no_task", "no_code", "correct",
+)  # fmt: skip
+
+
+def rank(status: str) -> int:
+    """Return the place of a status in a list that begins with the worst."""
+    return _WORST_FIRST.index(status) if status in _WORST_FIRST else 0
+
 
 def group(status: str) -> str:
     """Return the status's kind: `pass`, `unsound`, `fail`, `none` (nothing to judge), `ours` (our failure)."""

@@ -32,7 +32,7 @@ CODES = (
 NUMBERS = st.integers(-5, 5000)
 ANYTHING = st.sampled_from((None, True, "", "words", 0, -1, 2**70, 0.5, 1e300, math.nan, -math.inf))
 NAMES = (
-    "at", "threads", "exited", "blocks", "size", "offset", "use",
+    "at", "threads", "exited", "blocks", "size", "offset", "use", "width", "region",
 )  # fmt: skip
 THREADS = st.lists(st.integers(0, 1023), min_size=3, max_size=3) | ANYTHING
 DATA = st.fixed_dictionaries(
@@ -323,3 +323,45 @@ def test_who_waits_is_drawn(code: str, words: str) -> None:
     assert words in drawn
     assert "256 threads of 4 blocks" in drawn
     assert "for (int s = 128; s &gt; 0; s /= 2) {" in drawn
+
+
+def drawn_of(**changed: object) -> list[str]:
+    made = review()
+    return [str(one.picture) for one in pictures(made.model_copy(update=changed))]
+
+
+def test_memory_is_a_strip_with_what_was_touched_beyond_it() -> None:
+    data = {"size": 4096, "offset": 4100, "width": 4, "region": "input 1"}
+    seen = Evidence(kind="simulator", code="out-of-bounds", text="beyond", data=data)
+    found = review().findings[0].model_copy(update={"evidence": (seen,)})
+    [picture] = [one for one in drawn_of(findings=(found,)) if "input 1" in one]
+    assert "4 bytes beyond its end" in picture
+    before = seen.model_copy(update={"data": {**data, "offset": -8}})
+    found = found.model_copy(update={"evidence": (before,)})
+    assert any("8 bytes before its beginning" in one for one in drawn_of(findings=(found,)))
+
+
+def test_lanes_lead_to_sectors_only_where_their_distance_is_known() -> None:
+    made = review()
+    assert not any("lane 31" in one for one in drawn_of())
+    known = made.findings[1].model_copy(update={"data": {"stride": 4095, "lines": [9]}})
+    [picture] = [one for one in drawn_of(findings=(known,)) if "lane 31" in one]
+    assert "each 4095 elements from the next" in picture
+    assert picture.count("sector ") == 32
+
+
+def test_words_of_one_bank_take_turns() -> None:
+    found = review().findings[1].model_copy(update={"data": {"turns": 8}})
+    [picture] = [one for one in drawn_of(findings=(found,)) if "one bank" in one.lower()]
+    assert picture.count("turn ") - picture.count("one word a turn ") >= 8
+    assert "turn 8" in picture
+    assert "turn 9" not in picture
+
+
+def test_threads_that_returned_and_threads_that_wait_are_a_bar() -> None:
+    data = {"exited": 32, "threads": 128}
+    seen = Evidence(kind="simulator", code="barrier-exited", text="some wait", data=data)
+    found = review().findings[0].model_copy(update={"evidence": (seen,)})
+    assert any(
+        "128 threads: 32 have returned, 96 wait" in one for one in drawn_of(findings=(found,))
+    )

@@ -48,9 +48,9 @@ def test_it_has_a_colour_and_a_count(lucky: Review, make_review: Make) -> None:
 
 
 def test_pages_say_that_the_values_are_right_by_luck(lucky: Review) -> None:
-    assert "<dd>by luck</dd>" in html.page(lucky)
+    assert "right <b>by luck</b>" in html.page(lucky)
     assert '<span class="badge unsound">unsound</span>' in html.page(lucky)
-    assert "| by luck |" in markdown.render(lucky)
+    assert "right **by luck**" in markdown.render(lucky)
 
 
 def test_rows_keep_kernelbenchs_answer(lucky: Review) -> None:

@@ -12,14 +12,16 @@ from grader.report.html import templates
 from grader.report.html.packed import pack
 from grader.report.html.plots import plots
 from grader.report.html.speed import floors
-from grader.report.status import FAILED, group
+from grader.report.status import FAILED, group, rank
 from grader.stats import Interval, is_right, scores
 
 PLAIN = 400
 """Rows that the page has as markup, to read without JavaScript; more rows travel packed."""
 BUDGET = 290_000
 """Bytes that the page may have; the table's sentences get what the rest leaves."""
-_PLAIN_SENTENCE = 160
+_WHOLE, _PLAIN_SENTENCE = 600, 400
+_FEW = 150
+"""Rows up to which every sentence is whole."""
 _PACKED_SENTENCES = (240, 160, 100, 50, 0)
 
 
@@ -36,10 +38,11 @@ class Line(NamedTuple):
 
 def render(entries: Sequence[Entry], environment: Mapping[str, str]) -> str:
     """Return the page; `environment` holds versions and devices by name, as reviews record them."""
-    ordered = sorted(entries, key=lambda entry: entry.sample)
+    ordered = sorted(entries, key=lambda entry: (rank(entry.status), entry.sample))
     page = _Page(ordered, environment)
     if len(ordered) <= PLAIN:
-        return page.text(plain=[_line(entry, _PLAIN_SENTENCE) for entry in ordered])
+        longest = _WHOLE if len(ordered) <= _FEW else _PLAIN_SENTENCE
+        return page.text(plain=[_line(entry, longest) for entry in ordered])
     for longest in _PACKED_SENTENCES:
         rows = [(*line.cells, line.rules) for line in (_line(e, longest) for e in ordered)]
         made = page.text(packed=pack(rows))
@@ -93,34 +96,29 @@ def _speed(entry: Entry) -> str:
 
 
 def _short(sentence: str, longest: int) -> str:
-    whole = one_line(sentence, 400)
+    whole = one_line(sentence, _WHOLE)
     if len(whole) <= longest:
         return whole
     return f"{whole[: longest - 1]}…" if longest else ""
 
 
 def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
-    """Return the header's numbers: value, what it is, and its interval or what it rests on."""
+    """Return the header's numbers that say something: value, what it is, and its interval or what it rests on."""
     made = scores(entries)
     right = sum(map(is_right, entries))
     failed = [entry for entry in entries if group(entry.status) in FAILED]
     fixed = sum(entry.fixed for entry in failed)
     fast = made.fast.get("1")
     lucky = sum(entry.status == "unsound" for entry in entries)
-    return [
-        (f"{right}/{made.graded}", "correct", _interval(made.correct)),
-        (f"{lucky}/{made.graded}", "unsound", "right values, left to luck"),
-        (f"{fast.value:.2f}" if fast else "-", "fast₁", _interval(fast) if fast else _UNMEASURED),
-        (
-            f"{made.speedup:.2f}x" if made.speedup else "-",
-            "mean speed-up",
-            "geometric, correct samples" if made.speedup else _UNMEASURED,
-        ),
-        (f"{fixed}/{len(failed)}", "fixed", "of what failed; each fix has passed"),
-    ]
-
-
-_UNMEASURED = "not measured: needs a GPU"
+    numbers = [(f"{right}/{made.graded}", "correct", _interval(made.correct))]
+    if lucky:
+        numbers.append((f"{lucky}/{made.graded}", "unsound", "right values, left to luck"))
+    if fast and made.speedup:
+        speedup = (f"{made.speedup:.2f}x", "mean speed-up", "geometric, correct samples")
+        numbers += [(f"{fast.value:.2f}", "fast₁", _interval(fast)), speedup]
+    if failed:
+        numbers.append((f"{fixed}/{len(failed)}", "fixed", "of what failed; each fix has passed"))
+    return numbers
 
 
 def _interval(interval: Interval | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -12,7 +13,8 @@ from markupsafe import Markup, escape
 from grader.records import Claim, Finding, Repair, Review
 from grader.report import excerpt, names
 from grader.report.escape import clean
-from grader.report.findings import folded, shown
+from grader.report.facts import facts
+from grader.report.findings import cause, folded, listed
 from grader.report.gain import gain
 from grader.report.html import highlight
 from grader.report.html.pictures import pictures
@@ -23,11 +25,14 @@ from grader.report.log import readable
 from grader.report.markdown import where, workloads
 from grader.report.places import command
 from grader.report.proofs import proofs
-from grader.report.status import group, right
+from grader.report.reasons import reasons
+from grader.report.status import group
 
 MOST_LINES = 1200
-SEVERITIES = ("error", "warning", "note")
 MOST_DIFF = 400
+AROUND = 6
+"""Lines of code that are shown before and after one with a finding."""
+SHORTEST_FOLD = 8
 
 
 class Numbered(NamedTuple):
@@ -47,6 +52,13 @@ class Row(NamedTuple):
     findings: tuple[Numbered, ...]
 
 
+class Stretch(NamedTuple):
+    """Lines of code, shown or folded together."""
+
+    rows: tuple[Row, ...]
+    folded: bool
+
+
 class Spoken(NamedTuple):
     """A line of the transcript; `code` counts the submission's lines that it stands for."""
 
@@ -58,10 +70,12 @@ class Spoken(NamedTuple):
 
 def render(review: Review, *, alone: bool = False) -> str:
     """Return the page; one that stands alone has no script and no way to other files."""
-    found = shown(review.findings)
+    found = listed(review)
     numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
     whole = [one for one in review.repairs if one is not review.reference_fast]  # which is linked
     repairs = [(repair, _diff(review, repair)) for repair in whole]
+    repairs_shown = any(repair.kind != "reference" for repair in review.repairs)
+    drawn = pictures(review)
     return (
         environment()
         .get_template("page.html.jinja")
@@ -73,20 +87,20 @@ def render(review: Review, *, alone: bool = False) -> str:
             numbered=numbered,
             unplaced=[item for item in numbered if not _placed(review, item.finding)],
             folded=folded(review.findings),
-            counts={
-                level: sum(f.severity == level for f in review.findings) for level in SEVERITIES
-            },
-            rows=list(_rows(review, numbered)),
+            reasons=reasons(review),
+            facts=facts(review),
+            cause=cause(review),
+            stretches=_stretches(list(_rows(review, numbered))),
+            beside=bool(drawn or repairs_shown or review.repair_note),
             transcript=list(_transcript(review)),
             repairs=repairs,
             gain=gain(review),
             fixes=[(fix, _diff_lines(fix.diff)) for fix in review.fixes],
-            pictures=pictures(review),
+            pictures=drawn,
             speed=[plot for plot in (against_floor(review.evaluation), roofline(review)) if plot],
             workloads=workloads(review),
             log=_log(review),
             group=group(review.verdict.status),
-            right=right,
             markdown_name=names.markdown(review.sample),
             proofs=proofs,
             command=command,
@@ -117,6 +131,24 @@ def _rows(review: Review, numbered: Sequence[Numbered]) -> Iterator[Row]:
         yield Row(number, text, levels.get(number, ""), tuple(under[number]))
     if len(lines) > MOST_LINES:
         yield Row(0, escape(f"[... {len(lines) - MOST_LINES} lines left out ...]"), "", ())
+
+
+def _stretches(rows: Sequence[Row]) -> list[Stretch]:
+    """Return the code as a pull request shows it: what is far from every error and warning is folded."""
+    marked = [index for index, row in enumerate(rows) if row.level]
+    if not marked:
+        return [Stretch(tuple(rows), folded=False)] if rows else []
+    near = {
+        index
+        for mark in marked
+        for index in range(mark - AROUND, mark + AROUND + 1)
+        if 0 <= index < len(rows)
+    }
+    grouped = [
+        (far, tuple(rows[index] for index in run))
+        for far, run in groupby(range(len(rows)), key=lambda index: index not in near)
+    ]
+    return [Stretch(run, far and len(run) >= SHORTEST_FOLD) for far, run in grouped]
 
 
 def _levels(numbered: Sequence[Numbered]) -> dict[int, str]:

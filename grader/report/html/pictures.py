@@ -7,8 +7,9 @@ from itertools import groupby, islice
 
 from markupsafe import Markup
 
-from grader.records import Evidence, LineCount, Review, WrongMap
+from grader.records import Evidence, Review, WrongMap
 from grader.report.html import svg
+from grader.report.html.memory import banks, outside, sectors
 from grader.report.html.steps import Drawn, steps, whole
 
 MOST = 6
@@ -19,9 +20,10 @@ _MASKS = ("sync-exited-lanes", "sync-lane-not-in-mask")
 def pictures(review: Review) -> list[Drawn]:
     """Return the pictures of a review's evidence, each kind of thing once."""
     seen = list(_evidence(review))
-    made = [*steps(seen, review), *_masks(seen), *_outside(seen), *islice(_wrong_parts(review), 2)]
-    made += [drawn for run in review.evaluation.runs[:1] for drawn in _packets(run.counts)]
-    return made[: 2 * MOST]
+    made = [*steps(seen, review), *_masks(seen), *outside(seen), *islice(_wrong_parts(review), 2)]
+    for run in review.evaluation.runs[:1]:
+        made += sectors(run.counts, review.findings)
+    return [*made, *banks(review.findings)][: 2 * MOST]
 
 
 def _evidence(review: Review) -> Iterator[Evidence]:
@@ -51,24 +53,6 @@ def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
             parts.append(svg.text(lane * 14.0 + 6, 38, "↑ here", "badtext", "middle"))
         label = f"The mask {mask:#010x} names {mask.bit_count()} of 32 lanes. {item.text}"
         yield Drawn(svg.picture(450, 44, label, parts), label)
-
-
-def _outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
-    """Draw where an access falls beside what it should have hit."""
-    for item in [item for item in seen if "out-of-bounds" in item.code][:2]:
-        size, offset = whole(item.data.get("size")), whole(item.data.get("offset"))
-        if size <= 0 or "offset" not in item.data:
-            continue
-        share = min(max(offset / size, -0.4), 1.4)
-        at = 90 + share * 240 + (0 if share < 0 else 2)
-        parts = [
-            svg.rect(90, 8, 240, 22, "cat0"),
-            svg.rect(min(at, 440), 4, 6, 30, "fail"),
-            svg.text(90, 46, "0"),
-            svg.text(330, 46, f"{size} bytes", "", "end"),
-            svg.text(min(max(at, 74), 386), 60, f"access at {offset}", "badtext", "middle"),
-        ]
-        yield Drawn(svg.picture(460, 66, item.text, parts), item.text)
 
 
 def _wrong_parts(review: Review) -> Iterator[Drawn]:
@@ -116,22 +100,3 @@ def _cells(where: WrongMap, height: float) -> Iterator[Markup]:
             yield svg.rect(x, y, wide, deep, f"level{level}")
             x += wide
         y += deep
-
-
-def _packets(counts: Sequence[LineCount]) -> Iterator[Drawn]:
-    """Draw how many 32-byte sectors a warp's access touches, where that is far from the least."""
-    poor = [c for c in counts if c.requests and c.ideal_sectors and c.sectors > 2 * c.ideal_sectors]
-    for count in sorted(poor, key=lambda count: -count.sectors)[:2]:
-        touched = min(32, round(count.sectors / count.requests))
-        least = max(1, round(count.ideal_sectors / count.requests))
-        parts = [
-            svg.rect(
-                n * 14.0, 4, 12, 18, "cat0" if n < least else "fail" if n < touched else "hollow"
-            )
-            for n in range(32)
-        ]
-        caption = (
-            f"Line {count.line}: an access of a warp touches {touched} 32-byte sectors; "
-            f"{least} would hold the data."
-        )
-        yield Drawn(svg.picture(450, 28, caption, parts), caption)

@@ -118,7 +118,18 @@ def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
     words = "nobody else will come"
     if any(item.code in {"grid-deadlock", "livelock"} for item in items):
         words = "no thread that still runs does what they wait for"
-    return Drawn(_board(actors, made, Lack(words, len(made)), caption), caption)
+    return Drawn(_board(actors, made, Lack(words, len(made)), caption, _split(items[0])), caption)
+
+
+def _split(item: Evidence) -> list[Markup] | None:
+    """Draw the threads of a block as a bar, split at those that returned before the barrier."""
+    gone, total = whole(item.data.get("exited")), whole(item.data.get("threads"))
+    if item.code != "barrier-exited" or not 0 < gone < total:
+        return None
+    wide = 400.0 * gone / total
+    words = f"{total} threads: {gone} have returned, {total - gone} wait"
+    waiting = svg.rect(4 + wide, 20, 400 - wide, 18, "warning", title="these wait")
+    return [svg.text(4, 12, words), svg.rect(4, 20, wide, 18, "hollow", title="gone"), waiting]
 
 
 def _waiting(item: Evidence) -> str:

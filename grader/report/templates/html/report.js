@@ -37,6 +37,12 @@ async function unpackedRows(text) {
   });
 }
 
+function codeOf(text) {
+  const code = document.createElement("code");
+  code.textContent = text;
+  return code;
+}
+
 function drawnRow(item) { // a packed row becomes an element when it is first shown
   if (item.row) return item.row;
   item.row = byId("row").content.firstElementChild.cloneNode(true);
@@ -44,6 +50,8 @@ function drawnRow(item) { // a packed row becomes an element when it is first sh
   link.href = `pages/${encodeURIComponent(item.cells[0])}.html`;
   badge.className = document.querySelector(`.chip[data-status="${item.status}"]`).className.replace("chip", "badge");
   [...item.row.cells].forEach((cell, column) => { ({ 0: link, 2: badge }[column] || cell).textContent = item.cells[column]; });
+  const why = item.cells[8].split("`");
+  if (why.length % 2) [...item.row.cells].at(-1).replaceChildren(...why.map((part, number) => (number % 2 ? codeOf(part) : part)));
   return item.row;
 }
 
@@ -122,16 +130,23 @@ function indexPage(rows) {
   bindKeys({ "/": () => search.focus(), j: () => select(on + 1), k: () => select(Math.max(on - 1, 0)), x: clear });
 }
 
+function unfold(element) {
+  for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
 function samplePage() {
   const findings = [...document.querySelectorAll(".finding")];
   let on = -1;
   function select(index) {
     on = Math.max(0, Math.min(index, findings.length - 1));
     if (!findings[on]) return;
-    if (findings[on].tagName === "DETAILS") findings[on].open = true;
+    unfold(findings[on]);
     findings[on].focus({ preventScroll: true });
     findings[on].scrollIntoView({ block: "center" });
   }
+  const target = location.hash.length > 1 && byId(location.hash.slice(1));
+  if (target) { unfold(target); target.scrollIntoView({ block: "center" }); }
+  addEventListener("beforeprint", () => document.querySelectorAll(".fold").forEach((fold) => { fold.open = true; }));
   const names = remembered(), here = names.indexOf(location.pathname.split("/").pop());
   function neighbour(step, link) {
     const name = here < 0 ? undefined : names[here + step];

@@ -1,0 +1,123 @@
+"""Pictures of memory: where an access falls beside a tensor, lanes over sectors, words that share a bank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from grader.records import Evidence, Finding, JsonValue, LineCount
+from grader.report.html import svg
+from grader.report.html.steps import Drawn, whole
+
+MOST = 2
+LANES = 32
+STEP = 14.0
+_LEFT, _WIDE, _BEYOND = 96.0, 300.0, 56.0
+
+
+class _Stray(NamedTuple):
+    """An access beside the memory that it was meant for, in bytes from its beginning."""
+
+    size: int
+    offset: int
+    width: int
+    name: str
+
+
+def outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
+    """Yield memory as a strip, with what was touched beyond it."""
+    for item in [item for item in seen if "out-of-bounds" in item.code][:MOST]:
+        stray = _stray(item.data)
+        if stray is not None:
+            yield Drawn(svg.picture(460, 74, item.text, _strip(stray)), item.text)
+
+
+def _stray(data: Mapping[str, JsonValue]) -> _Stray | None:
+    size = whole(data.get("size"))
+    if size <= 0 or "offset" not in data:
+        return None
+    offset, width = whole(data.get("offset")), max(whole(data.get("width")), 1)
+    return _Stray(size, offset, width, str(data.get("region") or ""))
+
+
+def _strip(stray: _Stray) -> Iterator[Markup]:
+    end = _LEFT + _WIDE
+    for x in (_LEFT - _BEYOND, end):
+        yield svg.rect(x, 20, _BEYOND, 22, "hollow", title="memory that is not part of it")
+    yield svg.rect(_LEFT, 20, _WIDE, 22, "cat0", title=stray.name)
+    yield svg.text(_LEFT, 13, stray.name or "the memory", "strong")
+    yield svg.text(end, 13, f"{stray.size} bytes", "", "end")
+    at = _position(stray)
+    yield svg.rect(at, 15, 6, 32, "fail", title=f"{stray.width} bytes at {stray.offset}")
+    yield svg.text(min(max(at, 76.0), 372.0), 64, _distance(stray), "badtext", "middle")
+
+
+def _position(stray: _Stray) -> float:
+    """Return where the access is drawn: at its place, or at the edge of the room there is."""
+    x = _LEFT + stray.offset / stray.size * _WIDE
+    return min(max(x, _LEFT - _BEYOND), _LEFT + _WIDE + _BEYOND - 6)
+
+
+def _distance(stray: _Stray) -> str:
+    if stray.offset < 0:
+        return f"{-stray.offset} bytes before its beginning"
+    if stray.offset >= stray.size:
+        return f"{stray.offset - stray.size} bytes beyond its end"
+    return f"{stray.width} bytes at {stray.offset}, across its end"
+
+
+def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterator[Drawn]:
+    """Yield the 32-byte sectors that an access of a warp touches, where that is far from the least."""
+    poor = [c for c in counts if c.requests and c.ideal_sectors and c.sectors > 2 * c.ideal_sectors]
+    apart = dict(_strides(findings))
+    for count in sorted(poor, key=lambda count: -count.sectors)[:MOST]:
+        touched = min(LANES, round(count.sectors / count.requests))
+        least = max(1, round(count.ideal_sectors / count.requests))
+        caption = (
+            f"Line {count.line}: an access of a warp touches {touched} 32-byte sectors; "
+            f"{least} would hold the data."
+        )
+        stride = apart.get(count.line, 0)
+        parts = [*(_lanes(touched, stride) if stride else ()), *_touched(touched, least, stride)]
+        yield Drawn(svg.picture(450, 76 if stride else 28, caption, parts), caption)
+
+
+def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
+    """Yield lines with how many elements neighbouring lanes are apart there."""
+    for finding in findings:
+        lines, stride = finding.data.get("lines"), whole(finding.data.get("stride"))
+        if isinstance(lines, list) and stride > 1:
+            yield from ((whole(line), stride) for line in lines)
+
+
+def _lanes(touched: int, stride: int) -> Iterator[Markup]:
+    """Yield the lanes above the sectors, each with the way to its own: lanes are evenly apart."""
+    yield svg.text(0, 10, f"32 lanes, each {stride} elements from the next")
+    for lane in range(LANES):
+        x, sector = lane * STEP + 6, lane * touched // LANES * STEP + 6
+        yield svg.line(x, 28, sector, 52, "axis")
+        yield svg.rect(x - 6, 16, 12, 12, "cat4", title=f"lane {lane}")
+
+
+def _touched(touched: int, least: int, stride: int) -> Iterator[Markup]:
+    y = 52.0 if stride else 4.0
+    for number in range(LANES):
+        kind = "cat0" if number < least else "fail" if number < touched else "hollow"
+        yield svg.rect(number * STEP, y, 12, 18, kind, title=f"sector {number + 1}")
+
+
+def banks(findings: Sequence[Finding]) -> Iterator[Drawn]:
+    """Yield the words that lanes of a warp ask one bank for, one a turn."""
+    for finding in [one for one in findings if whole(one.data.get("turns")) > 1][:1]:
+        turns = min(whole(finding.data.get("turns")), LANES)
+        label = (
+            f"One bank of shared memory hands out one word a turn: {turns} words, {turns} turns."
+        )
+        parts = [svg.text(0, 10, "one access of a warp, turn by turn →")]
+        for turn in range(turns):
+            kind = "cat0" if turn == 0 else "fail"
+            parts.append(svg.rect(turn * STEP, 18, 12, 18, kind, title=f"turn {turn + 1}"))
+        at = f"Line {finding.place.line}. " if finding.place else ""
+        yield Drawn(svg.picture(450, 42, label, parts), f"{at}{label} Without conflicts it is 1.")
