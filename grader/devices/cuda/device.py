@@ -271,7 +271,7 @@ class CudaDevice(GuestDevice):
 def _hung(reply: GuestReply) -> GuestReply:
     """Return the reply with what did not end said to hang: the GPU was at it to the last."""
     results = [
-        replace(r, status="hung", reason=f"{r.reason}; its kernels still ran on the GPU")
+        replace(r, status="hung", reason=f"{r.reason}; its kernels were still running on the GPU")
         if r.status == "timeout"
         else r
         for r in reply.results
@@ -286,7 +286,7 @@ def _crowded_out(reply: GuestReply) -> bool:
 
 
 def _not_its_fault(item: RunResult) -> RunResult:
-    why = "the GPU has not memory enough even for the reference"
+    why = "the GPU's memory is too small even for the reference"
     return replace(item, run=item.run.model_copy(update={"status": "not_run", "reason": why}))
 
 

@@ -128,4 +128,4 @@ def _note(tool: str, reply: GuestReply) -> Iterator[str]:
     """Say so where a tool gave no summary: it failed, or it was too slow."""
     if "ERROR SUMMARY" not in reply.log and "RACECHECK SUMMARY" not in reply.log:
         why = reply.reason or "it printed no summary"
-        yield f"compute-sanitizer's {tool} did not get through: {why[:200]}"
+        yield f"compute-sanitizer's {tool} did not finish: {why[:200]}"

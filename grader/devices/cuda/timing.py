@@ -223,8 +223,8 @@ def suspicions(ours: Series, theirs: Series, calls: int, floor: float) -> Sequen
         )
     if outside > HIDDEN * bracket and outside > NOISE:
         found.append(
-            f"a batch took it {1e3 * bracket:.3g} ms, and it took {1e3 * outside:.3g} ms longer "
-            "than the reference to take its inputs and hand over its results: work is done there"
+            f"a batch took {1e3 * bracket:.3g} ms, and taking the inputs and handing over the results took "
+            f"{1e3 * outside:.3g} ms longer than for the reference: work is done there"
         )
     mine, eager = float(np.median(ours.seconds)), float(np.median(theirs.seconds))
     if floor and mine < HIDDEN * floor <= eager:

@@ -174,7 +174,7 @@ class Replays:
     def _ours(self, what: str) -> Timed:
         """Return the grader's own failure: what it saw is not what a plain script sees."""
         name = self.checks.workload.name
-        reason = f"on {name} only the guest that is timed went wrong, and no plain one: {what}"
+        reason = f"on {name} only the timed guest went wrong; a plain guest did not: {what}"
         run = Run(workload=name, device="cuda", status="grader_error", reason=brief(reason)[:2000])
         return Timed(run=run)
 

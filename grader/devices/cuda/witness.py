@@ -38,5 +38,5 @@ def consult(
     except GraderError as error:
         return Sanitized(notes=(f"the simulator could not be asked: {error}"[:300],))
     if result.run.status in {"not_run", "timeout"}:
-        return Sanitized(notes=(f"the simulator did not get through: {result.run.reason}"[:300],))
+        return Sanitized(notes=(f"the simulator did not finish: {result.run.reason}"[:300],))
     return Sanitized(result.run.evidence)
