@@ -2,9 +2,9 @@
 
     nice python benchmarks/plain_kernels.py [--device sim] [--keep FILE] [--form plain] [part of a name ...]
 
-Prints a table as it goes: task, family, lines of CUDA, verdict, seconds. `--keep` writes each row to a JSONL file, and a
-later run with the same file goes on where that one stopped. Exits with 1 where a task has no such kernel, where it is
-not correct, or where a plain one has more than 80 lines.
+Prints a table as it goes: task, family, lines of CUDA, verdict, right in general, seconds. `--keep` writes each row to a
+JSONL file, and a later run with the same file goes on where that one stopped. Exits with 1 where a task has no such
+kernel, where it is not correct or not right in general, or where a plain one has more than 80 lines.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ def row(grading: GradingContext, task: Task, chosen: argparse.Namespace) -> Row:
     """Return what one task's kernel came to."""
     begin = time.monotonic()
     code = reference_code(task, chosen.form)
-    said = {"verdict": "none", "sentence": f"no {chosen.form} form"}
+    said: Row = {"verdict": "none", "general": "", "sentence": f"no {chosen.form} form"}
     if code is not None:
         verdict = evaluate_draft(grading, program(code, task.name), task).verdict
-        said = {"verdict": verdict.status, "sentence": verdict.sentence}
+        said |= {"verdict": verdict.status, "sentence": verdict.sentence}
+        said |= {"general": str(verdict.general)}
     lines = len(cuda_lines(code or ""))
     seconds = round(time.monotonic() - begin, 1)
     return {"task": task.name, "family": task.family, "lines": lines, **said, "seconds": seconds}
@@ -46,7 +47,8 @@ def row(grading: GradingContext, task: Task, chosen: argparse.Namespace) -> Row:
 
 def right(one: Row, form: str) -> bool:
     """Whether the kernel is what it should be."""
-    return one["verdict"] == "correct" and (form == "fast" or int(one["lines"]) <= MOST_LINES)
+    fits = form == "fast" or int(one["lines"]) <= MOST_LINES
+    return one["verdict"] == "correct" and one["general"] == "True" and fits
 
 
 def main() -> int:
@@ -63,13 +65,15 @@ def main() -> int:
         device=chosen.device, repair=False, build_seconds=600.0, run_seconds=600.0, fresh=True
     )
     grading = pipeline.open_context(options, Store(), SEED)
-    print("| task | family | lines | verdict | seconds | said |\n|---|---|---|---|---|---|")
+    print(
+        "| task | family | lines | verdict | general | seconds | said |\n|---|---|---|---|---|---|---|"
+    )
     for name, task in builtin_tasks().items():
         if name in known or (chosen.names and not any(part in name for part in chosen.names)):
             continue
         one = row(grading, task, chosen)
         found.append(one)
-        keys = ("task", "family", "lines", "verdict", "seconds", "sentence")
+        keys = ("task", "family", "lines", "verdict", "general", "seconds", "sentence")
         print("|", " | ".join(str(one[key]) for key in keys), "|", flush=True)
         if chosen.keep:
             with chosen.keep.open("a") as file:

@@ -14,7 +14,7 @@ def gain(review: Review) -> str:
     if shared is None:
         return ""
     times = f"{fast[shared]:.3g} ms a call instead of {plain[shared]:.3g} ms"
-    return f"{plain[shared] / fast[shared]:.2g} times as fast: {times}, measured on {shared}."
+    return f"{plain[shared] / fast[shared]:.1f} times as fast: {times}, measured on {shared}."
 
 
 def _medians(evaluation: Evaluation) -> dict[str, float]:

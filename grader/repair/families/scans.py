@@ -9,7 +9,10 @@ IDEA = (
     "A block walks along its row in pieces: each warp scans 32 values by shuffles, the warps' totals meet in\n"
     "shared memory, and what came before is carried into the next piece. One read and one write a value."
 )
-PLAIN_IDEA = "One block for each row, a piece of it at a time: scanned in shared memory, what came before carried on."
+PLAIN_IDEA = (
+    "One block for each row, a piece of it at a time: scanned in shared memory, what came before carried on. Along a\n"
+    "dim other than the last, one thread for each column."
+)
 INIT = """\
 def __init__(self, dim: int):
     super().__init__()
