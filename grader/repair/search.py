@@ -69,7 +69,7 @@ def find_repair(
             aside = _aside(best, examiner, budget)
             better = _guessed(aside, examiner, budget, screen, ASIDE) if aside else None
         if better is None:
-            return None, how_far(best, budget.used, budget.said)
+            return None, how_far(states[0], best, budget.used, budget.said)
         together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
     best = _generalised(best, examiner, budget, screen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             cause=cause,
-            fixes=tuple(_fixes(source, context, items[0])),
+            fixes=tuple(_fixes(source, context, items)),
         )
     values = [
         item for item in context.evidence if item.kind == "mismatch" and item.code == "outside"
@@ -46,12 +46,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(None, said, confidence="proven", evidence=values, cause="oob")
 
 
-def _fixes(source: Source, context: Context, item: Evidence) -> Iterator[Fix]:
-    if "shared" in item.code:
-        yield from enlarged_where(source, item)
+def _fixes(source: Source, context: Context, items: Sequence[Evidence]) -> Iterator[Fix]:
+    if "shared" in items[0].code:
+        yield from enlarged_where(source, items[0])
     else:
         yield from of_one_shape(source, context)
-        yield from zero_outside(source, item)
+        lines = {item.place.line for item in items if item.place is not None}
+        yield from zero_outside(source, context, lines)
 
 
 _CODE = """

@@ -10,6 +10,7 @@ import numpy as np
 
 from grader.records import Finding, Fix
 from grader.rules.memory.hosts import checked, origin
+from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.observed import confirm, observed
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, spans
@@ -19,8 +20,6 @@ from grader.source.flow import Access, Walk
 from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from grader.source import Source
 
 
@@ -39,11 +38,12 @@ def text_findings(source: Source, context: Context) -> dict[str, Finding]:
         if not case.sizes.real and not any(_linear(case.walk, a) for a in case.walk.accesses):
             continue
         last = case.flow.last_block(case.walk) or case.walk
-        for access in last.accesses:
-            over = _overrun(case, last, access)
-            if over is not None:
-                found[case.kernel] = _finding(case, access, over, last)
-                break
+        overs = [(access, _overrun(case, last, access)) for access in last.accesses]
+        lines = {case.line(access.node) for access, over in overs if over is not None}
+        first = next(((access, over) for access, over in overs if over is not None), None)
+        if first is not None:
+            fixes = zero_outside(source, context, lines) or tuple(_guard(case, first[0]))
+            found[case.kernel] = _finding(case, *first, last, fixes)
     return found
 
 
@@ -75,7 +75,7 @@ def _linear(last: Walk, access: Access) -> bool:
     return bool((access.offsets == expected).all())
 
 
-def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
+def _finding(case: Case, access: Access, index: int, last: Walk, fixes: tuple[Fix, ...]) -> Finding:
     tensor = access.region.tensor
     numel = tensor.numel if tensor is not None else 0
     what = "reads" if access.kind == "load" else "writes"
@@ -91,17 +91,19 @@ def _finding(case: Case, access: Access, index: int, last: Walk) -> Finding:
         f"line {case.line(access.node)} {what} {how}: "
         f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
         f"{what} element {index}",
-        fixes=_guard(case, access.node),
+        fixes=fixes,
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",
     )
 
 
-def _guard(case: Case, node: Node) -> Iterator[Fix]:
+def _guard(case: Case, access: Access) -> Iterator[Fix]:
     """Put the access under `if (index < count)`, for each integer parameter that may be the count.
 
-    A factor of the index (`cols` of `row * cols + col`) is the length of a row, not of all.
+    A factor of the index (`cols` of `row * cols + col`) is the length of a row, not of all; nor is a number that is
+    known to be another than the tensor's elements.
     """
+    node = access.node
     counts = [p.name for p in case.walk.kernel.parameters if not p.pointer and p.type in _INTEGERS]
     own = simple_statement(node)
     if own.type != "expression_statement" or node.type != "subscript_expression":
@@ -110,11 +112,22 @@ def _guard(case: Case, node: Node) -> Iterator[Fix]:
     index = text(indices)[1:-1] if indices is not None else ""
     factors = set(re.findall(r"\*\s*(\w+)|(?<!\w)(\w+)(?=\s*\*)", index))
     rows = {name for pair in factors for name in pair}
-    for count in (name for name in reversed(counts) if name not in rows):
+    for count in (
+        name for name in reversed(counts) if name not in rows and _may(case, access, name)
+    ):
         yield from fix(
             f"guard the access with `{index} < {count}`",
             [case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {count}) ")],
         )
+
+
+def _may(case: Case, access: Access, name: str) -> bool:
+    """Whether a parameter may be the number of a tensor's elements, by the numbers that the launch gives."""
+    names = [one.name for one in case.walk.kernel.parameters]
+    given = dict(zip(names, case.launch.arguments, strict=False)).get(name)
+    number = given.scalar if given is not None else None
+    numel = access.region.tensor.numel if access.region.tensor is not None else None
+    return number is None or numel is None or number == numel
 
 
 _INTEGERS = {
