@@ -2,6 +2,7 @@
 
 from grader.records.base import JsonValue, Record, digest
 from grader.records.finding import (
+    AccessShape,
     Confidence,
     Edit,
     Evidence,
@@ -66,6 +67,7 @@ __all__ = [
     "DECIDING",
     "RIGHT_VALUES",
     "SCHEMA",
+    "AccessShape",
     "AppliedFix",
     "Assessment",
     "Build",

@@ -97,6 +97,17 @@ class Fix(Record):
     """Whether it can't change what a right program means (a missing include)."""
 
 
+class AccessShape(Record):
+    """How the lanes of a warp access memory, where that is what a finding is about."""
+
+    lines: tuple[int, ...] = ()
+    """Lines of the submission with such an access."""
+    stride: int = 0
+    """Elements between what neighbouring lanes access; 0 where that isn't the point."""
+    turns: int = 0
+    """Passes that one access to shared memory takes; 0 where that isn't the point."""
+
+
 class Finding(Record):
     """A rule's claim about a submission, at a place."""
 
@@ -126,6 +137,8 @@ class Finding(Record):
     """Names of the kernels that it is about."""
     names: tuple[str, ...] = ()
     """Other names that it is about, where a later stage asks for them: undefined ones."""
+    access: AccessShape | None = None
+    """How a warp's lanes access memory; None where the finding is about something else."""
     cause: str = ""
     """Names the defect: findings of several rules with the same cause become one."""
     root_cause: bool = False

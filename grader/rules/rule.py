@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from grader.records import (
+    AccessShape,
     Confidence,
     Evidence,
     Extraction,
@@ -114,6 +115,7 @@ class Rule:
         fixes: Iterable[Fix] = (),
         kernels: Iterable[str] = (),
         names: Iterable[str] = (),
+        access: AccessShape | None = None,
         cause: str = "",
         root_cause: bool = False,
         last_resort: bool = False,
@@ -148,6 +150,7 @@ class Rule:
             workload=workload,
             kernels=tuple(name for name in kernels if name),
             names=tuple(names),
+            access=access,
             cause=cause,
             root_cause=root_cause,
             last_resort=last_resort,

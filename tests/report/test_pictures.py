@@ -14,7 +14,17 @@ from markupsafe import Markup
 
 from grader.compare import compare
 from grader.judge.wrong_map import wrong_map
-from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work, WrongMap
+from grader.records import (
+    AccessShape,
+    Evidence,
+    Launch,
+    LineCount,
+    Place,
+    Review,
+    Timing,
+    Work,
+    WrongMap,
+)
 from grader.report.entry import entry
 from grader.report.html import speed
 from grader.report.html.moved import figures
@@ -344,14 +354,14 @@ def test_memory_is_a_strip_with_what_was_touched_beyond_it() -> None:
 def test_lanes_lead_to_sectors_only_where_their_distance_is_known() -> None:
     made = review()
     assert not any("lane 31" in one for one in drawn_of())
-    known = made.findings[1].model_copy(update={"data": {"stride": 4095, "lines": [9]}})
+    known = made.findings[1].model_copy(update={"access": AccessShape(stride=4095, lines=(9,))})
     [picture] = [one for one in drawn_of(findings=(known,)) if "lane 31" in one]
     assert "each 4095 elements from the next" in picture
     assert picture.count("sector ") == 32
 
 
 def test_words_of_one_bank_take_turns() -> None:
-    found = review().findings[1].model_copy(update={"data": {"turns": 8}})
+    found = review().findings[1].model_copy(update={"access": AccessShape(turns=8)})
     [picture] = [one for one in drawn_of(findings=(found,)) if "one bank" in one.lower()]
     assert picture.count("turn ") - picture.count("one word a turn ") >= 8
     assert "turn 8" in picture

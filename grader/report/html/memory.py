@@ -87,9 +87,9 @@ def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterato
 def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
     """Yield lines with how many elements neighbouring lanes are apart there."""
     for finding in findings:
-        lines, stride = finding.data.get("lines"), whole(finding.data.get("stride"))
-        if isinstance(lines, list) and stride > 1:
-            yield from ((whole(line), stride) for line in lines)
+        shape = finding.access
+        if shape is not None and shape.stride > 1:
+            yield from ((line, shape.stride) for line in shape.lines)
 
 
 def _lanes(touched: int, stride: int) -> Iterator[Markup]:
@@ -110,8 +110,8 @@ def _touched(touched: int, least: int, stride: int) -> Iterator[Markup]:
 
 def banks(findings: Sequence[Finding]) -> Iterator[Drawn]:
     """Yield the words that lanes of a warp ask one bank for, one a turn."""
-    for finding in [one for one in findings if whole(one.data.get("turns")) > 1][:1]:
-        turns = min(whole(finding.data.get("turns")), LANES)
+    for finding in [one for one in findings if one.access and one.access.turns > 1][:1]:
+        turns = min(finding.access.turns if finding.access else 0, LANES)
         label = (
             f"One bank of shared memory hands out one word a turn: {turns} words, {turns} turns."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import AccessShape, Finding, Fix
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.code_edits import fix
@@ -32,6 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"{case.line(event.node)}: the access takes {event.count} turns",
                 fixes=_pad(case, region),
                 kernels=(case.kernel,),
+                access=AccessShape(turns=event.count),
             )
 
 

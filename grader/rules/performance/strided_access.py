@@ -26,6 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=far.proof,
             kernels=(far.case.kernel,),
             cause=far.cause,
+            access=far.access,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Confidence, Evidence, Place
+from grader.records import AccessShape, Confidence, Evidence, Place
 from grader.rules.rule import Context
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access
@@ -123,6 +123,11 @@ class Far:
     def confidence(self) -> Confidence:
         """Return what the simulator's counts make of it."""
         return "proven" if self.proof else "likely"
+
+    @property
+    def access(self) -> AccessShape:
+        """Return how the lanes lie apart, and where."""
+        return AccessShape(lines=(self.line, *self.others), stride=abs(self.first.stride))
 
     @property
     def cause(self) -> str:
