@@ -75,7 +75,7 @@ def _echoes(finding: Finding) -> bool:
 
 def _sentence(finding: Finding) -> str:
     said = finding.message.rstrip(".")
-    if finding.place is not None:
+    if finding.place is not None and not said.startswith(f"line {finding.place.line} "):
         return f"Line {finding.place.line}: {said}."
     return f"{said[:1].upper()}{said[1:]}."
 

@@ -89,6 +89,11 @@ def test_a_cause_without_a_line_is_a_sentence() -> None:
     assert headline(ended("incorrect"), [one]).sentence == "Nothing stores a result."
 
 
+def test_a_line_that_begins_the_message_is_named_once() -> None:
+    one = proven("simulator", "race", "line 31 overwrites `x`")
+    assert headline(ended("unsound"), [one]).sentence == "Line 31 overwrites `x`."
+
+
 @pytest.mark.parametrize("status", ["correct", "no_task", "grader_error", "timeout"])
 def test_other_verdicts_have_their_own_sentence(status: Status) -> None:
     assert headline(ended(status), [proven("simulator", "race")]) == ended(status)

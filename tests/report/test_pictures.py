@@ -353,11 +353,18 @@ def test_memory_is_a_strip_with_what_was_touched_beyond_it() -> None:
 
 def test_lanes_lead_to_sectors_only_where_their_distance_is_known() -> None:
     made = review()
-    assert not any("lane 31" in one for one in drawn_of())
+    poor = LineCount(kernel="k", line=9, requests=10, accesses=320, sectors=320, ideal_sectors=40)
+    run = made.evaluation.runs[0].model_copy(update={"counts": (poor,)})
+    evaluation = made.evaluation.model_copy(update={"runs": (run,)})
+    assert not any("lane 31" in one for one in drawn_of(evaluation=evaluation))
     known = made.findings[1].model_copy(update={"access": AccessShape(stride=4095, lines=(9,))})
-    [picture] = [one for one in drawn_of(findings=(known,)) if "lane 31" in one]
-    assert "each 4095 elements from the next" in picture
-    assert picture.count("sector ") == 32
+    [picture] = [
+        one for one in drawn_of(evaluation=evaluation, findings=(known,)) if "lane 31" in one
+    ]
+    assert "32 lanes, each 4095 elements from the next" in picture
+    few = run.model_copy(update={"counts": (poor.model_copy(update={"accesses": 0}),)})
+    evaluation = evaluation.model_copy(update={"runs": (few,)})
+    assert not any("lane 0" in one for one in drawn_of(evaluation=evaluation, findings=(known,)))
 
 
 def test_words_of_one_bank_take_turns() -> None:

@@ -63,7 +63,9 @@ def _position(stray: _Stray) -> float:
 def _distance(stray: _Stray) -> str:
     if stray.offset < 0:
         return f"{-stray.offset} bytes before its beginning"
-    if stray.offset >= stray.size:
+    if stray.offset == stray.size:
+        return "right past its end"
+    if stray.offset > stray.size:
         return f"{stray.offset - stray.size} bytes beyond its end"
     return f"{stray.width} bytes at {stray.offset}, across its end"
 
@@ -79,9 +81,13 @@ def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterato
             f"Line {count.line}: an access of a warp touches {touched} 32-byte sectors; "
             f"{least} would hold the data."
         )
-        stride = apart.get(count.line, 0)
-        parts = [*(_lanes(touched, stride) if stride else ()), *_touched(touched, least, stride)]
-        yield Drawn(svg.picture(450, 76 if stride else 28, caption, parts), caption)
+        lanes, stride = min(LANES, round(count.accesses / count.requests)), apart.get(count.line, 0)
+        shown = bool(stride) and touched <= lanes
+        parts = [
+            *(_lanes(lanes, touched, stride) if shown else ()),
+            *_touched(touched, least, 52.0 if shown else 4.0),
+        ]
+        yield Drawn(svg.picture(450, 76 if shown else 28, caption, parts), caption)
 
 
 def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
@@ -92,17 +98,16 @@ def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
             yield from ((line, shape.stride) for line in shape.lines)
 
 
-def _lanes(touched: int, stride: int) -> Iterator[Markup]:
-    """Yield the lanes above the sectors, each with the way to its own: lanes are evenly apart."""
-    yield svg.text(0, 10, f"32 lanes, each {stride} elements from the next")
-    for lane in range(LANES):
-        x, sector = lane * STEP + 6, lane * touched // LANES * STEP + 6
+def _lanes(lanes: int, touched: int, stride: int) -> Iterator[Markup]:
+    """Yield the lanes that take part, each with the way to its sector: they are evenly apart."""
+    yield svg.text(0, 10, f"{lanes} lanes, each {stride} elements from the next")
+    for lane in range(lanes):
+        x, sector = lane * STEP + 6, lane * touched // lanes * STEP + 6
         yield svg.line(x, 28, sector, 52, "axis")
         yield svg.rect(x - 6, 16, 12, 12, "cat4", title=f"lane {lane}")
 
 
-def _touched(touched: int, least: int, stride: int) -> Iterator[Markup]:
-    y = 52.0 if stride else 4.0
+def _touched(touched: int, least: int, y: float) -> Iterator[Markup]:
     for number in range(LANES):
         kind = "cat0" if number < least else "fail" if number < touched else "hollow"
         yield svg.rect(number * STEP, y, 12, 18, kind, title=f"sector {number + 1}")
