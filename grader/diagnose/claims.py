@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from grader.diagnose.claim_checks import (
+    OUTSIDE,
+    RACES,
+    UNSET,
+    Check,
+    Facts,
+    Outcome,
+    against,
+    any_size,
+    stable,
+    without,
+)
 from grader.records import Claim, Evaluation, Extraction, Finding, Prose
 from grader.source import Source
 
 MAX_CLAIMS = 12
-Outcome = tuple[Literal["true", "false", "not checked"], str]
 DOUBT = re.compile(
     r"\b(?:incomplete|incorrect(?:ly)?|wrong(?:ly)?|buggy|broken|flawed|inefficient|suboptimal)\b"
     r"|\bunnecessar(?:y|ily)\b|\b(?:is|are|was|were|do|does|did|may|might|can|could)(?:n't| not)\b"
@@ -23,34 +33,17 @@ DOUBT = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says what is wrong, or may be: no claim, but a part of a self-review."""
+ASSURED = re.compile(
+    r"\b(?:no|never|free (?:of|from)|avoid\w*|prevent\w*|cannot|can't|(?:do|does|will|are|is)(?:n't| not))\b"
+    r"(?!.{0,40}\b(?:check|handl|guard|consider|test|verif|protect|prevent))"
+    r".{0,60}\b(?:(?:data )?races?\b|out[- ]of[- ](?:bounds?|range)|uninitiali[sz]ed|deadlock)",
+    re.IGNORECASE,
+)
+"""A sentence that says a hazard is absent, in words that may look like a doubt."""
 _NO = re.compile(
     r"\b(?:no|not|without|avoid\w*|instead of|rather than|n't)\b[^,;]{0,40}$", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\w)|\n|$)")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a claim is held against."""
-
-    source: Source
-    evaluation: Evaluation
-    findings: tuple[Finding, ...]
-
-    def first(self, *codes: str, notes: bool = False) -> Finding | None:
-        """Return the first error or warning of these rules; with `notes`, the first finding."""
-        return next(
-            (
-                item
-                for item in self.findings
-                if item.rule in codes and (notes or item.severity != "note")
-            ),
-            None,
-        )
-
-    def device_text(self) -> str:
-        """Return all CUDA text."""
-        return "\n".join(unit.text for unit in self.source.cuda)
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,9 @@ class Kind:
 
     about: str
     words: re.Pattern[str]
-    check: Callable[[Facts], Outcome]
+    check: Check
+    hazard: bool = False
+    """Whether runs look for what it says is absent: a sentence may make such a claim beside another."""
 
 
 def check_claims(
@@ -75,24 +70,32 @@ def check_claims(
     seen: set[str] = set()
     claims: list[Claim] = []
     for line, sentence in sentences(extraction.prose):
-        kind = None if DOUBT.search(sentence) else _kind(sentence)
-        if kind is not None and kind.about not in seen:
-            seen.add(kind.about)
-            outcome, because = kind.check(facts)
-            because = f"{kind.about}: {because}"
-            claims.append(Claim(line=line, quote=sentence, outcome=outcome, because=because))
-        if len(claims) >= MAX_CLAIMS:
-            break
-    return tuple(claims)
+        for kind in _kinds(sentence):
+            if kind.about not in seen:
+                seen.add(kind.about)
+                outcome, because = kind.check(facts)
+                because = f"{kind.about}: {because}"
+                claims.append(Claim(line=line, quote=sentence, outcome=outcome, because=because))
+    return tuple(claims[:MAX_CLAIMS])
 
 
-def _kind(sentence: str) -> Kind | None:
-    """Return the first kind of claim that a sentence makes; "no shared memory" is none about it."""
-    for kind in KINDS:
-        found = kind.words.search(sentence)
-        if found and not (kind.about in DENIED and _NO.search(sentence[: found.start()])):
-            return kind
-    return None
+def _kinds(sentence: str) -> Iterator[Kind]:
+    """Yield the claims that a sentence makes: each that a hazard is absent, and the first of another kind.
+
+    "No shared memory" claims nothing about shared memory; "no thread reads out of bounds" is an assurance, no doubt.
+    """
+    if DOUBT.search(sentence) and not ASSURED.search(sentence):
+        return
+    made = [kind for kind in KINDS if _makes(sentence, kind)]
+    hazards = [kind for kind in made if kind.hazard]
+    yield from hazards
+    others = [kind for kind in made if not kind.hazard and (not hazards or kind.check is any_size)]
+    yield from others[:1]
+
+
+def _makes(sentence: str, kind: Kind) -> bool:
+    found = kind.words.search(sentence)
+    return bool(found and not (kind.about in DENIED and _NO.search(sentence[: found.start()])))
 
 
 def sentences(prose: tuple[Prose, ...]) -> Iterator[tuple[int, str]]:
@@ -107,22 +110,7 @@ def sentences(prose: tuple[Prose, ...]) -> Iterator[tuple[int, str]]:
                 yield run.line + run.text.count("\n", 0, match.start() + lead), text[:400]
 
 
-def _against(codes: tuple[str, ...], holds: str, notes: bool = False) -> Callable[[Facts], Outcome]:
-    """Check that no finding of these rules contradicts the claim."""
-
-    def check(facts: Facts) -> Outcome:
-        finding = facts.first(*codes, notes=notes)
-        if finding is not None:
-            where = f" (line {finding.place.line})" if finding.place else ""
-            return "false", f"{finding.rule} {finding.name}{where}: {finding.message}"
-        if any(run.status == "ran" for run in facts.evaluation.runs):
-            return "true", holds
-        return "not checked", "nothing ran that could show it"
-
-    return check
-
-
-def _contains(words: str, what: str) -> Callable[[Facts], Outcome]:
+def _contains(words: str, what: str) -> Check:
     pattern = re.compile(words)
 
     def check(facts: Facts) -> Outcome:
@@ -140,23 +128,6 @@ def _speed(facts: Facts) -> Outcome:
     return ("true" if speedup > 1 else "false"), f"measured {speedup:.2f}x of eager torch"
 
 
-def _any_size(facts: Facts) -> Outcome:
-    verdict = facts.evaluation.verdict
-    if verdict.general is None:
-        return "not checked", "the other sizes were not run"
-    if verdict.general:
-        return "true", "right at every size that was tried"
-    wrong = next(
-        (
-            item
-            for item in facts.evaluation.comparisons
-            if item.role == "general" and not item.equal
-        ),
-        None,
-    )
-    return "false", f"wrong at {wrong.workload}" if wrong else "wrong at other sizes"
-
-
 def _right(facts: Facts) -> Outcome:
     verdict = facts.evaluation.verdict
     if verdict.correct is None:
@@ -171,33 +142,59 @@ def _words(pattern: str) -> re.Pattern[str]:
 BLOCK_SUM = ("RED001", "RED002", "RED003", "RED004", "SYN001", "SYN002")
 KINDS = (
     Kind(
+        "races",
+        _words(
+            r"\bsynchroni[sz]|\bbarriers?\b|\b(?:data )?races?\b|race[- ]condition|race[- ]free|thread[- ]safe|deadlock"
+        ),
+        without(RACES, ("SYN002", "SYN003", "SYN001"), "no race and no divergent barrier was seen"),
+        hazard=True,
+    ),
+    Kind(
+        "bounds",
+        _words(
+            r"\b(?:bounds?|boundar(?:y|ies))[- ](?:are |is )?(?:check|guard|handl|condition|safe)|out[- ]of[- ](?:bounds?|range)"
+            r"|\bin[- ]bounds\b|(?:check|guard|respect)\w* (?:the |all |every )*(?:tensor'?s? |array )?(?:bounds|boundar)"
+        ),
+        without(OUTSIDE, ("MEM001", "MEM002", "MEM011"), "no access out of bounds was seen"),
+        hazard=True,
+    ),
+    Kind(
+        "initial values",
+        _words(
+            r"\b(?:properly |correctly |always |fully )?initiali[sz]ed\b|\buninitiali[sz]ed\b|garbage values?"
+        ),
+        without(UNSET, ("SYN001", "MEM008"), "no unwritten memory was used"),
+        hazard=True,
+    ),
+    Kind(
         "coalescing",
         _words(r"\bcoalesc"),
-        _against(("PRF001", "PRF002"), "no strided access between lanes was counted"),
+        against(("PRF001", "PRF002"), "no strided access between lanes was counted"),
     ),
     Kind(
         "passes over memory",
         _words(r"\bread\w* .{0,40}\b(?:exactly |only |just )?once\b|\bsingle pass\b"),
-        _against(("PRF004",), "nothing is read a second time", notes=True),
+        against(("PRF004",), "nothing is read a second time", notes=True),
     ),
     Kind(
         "the block's reduction",
         _words(
             r"(across|over|within) the (entire |whole )?(thread )?block|block[- ](level|wide) reduc"
         ),
-        _against(BLOCK_SUM, "it gave right results"),
+        against(BLOCK_SUM, "it gave right results"),
     ),
     Kind(
         "zero denominators",
         _words(r"divi(de|sion) by zero|zero[- ]norm|norm is zero"),
-        _against(("NUM002",), "none was left open"),
+        against(("NUM002",), "none was left open"),
     ),
     Kind(
         "other sizes",
         _words(
-            r"(any|arbitrary|all|different|various) (input |tensor |batch )?(dim|size|shape|length)"
+            r"\b(any|arbitrary|all|different|various|irregular|odd|ragged|uneven|non[- ]\w+|every) "
+            r"((input|tensor|batch|matrix|row|sequence) )*(dim|size|shape|length)|not (?:a )?(?:evenly )?(?:multiples?|divisible)"
         ),
-        _any_size,
+        any_size,
     ),
     Kind(
         "speed",
@@ -217,13 +214,11 @@ KINDS = (
     Kind("shared memory", _words(r"shared memory"), _contains(r"__shared__", "shared memory")),
     Kind(
         "stability",
-        _words(r"numerical(ly)? stab"),
-        _against(("NUM008", "NUM004"), "no unstable formula was found"),
-    ),
-    Kind(
-        "synchronisation",
-        _words(r"synchroni[sz]|race condition|thread[- ]safe"),
-        _against(("SYN002", "SYN003", "SYN001"), "no race and no divergent barrier was seen"),
+        _words(
+            r"numerical(?:ly)? (?:more )?(?:stab|safe|robust)|(?:subtract\w*|minus) (?:of )?(?:the |each |its )*"
+            r"(?:row|block|global|running)?'?s? ?max|max[- ]?(?:imum)?[- ]subtract|overflow[- ]safe"
+        ),
+        stable,
     ),
     Kind(
         "results",

@@ -87,7 +87,8 @@ def _half(wrong: Wrong) -> Evidence | None:
     if steady or (biased and wrong.a.size > 64 and worst > FINE):
         return None
     kept = "half precision" if worst > FINE else f"{int(-np.log10(worst))} digits"
-    text = f"right to {kept} only (errors up to {worst:.2g} of the size)"
+    # Of these values alone: whether the program is right to so many digits, all workloads together decide.
+    text = f"errors up to {worst:.2g} of the size, as {kept} leave{'s' * (worst > FINE)}"
     return wrong.evidence("half-precision", text, error=worst)
 
 

@@ -88,6 +88,12 @@ class Seen:
         found = (self.comparisons.get(w.name) for w in self.of(roles))
         return tuple(item for item in found if item is not None and not item.equal)
 
+    def rounded(self) -> bool:
+        """Whether all that is wrong, at whatever size, is right to half precision, and every workload gave a result."""
+        wrong = [item for item in self.comparisons.values() if item.decides and not item.equal]
+        ended = all(run.status == "ran" for run in self.runs.values())
+        return ended and bool(wrong) and all(item.half_precision for item in wrong)
+
     def wrong_at_full_size(self) -> Comparison | None:
         """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
 

@@ -74,15 +74,20 @@ def open_(run: Run, seen: Seen) -> str:
     return f"{seen.so_far}, but {run.workload} was not run: {run.reason}{so_far}"
 
 
-def incorrect(wrong: Sequence[Comparison], deciding: int, *, own_weights: bool) -> str:
-    """Return the sentence of wrong results on workloads that decide."""
-    first = max(wrong, key=lambda item: item.role == "nominal")
+def incorrect(
+    wrong: Sequence[Comparison], deciding: int, *, own_weights: bool, rounded: bool
+) -> str:
+    """Return the sentence of wrong results on workloads that decide.
+
+    `rounded` says that all workloads agree: whatever is wrong anywhere is right to half precision.
+    """
+    first = max(wrong, key=lambda item: (not item.half_precision, item.role == "nominal"))
     if own_weights:
         return (
             "Incorrect with the weights that it draws itself: on "
             f"{first.workload}, {differs(first)}; with the reference's weights it is right"
         )
-    if all(item.half_precision for item in wrong):
+    if rounded:
         return f"Correct to half precision only: on {first.workload}, {differs(first)}"
     others = f" ({len(wrong)} of {deciding} workloads are wrong)" if deciding > 1 else ""
     return f"Incorrect: on {first.workload}, {differs(first)}{others}"

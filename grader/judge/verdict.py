@@ -252,7 +252,9 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
     if not wrong and at_full_size is not None:
         return _Found("incorrect", sentences.only_at_full_size(at_full_size), reasons)
     if wrong:
-        sentence = sentences.incorrect(wrong, len(deciding), own_weights=seen.own_weights)
+        sentence = sentences.incorrect(
+            wrong, len(deciding), own_weights=seen.own_weights, rounded=seen.rounded()
+        )
         lenient = (sentences.KERNELBENCH_PASSES,) if seen.kernelbench() else ()
         return _Found("incorrect", sentence, (*lenient, *reasons))
     for run_status, status in OPEN.items():

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from grader.diagnose.claims import check_claims
 from grader.records import (
     Claim,
+    Comparison,
     Evaluation,
+    Evidence,
     Extraction,
     Finding,
+    Mismatch,
     Place,
     Prose,
     Run,
@@ -116,3 +121,85 @@ def test_read_once_is_held_against_the_passes_over_memory() -> None:
     again = strided().model_copy(update={"rule": "PRF004", "severity": "note"})
     (claim,) = check("Each row is read from global memory exactly once, into shared memory.", again)
     assert claim.outcome == "false"
+
+
+def seen(code: str, workload: str = "w") -> Run:
+    evidence = Evidence(
+        kind="simulator",
+        code=code,
+        text="thread 7 does it.",
+        place=Place(line=5, end_line=5),
+        workload=workload,
+    )
+    return Run(workload=workload, status="ran", device="sim", evidence=(evidence,))
+
+
+def outcomes(words: str, *runs: Run, device: Any = "sim") -> dict[str, str]:
+    """Return what becomes of each claim in the words, by what it is about."""
+    evaluation = Evaluation(
+        submission="",
+        device=device,
+        sandbox="none",
+        runs=runs or (Run(workload="w", status="ran", device="sim"),),
+        verdict=Verdict(status="correct", sentence="It is right.", general=True, correct=True),
+    )
+    prose = (Prose(line=10, text=words, before_code=False),)
+    extraction = Extraction(submission=None, prose=prose)
+    claims = check_claims(extraction, parse(CODE), evaluation, ())
+    return {claim.because.split(":")[0]: claim.outcome for claim in claims}
+
+
+ABSENT = [
+    (
+        "Every barrier that is needed is there, which keeps the kernel free of races.",
+        "races",
+        "race",
+    ),
+    ("There are no data races between warps.", "races", "global-race"),
+    ("Boundary checks take care of the edges.", "bounds", "out-of-bounds"),
+    ("Threads do not read out of bounds.", "bounds", "shared-out-of-bounds"),
+    ("The accumulators are properly initialized.", "initial values", "uninit-local-read"),
+]
+
+
+@pytest.mark.parametrize(("words", "about", "code"), ABSENT)
+def test_what_a_run_of_any_size_saw_refutes_a_claim(words: str, about: str, code: str) -> None:
+    assert outcomes(words) == {about: "true"}
+    assert outcomes(words, seen(code, "some other size")) == {about: "false"}
+    assert outcomes(words, seen("input-changed")) == {about: "true"}
+    assert outcomes(words, device="cuda") == {about: "not checked"}
+
+
+def test_one_sentence_may_make_several_claims() -> None:
+    words = "Bounds checks and barriers make it safe for irregular shapes."
+    assert outcomes(words) == {"races": "true", "bounds": "true", "other sizes": "true"}
+    found = outcomes(words, seen("race"))
+    assert found == {"races": "false", "bounds": "true", "other sizes": "false"}
+
+
+def test_what_was_not_looked_after_is_no_assurance() -> None:
+    assert outcomes("I did not check for out-of-bounds reads.") == {}
+
+
+@pytest.mark.parametrize(("kind", "outcome"), [("nonfinite", "false"), ("values", "not checked")])
+def test_stability_is_held_against_the_inputs_that_strain_it(kind: Any, outcome: str) -> None:
+    wrong = Comparison(
+        workload="large",
+        role="stress",
+        equal=False,
+        decides=True,
+        mismatch=Mismatch(kind=kind, text="NaN came back"),
+    )
+    evaluation = Evaluation(
+        submission="",
+        device="sim",
+        sandbox="none",
+        runs=(Run(workload="large", status="ran", device="sim"),),
+        comparisons=(wrong,),
+        verdict=Verdict(status="incorrect", sentence="It is wrong."),
+    )
+    prose = (
+        Prose(line=10, text="Subtracting the row maximum keeps exp finite.", before_code=False),
+    )
+    (claim,) = check_claims(Extraction(submission=None, prose=prose), parse(CODE), evaluation, ())
+    assert claim.outcome == outcome

@@ -257,6 +257,12 @@ def test_half_precision_is_said():
     assert "half precision only" in found.sentence
     mixed = given(**seen({"n1", "n2"}, half={"n1"}))
     assert "half precision only" not in mixed.sentence
+    assert "n2 differs" in mixed.sentence  # what is wrong by more leads
+    general = next(name for name, role in NAMES.items() if role == "general")
+    elsewhere = given(**seen({"n1", general}, half={"n1"}))
+    assert "half precision only" not in elsewhere.sentence
+    crash = given(**seen({"n1"}, {general: "crashed"}, half={"n1"}))
+    assert "half precision only" not in crash.sentence
 
 
 def test_dishonest_and_rejected():

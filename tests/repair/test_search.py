@@ -17,11 +17,13 @@ from grader.records import (
     Finding,
     Fix,
     Mismatch,
+    Place,
     Submission,
     Verdict,
     Workload,
 )
 from grader.repair import find_repair
+from grader.repair.said import how_far
 from grader.repair.variants import Screen
 from grader.repair.variants.weave import CHOICE
 from tests.examiners import Scripted
@@ -260,3 +262,19 @@ def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None
     found = (finding.model_copy(update={"fixes": (fix,)}),)
     asked = tried_on(Program(wrong.submission, wrong.evaluation, found))
     assert [text.count("# other weights") for text in asked] == [0, 1]
+
+
+@pytest.mark.parametrize(("line", "advice"), [(1, False), (5, True)])
+def test_a_change_with_a_proven_error_of_its_own_is_no_advice(line: int, advice: bool) -> None:
+    first = program("unsound", "MEM011")
+    (finding,) = first.findings
+    fix = Fix(label="guard it", edits=(Edit(start=0, end=0, text="# guarded\n"),))
+    place = Place(line=line, end_line=line)
+    code = f"# guarded\n{CODE}"
+    nearer = Program(
+        first.submission.model_copy(update={"code": code}),
+        first.evaluation,
+        (finding.model_copy(update={"place": place}),),
+        ((finding, fix),),
+    )
+    assert ("guard it" in how_far(first, nearer, 3, ())) is advice

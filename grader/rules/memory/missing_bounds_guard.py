@@ -181,6 +181,6 @@ torch::Tensor run(torch::Tensor x) {
     "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
     "checks that the size divides. A kernel that ran to its end on the simulator without an access "
     "out of bounds is not reported.",
-    fix="Puts the access under a comparison with the size.",
+    fix="Puts each access that runs over under the bounds of its own tensor's coordinates, or else its index under a count.",
     check=check,
 )

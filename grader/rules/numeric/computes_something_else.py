@@ -58,11 +58,16 @@ FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 KNOWN = {**STATE, **PROBES, **MEANING}
 
 
+ROUNDED = "half-precision"
+"""Errors as rounding leaves: they explain a result only where no workload is wrong in another way."""
+
+
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
     deciding = wrong_results(context)
     every = deciding or wrong_results(context, general=True)
-    wrong = [item for item in every if item.code not in FORMS]
+    found = [item for item in every if item.code not in FORMS]
+    wrong = [item for item in found if item.code != ROUNDED] or found
     if not wrong:
         return
     left = _left_out(source, context, deciding)
@@ -156,7 +161,7 @@ def _few_digits(
 ) -> Finding | None:
     """Name what narrows the values, where all that is wrong is wrong in its last digits."""
     span = narrowed(source)
-    if span is None or any(item.code != "half-precision" for item in seen):
+    if span is None or any(item.code != ROUNDED for item in seen):
         return None
     word = source.code[slice(*span)]
     return RULE.finding(
