@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from grader import pipeline
+from grader import execution, pipeline
 from grader.config import Options
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate
@@ -14,14 +14,22 @@ from grader.records import Evaluation, JsonValue, Status, Submission, Task, Verd
 from grader.repair import reference_code, reference_fixed
 from grader.repair.compose import UncoveredError
 from grader.repair.reference import program
+from grader.sandbox import strongest
 from grader.store import Store
 from grader.tasks import builtin_tasks
+from tests.examiners import Scripted
 
 SOFTMAX = builtin_tasks()["softmax"]
 
 
-def untraceable(_reference: str) -> JsonValue:
-    raise UncoveredError("nothing is traced here")
+@pytest.fixture(autouse=True)
+def untraceable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no reference be traced: a task of no family has no kernel then."""
+
+    def refuse(*_: object) -> JsonValue:
+        raise UncoveredError("nothing is traced here")
+
+    monkeypatch.setattr(execution, "trace", refuse)
 
 
 def judge(**statuses: Status) -> tuple[Callable[[Submission], Evaluation], list[str]]:
@@ -51,7 +59,7 @@ def test_only_what_passed_is_shown_the_plain_one_first(
     both: bool, plain: Status, fast: Status, examined: list[str], passed: list[str]
 ) -> None:
     evaluated, asked = judge(plain=plain, fast=fast)
-    fixed = reference_fixed(SOFTMAX, evaluated, untraceable, both=both)
+    fixed = reference_fixed(SOFTMAX, Scripted(evaluated), strongest(), both=both)
     assert asked == examined
     assert [one.form for one in fixed.repairs] == passed
     assert bool(fixed.note) == (not passed)
@@ -59,7 +67,7 @@ def test_only_what_passed_is_shown_the_plain_one_first(
 
 def test_a_task_of_no_family_has_a_note() -> None:
     alone = SOFTMAX.model_copy(update={"family": ""})
-    fixed = reference_fixed(alone, judge()[0], untraceable, both=True)
+    fixed = reference_fixed(alone, Scripted(judge()[0]), strongest(), both=True)
     assert fixed.repairs == ()
     assert "nothing is traced here" in fixed.note
 
