@@ -35,8 +35,9 @@ COLUMNS = (
     "weak",
     "trivial with its own values",
     "at its own size",
-    "passes at one size",
+    "passes on some",
     "no effect",
+    "not computed",
     "note",
 )
 HEAD = """# Audit of KernelBench's deciding sizes
@@ -48,12 +49,18 @@ constant, the input, and the reference itself on other inputs, with a part of an
 with an input left out, with other weights, with two equal dims swapped, and with each parameter left out.
 A size at which one of them passes that fails at another is replaced.
 
-*Weak*: what passes on every deciding workload. *Trivial with its own values*: what passes with values like the
-problem's own at every size that was tried; other values (workloads with the role `stress`) catch it unless it
-is *weak* as well. *At its own size*: which of zeros, a constant, the input and the answer to other inputs pass
-there (by this grader's tolerance), computed where inputs of full size fit into memory.
-*No effect*: changes to the reference that change its result at no size that was tried (a sum in another order,
-a bias that a norm takes away again): a program that makes them is right.
+The deciding workloads are the nominal ones (values like the problem's own) and those with other values at the
+same sizes (role `stress`). *Weak*: what passes on all of them. *Passes on some*: what passes on one of them and fails on
+another, so that the verdict rests on the other. *Trivial with its own values*: zeros, a constant, the input, other
+inputs or a skipped part that pass on the nominal workloads of every choice of sizes; where the problem is not weak,
+other values catch them. *No effect*: other changes to the reference that pass on nominal workloads of every choice of
+sizes that was compared (two to four, all reduced: not the full size). It is inferred from these that the result
+does not depend on what they change, as of a sum in another order. *At its own size*: what passes and fails there, asked where
+something trivial passes and inputs of full size fit into memory; of deep networks without a float64 result. *Not
+computed*: programs that were asked for and not computed in time; nothing is concluded from these.
+
+Parameters that start at a neutral value (a weight of ones, a bias of zeros) are not left out: that changes nothing.
+At most 16 parameters and 8 swaps of a problem are tried.
 """
 
 
@@ -109,6 +116,8 @@ def _row(name: str, path: Path, form: Form) -> dict[str, Any] | None:
         "weak": list(item.weak),
         "passing": list(item.passing),
         "unmoved": sorted(item.found.unmoved),
+        "unknown": list(item.unknown),
+        "choices": item.found.choices,
         "asked": sorted({row.kind for row in item.found.rows}),
         "note": item.note,
         "seconds": round(time.monotonic() - begin, 1),
@@ -143,14 +152,16 @@ def _table(done: Mapping[str, Mapping[str, Any]]) -> str:
     rows = sorted(done.values(), key=lambda row: _order(Path(f"{row['problem']}.py")))
     asked = [row for row in rows if row["asked"]]
     weak = [row for row in asked if row["weak"]]
-    open_ = [row for row in asked if row["passing"] and not row["weak"]]
-    own = [row for row in asked if _trivial(row["unmoved"]) and not row["weak"]]
+    open_ = [row for row in asked if row["passing"]]
+    own = [row for row in asked if _trivial(row["unmoved"])]
+    short = [row for row in asked if row["unknown"]]
+    clear = [r for r in asked if not any(r in some for some in (weak, open_, own, short))]
     lines = [
         HEAD,
         f"{len(rows)} problems; {len(asked)} audited, {len(rows) - len(asked)} not (see the note).",
-        f"On {len(asked) - len(weak) - len(open_)} every wrong program fails at each deciding size;",
-        f"on {len(open_)} one passes at one of them and fails at another; {len(weak)} are weak.",
-        f"{len(own)} more are trivial with their own values, and other values catch what passes.\n",
+        f"On {len(clear)} every program that was tried fails on every deciding workload, but for *no effect*.",
+        f"The others, some of them in several ways: {len(weak)} weak, {len(own)} trivial with their own values,",
+        f"{len(open_)} where a program passes on some deciding workload, {len(short)} not computed in full.\n",
         f"| {' | '.join(COLUMNS)} |",
         f"|{'---|' * len(COLUMNS)}",
     ]
@@ -167,6 +178,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["full"],
         "; ".join(row["passing"]),
         "; ".join(sorted(set(row["unmoved"]) - set(_trivial(row["unmoved"])))),
+        "; ".join(row["unknown"]),
         row["note"],
     )
 

@@ -8,7 +8,7 @@ that is made smaller may be one at which a wrong program is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -39,6 +39,8 @@ class AuditRow:
     passes: tuple[str, ...]
     """Deciding workloads on which it would be taken for right."""
     fails: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    """Deciding workloads on which it was not computed: time was short, or the guest ended."""
     kernelbench: bool = False
     """Whether KernelBench's tolerance would let it pass at the nominal sizes."""
 
@@ -64,8 +66,8 @@ def audit(
 ) -> tuple[AuditRow, ...]:
     """Return what wrong programs would get on the task's deciding workloads.
 
-    `seconds` is the time of each guest that computes variations of the reference; those that it does not come
-    to are not among the rows. On `workloads` alone where they are given, and of `programs` alone where those are. Where the
+    `seconds` is the time of each guest that computes variations of the reference; where it does not come to
+    one, the row says `unknown`. On `workloads` alone where they are given, and of `programs` alone where those are. Where the
     reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
     reference of a built-in task can't be run.
     """
@@ -84,7 +86,9 @@ def audit(
     }
     named = dict.fromkeys(v.program for some in varied.values() for v in some)
     others = {name: _native_of(found, name) for name in named}
-    return tuple(_row(task, usable, right, name, run) for name, run in (made | others).items())
+    rows = (_row(task, usable, right, name, run) for name, run in (made | others).items())
+    asked_of = {w: {v.program for v in some} for w, some in varied.items()}
+    return tuple(_with_unknown(row, asked_of) for row in rows)
 
 
 def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
@@ -154,7 +158,17 @@ def _row(
         if workload.role == "nominal":
             pairs = zip(arrays, natives, strict=True) if fits else ()
             kernelbench.append(fits and all(within_kernelbench(a, n) for a, n in pairs))
-    return AuditRow(name, tuple(passes), tuple(fails), bool(kernelbench) and all(kernelbench))
+    lenient = bool(kernelbench) and all(kernelbench)
+    return AuditRow(name, tuple(passes), tuple(fails), kernelbench=lenient)
+
+
+def _with_unknown(row: AuditRow, asked: Mapping[str, Collection[str]]) -> AuditRow:
+    """Return the row with the workloads on which the program was asked for and not computed."""
+    known = {*row.passes, *row.fails}
+    unknown = tuple(
+        name for name, some in asked.items() if row.program in some and name not in known
+    )
+    return replace(row, unknown=unknown)
 
 
 def _answers(

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.errors import GraderError, UsageError
 from grader.execution.audit import TRIVIAL
 from grader.execution.describe import examined
-from grader.execution.strong_sizes import ROUNDED, Audited
+from grader.execution.strong_sizes import Audited
 from grader.records import Task
 from grader.sandbox import Form, Limits
 from grader.tasks.problem import load
@@ -40,12 +40,14 @@ class AuditedProblem:
 
     @property
     def passing(self) -> tuple[str, ...]:
-        """Return the wrong programs that pass at one of the sizes of its own values and fail at others."""
-        sizes = set(self.sizes)
-        rows = (
-            row for row in self.found.rows if sizes & set(row.passes) and row.kind not in ROUNDED
-        )
+        """Return the wrong programs that pass on a deciding workload, of any values, and fail on another."""
+        rows = (row for row in self.found.rows if row.passes and row.fails)
         return tuple(row.program for row in rows if row.program not in self.found.unmoved)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Return the wrong programs that were not computed on a deciding workload: time was short."""
+        return tuple(row.program for row in self.found.rows if row.unknown)
 
     def cell(self, kind: str) -> str:
         """Return what wrong programs of a kind would get.

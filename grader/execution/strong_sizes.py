@@ -38,6 +38,8 @@ class Audited:
     """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
     wide: Workload | None = None
     """One of large values, that may be one more."""
+    choices: int = 0
+    """How many choices of sizes were compared."""
 
     @property
     def weak(self) -> tuple[str, ...]:
@@ -54,10 +56,15 @@ class _Tried:
 
     @property
     def passing(self) -> frozenset[str]:
-        """Return the programs that pass on one of its nominal workloads."""
+        """Return the programs that pass on one of its nominal workloads, or may: they were not computed there."""
         names = {workload.name for workload in self.made.nominal}
         found = (row for row in self.rows if row.kind not in ROUNDED)
-        return frozenset(row.program for row in found if names & set(row.passes))
+        return frozenset(r.program for r in found if names & {*r.passes, *r.unknown})
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """Return the programs that were seen to fail on each of its nominal workloads that has such a form."""
+        return frozenset(row.program for row in self.rows if row.fails) - self.passing
 
 
 def audited(known: Described, reference: str, form: Form, limits: Limits) -> Audited:
@@ -72,13 +79,14 @@ def audited(known: Described, reference: str, form: Form, limits: Limits) -> Aud
         # To ask what wrong programs would get takes minutes.
         return Audited(first.all, first.length, COSTLY if first.chosen.huge else "")
     asking = _Asking(_draft(reference, first), form, limits)
-    tried = [asking.all(first)]
+    tried, choices = [asking.all(first)], 1
     for other in _others(known, first) if tried[0].passing else ():
+        choices += 1
         if asking.caught(other, tried[0].passing):
             tried.append(asking.all(other))
             if not tried[-1].passing & _mistakes(tried):
                 break
-    return asking.widened(_settled(tried))
+    return asking.widened(_settled(tried, choices))
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,8 @@ class _Asking:
         rows = audit(
             self._of(made), self.form, self.limits, workloads=made.nominal, programs=programs
         )
-        passing = {row.program for row in rows if row.passes}
-        return bool(programs - passing)
+        missed = {row.program for row in rows if row.passes or row.unknown}
+        return bool(programs - missed)
 
     def widened(self, found: Audited) -> Audited:
         """Return it with a workload of large values, where one of these catches what would pass else.
@@ -152,13 +160,16 @@ def _cost(known: Described, fact: Facts) -> float:
 
 def _mistakes(tried: Sequence[_Tried]) -> frozenset[str]:
     """Return the programs that are not right in general: at one choice of sizes they fail."""
-    every = frozenset(row.program for item in tried for row in item.rows)
-    right = frozenset.intersection(*(item.passing for item in tried))
-    return every - right
+    passing = frozenset[str]().union(*(item.passing for item in tried))
+    left = frozenset.intersection(*(item.passing for item in tried))
+    return frozenset[str]().union(*(item.failing for item in tried)) | (passing - left)
 
 
-def _settled(tried: Sequence[_Tried]) -> Audited:
-    """Return the choice at which the fewest wrong programs pass, with sizes added that catch more of them."""
+def _settled(tried: Sequence[_Tried], choices: int) -> Audited:
+    """Return the choice at which the fewest wrong programs pass, with sizes added that catch more of them.
+
+    Where there was one choice alone, what passes there can't be told from what is right at any size.
+    """
     mistakes = _mistakes(tried)
     best = min(tried, key=lambda item: len(item.passing & mistakes))
     workloads, open_ = list(best.made.all), best.passing & mistakes
@@ -168,12 +179,15 @@ def _settled(tried: Sequence[_Tried]) -> Audited:
             more = [w for w in item.made.nominal if w.name not in names]
             workloads += more
             open_ &= item.passing
-    weak = dict.fromkeys((*undetected(best.rows), *sorted(open_)))
+    same = best.passing - mistakes
+    alone = sorted(same) if choices == 1 else ()
+    weak = dict.fromkeys((*undetected(best.rows), *sorted(open_), *alone))
     return Audited(
         tuple(workloads),
         best.made.length,
         undetected=tuple(weak),
         rows=best.rows,
         wide=best.made.wide,
-        unmoved=best.passing - mistakes,
+        unmoved=same if choices > 1 else frozenset(),
+        choices=choices,
     )
