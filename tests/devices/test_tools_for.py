@@ -15,6 +15,7 @@ from grader.records import (
     Comparison,
     Evaluation,
     Evidence,
+    Race,
     Role,
     Run,
     RunStatus,
@@ -114,7 +115,11 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
         verdict=judged(runs).model_copy(update=told),
     )
     item = Evidence(
-        kind="sanitizer", code=code, text="Seen.", workload=workload.name, data={"level": level}
+        kind="sanitizer",
+        code=code,
+        text="Seen.",
+        workload=workload.name,
+        details=Race(within_warp=level == "warning"),
     )
     device = SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))
     program = Submission(sample="s", code="", line_map=(), how="")

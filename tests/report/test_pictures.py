@@ -14,7 +14,22 @@ from markupsafe import Markup
 
 from grader.compare import compare
 from grader.judge.wrong_map import wrong_map
-from grader.records import Evidence, Launch, LineCount, Place, Review, Timing, Work, WrongMap
+from grader.records import (
+    Actor,
+    Evidence,
+    LaneMask,
+    Launch,
+    LineCount,
+    MemoryAccess,
+    Place,
+    Race,
+    Review,
+    Timing,
+    UnwrittenRead,
+    Waiting,
+    Work,
+    WrongMap,
+)
 from grader.report.entry import entry
 from grader.report.html import speed
 from grader.report.html.moved import figures
@@ -29,38 +44,42 @@ CODES = (
     "race", "race-volatile", "global-race", "uninit-shared-read", "deadlock", "grid-deadlock", "livelock",
     "barrier-exited", "barrier-divergence", "sync-exited-lanes", "out-of-bounds", "shared-out-of-bounds",
 )  # fmt: skip
-NUMBERS = st.integers(-5, 5000)
-ANYTHING = st.sampled_from((None, True, "", "words", 0, -1, 2**70, 0.5, 1e300, math.nan, -math.inf))
-NAMES = (
-    "at", "threads", "exited", "blocks", "size", "offset", "use",
-)  # fmt: skip
-THREADS = st.lists(st.integers(0, 1023), min_size=3, max_size=3) | ANYTHING
-DATA = st.fixed_dictionaries(
-    {},
-    optional={
-        "thread": THREADS,
-        "other_thread": THREADS,
-        "block": THREADS,
-        "other_block": THREADS,
-        "conflict": st.sampled_from(("write-read", "plain-atomic", "")) | ANYTHING,
-        "kernel": st.just("k") | ANYTHING,
-        "mask": st.integers(0, 2**32 - 1) | ANYTHING,
-        **dict.fromkeys(NAMES, NUMBERS | ANYTHING),
-    },
+NUMBERS = st.integers(0, 5000) | st.sampled_from((2**32 - 1, 2**62))
+WORDS = st.sampled_from(("", "words"))
+TRIPLES = st.none() | st.tuples(*[st.integers(0, 1023)] * 3)
+ACTORS = st.none() | st.builds(Actor, thread=TRIPLES, block=TRIPLES, did=WORDS)
+DETAILS = st.one_of(
+    st.none(),
+    st.builds(Race, conflict=st.sampled_from(("write-read", "plain-atomic", "")) | WORDS),
+    st.builds(LaneMask, mask=NUMBERS),
+    st.builds(MemoryAccess, size=NUMBERS, offset=st.none() | st.integers(-(2**62), 2**62)),
+    st.builds(UnwrittenRead, use=WORDS),
+    st.builds(
+        Waiting,
+        at=st.sampled_from(("barrier", "warp")),
+        threads=NUMBERS,
+        exited=NUMBERS,
+        blocks=NUMBERS,
+    ),
 )
 PLACES = st.none() | st.builds(lambda n: Place(line=n, end_line=n), st.integers(1, 40))
 EVIDENCE = st.builds(
-    lambda code, data, place, related: Evidence(
+    lambda code, details, actor, other, place, related: Evidence(
         kind="simulator",
         code=code,
         text="what was seen",
         place=place,
         related=(related,) if related else (),
         workload="w",
-        data=data,
+        kernel="k",
+        actor=actor,
+        other_actor=other,
+        details=details,
     ),
     st.sampled_from(CODES),
-    DATA,
+    DETAILS,
+    ACTORS,
+    ACTORS,
     PLACES,
     PLACES,
 )
@@ -290,12 +309,10 @@ def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
         place=Place(line=11, end_line=11),
         related=(Place(line=9, end_line=9),),
         workload="w",
-        data={
-            "kernel": "k",
-            "conflict": "write-read",
-            "thread": [0, 0, 0],
-            "other_thread": [128, 0, 0],
-        },
+        kernel="k",
+        actor=Actor(thread=(0, 0, 0)),
+        other_actor=Actor(thread=(128, 0, 0)),
+        details=Race(conflict="write-read"),
     )
     drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
     assert "8 warps: warp 4 writes, warp 0 reads, each at its own pace" in drawn
@@ -315,9 +332,9 @@ def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
 )
 def test_who_waits_is_drawn(code: str, words: str) -> None:
     place = Place(line=10, end_line=10)
-    data = {"threads": 256, "blocks": 4}
+    details = Waiting(threads=256, blocks=4)
     item = Evidence(
-        kind="simulator", code=code, text="they wait", place=place, workload="w", data=data
+        kind="simulator", code=code, text="they wait", place=place, workload="w", details=details
     )
     drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
     assert words in drawn

@@ -7,9 +7,9 @@ from itertools import groupby, islice
 
 from markupsafe import Markup
 
-from grader.records import Evidence, LineCount, Review, WrongMap
+from grader.records import Evidence, LaneMask, LineCount, MemoryAccess, Review, WrongMap
 from grader.report.html import svg
-from grader.report.html.steps import Drawn, steps, whole
+from grader.report.html.steps import Drawn, steps
 
 MOST = 6
 SIDE = 150.0
@@ -38,7 +38,8 @@ def _evidence(review: Review) -> Iterator[Evidence]:
 
 def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
     for item in [item for item in seen if item.code in _MASKS][:2]:
-        mask, thread = whole(item.data.get("mask")), item.data.get("thread")
+        mask = item.details.mask if isinstance(item.details, LaneMask) else 0
+        thread = item.actor.thread if item.actor else None
         parts = []
         for lane in range(32):
             named = mask >> lane & 1
@@ -46,8 +47,8 @@ def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
             parts.append(
                 svg.rect(lane * 14.0, 4, 12, 18, "cat0" if named else "hollow", title=words)
             )
-        if isinstance(thread, list) and thread and not any(map(whole, thread[1:])):
-            lane = whole(thread[0]) % 32
+        if thread is not None and not any(thread[1:]):
+            lane = thread[0] % 32
             parts.append(svg.text(lane * 14.0 + 6, 38, "↑ here", "badtext", "middle"))
         label = f"The mask {mask:#010x} names {mask.bit_count()} of 32 lanes. {item.text}"
         yield Drawn(svg.picture(450, 44, label, parts), label)
@@ -56,9 +57,10 @@ def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
 def _outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
     """Draw where an access falls beside what it should have hit."""
     for item in [item for item in seen if "out-of-bounds" in item.code][:2]:
-        size, offset = whole(item.data.get("size")), whole(item.data.get("offset"))
-        if size <= 0 or "offset" not in item.data:
+        access = item.details
+        if not isinstance(access, MemoryAccess) or access.size <= 0 or access.offset is None:
             continue
+        size, offset = access.size, access.offset
         share = min(max(offset / size, -0.4), 1.4)
         at = 90 + share * 240 + (0 if share < 0 else 2)
         parts = [

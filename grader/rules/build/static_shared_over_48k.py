@@ -172,7 +172,7 @@ def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
         and (
             f"{len(kernel)}{kernel}" in item.text
             or f"'{kernel}'" in item.text
-            or item.data.get("kernel") == kernel
+            or item.kernel == kernel
         )
     )
 
