@@ -6,8 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from grader.build import header_extraction
-from grader.build import lean
+from grader.build import header_extraction, lean
 from grader.build.configuration import STUBS
 from grader.build.driver import halves
 from grader.build.driver.blank import without_assembly
@@ -54,14 +53,20 @@ def declarations(toolchain: Toolchain, folder: Path) -> None:
     }
     (folder / "headers.json").write_text(json.dumps(data), "utf-8")
     (folder / "stub").mkdir()
-    (folder / "stub" / "kg_dispatch_all.inc").write_text(header_extraction.dispatch_macros(include), "utf-8")
-    (folder / "stub" / "kg_scalar_types.inc").write_text(header_extraction.scalar_types(include), "utf-8")
+    (folder / "stub" / "kg_dispatch_all.inc").write_text(
+        header_extraction.dispatch_macros(include), "utf-8"
+    )
+    (folder / "stub" / "kg_scalar_types.inc").write_text(
+        header_extraction.scalar_types(include), "utf-8"
+    )
 
 
 def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> None:
     """Write which names the real headers declare, define and ask for."""
     headers = header_extraction.texts(closure.headers)
-    visible = header_extraction.global_words(closure.text) | header_extraction.macros(headers.values())
+    visible = header_extraction.global_words(closure.text) | header_extraction.macros(
+        headers.values()
+    )
     _list(folder / "globals.txt", sorted(visible))
     folders = (*toolchain.torch_includes, toolchain.python_include)
     stubbed = [

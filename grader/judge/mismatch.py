@@ -44,6 +44,7 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
     return Mismatch(
         kind=kind,
         text=text,
+        extent=say,
         fraction=fraction,
         max_error=error,
         worst_index=index,

@@ -139,6 +139,8 @@ class Mismatch(Record):
 
     kind: Literal["values", "shape", "dtype", "device", "count", "type", "nonfinite", "unwritten"]
     text: str
+    extent: str = ""
+    """How many elements are wrong, in words; empty where the form is wrong already."""
     fraction: float = 0.0
     """Share of the elements that are out of tolerance."""
     max_error: float = 0.0

@@ -81,7 +81,7 @@ def _wrong_parts(review: Review) -> Iterator[Drawn]:
         if item.mismatch is None or where is None or (outline := _outline(where)) in known:
             continue
         known.add(outline)
-        said = item.mismatch.text.partition("; ")[0]
+        said = item.mismatch.extent or item.mismatch.text
         caption = f"Where the result on {item.workload} is wrong: {said}."
         tall = SIDE if where.down else 14.0
         parts = [*_cells(where, tall), *_legend(where)]
