@@ -108,7 +108,7 @@ def guest_options(prepared: Prepared) -> dict[str, JsonValue]:
 
 def first_error(build: Build) -> str:
     """Return the first error in its tool's words."""
-    return str(build.errors[0].data.get("message", build.errors[0].text)) if build.errors else ""
+    return build.errors[0].said if build.errors else ""
 
 
 def compared(case: Case, fast: GradingContext, stock: GradingContext) -> Row:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.records import Evidence
+from grader.records import Evidence, LinkedName
 from grader.rules.reaching import IN_EXTENSION, RUNTIME
 
 OURS = frozenset({"kgsim_blas_handle", "kgsim_capture_stream"})
@@ -54,14 +54,14 @@ def imports(files: Path) -> Iterator[Evidence]:
             kind="link",
             code="reaching-import",
             text=f"The built extension imports {name}.",
-            data={"name": name},
+            details=LinkedName(name=name),
         )
     for name in sorted(defined):
         yield Evidence(
             kind="link",
             code="runtime-defined",
             text=f"The built extension defines {name}.",
-            data={"name": name},
+            details=LinkedName(name=name),
         )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from grader.records import Evidence, EvidenceKind, KernelResources, Place
+from grader.records import Evidence, EvidenceKind, KernelResources, Place, ToolMessage
 from grader.source import Source
 
 
@@ -199,13 +199,13 @@ def _one(message: Message, source: Source) -> Evidence:
         code=code(message.text),
         text=_sentence(message),
         place=_place(message, source),
-        data={
-            "message": message.text,
-            "file": message.file.rsplit("/", 1)[-1],
-            "line": message.line,
-            "tool": message.tool,
-            "severity": message.severity,
-        },
+        details=ToolMessage(
+            said=message.text,
+            file=message.file.rsplit("/", 1)[-1],
+            line=message.line,
+            tool=message.tool,
+            warning=message.severity == "warning",
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from grader.build.driver import refusals
 from grader.build.driver.tools import LOG
 from grader.build.guest_environment import DeviceKind, Mode
 from grader.build.imports import imports
-from grader.records import Build, Evidence, Submission
+from grader.records import Build, Evidence, Raised, Submission
 from grader.sandbox import GuestReply
 from grader.source import Source
 from grader.source import parse as parse_source
@@ -93,13 +93,14 @@ def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]
         return errors
     lines = len(source.lines)
     at = reply.line if reply.line and reply.line <= lines else None
+    said = reply.reason.splitlines()[0][:500] if reply.reason else "An exception was raised."
     return (
         Evidence(
             kind="python",
             code=reply.reason.partition(":")[0].strip()[:80] or "exception",
-            text=reply.reason.splitlines()[0][:500] if reply.reason else "An exception was raised.",
+            text=said,
             place=source.line_place(at) if at else None,
-            data={"traceback": reply.traceback[-4000:], "stage": reply.stage},
+            details=Raised(said=said, traceback=reply.traceback[-4000:], stage=reply.stage),
         ),
     )
 

@@ -14,10 +14,23 @@ import numpy as np
 
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
-from grader.judge.mismatch import mismatch_of
+from grader.judge.mismatch import form_in_words, mismatch_of
 from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
-from grader.records import Comparison, JsonValue, Mismatch, Task, Tolerance, Workload
+from grader.records import (
+    Comparison,
+    ContainerMismatch,
+    CountMismatch,
+    DeviceMismatch,
+    DtypeMismatch,
+    FormMismatch,
+    JsonValue,
+    Mismatch,
+    ShapeMismatch,
+    Task,
+    Tolerance,
+    Workload,
+)
 
 CHUNK = 2**22
 """Elements compared at a time."""
@@ -163,10 +176,9 @@ def _comparison(
 def _form(reference: Expected, outputs: Outputs, device: str) -> Mismatch | None:
     """Return what is wrong with number, type, shape, dtype or device, before any value counts."""
     if len(outputs.outputs) != len(reference.native):
-        text = f"{len(outputs.outputs)} tensors returned, {len(reference.native)} expected"
-        return _formal("count", text)
+        return _formal("count", CountMismatch(got=len(outputs.outputs), want=len(reference.native)))
     if _container(outputs.structure) != _container(reference.structure):
-        return _formal("type", f"a {outputs.structure} returned, a {reference.structure} expected")
+        return _formal("type", ContainerMismatch(got=outputs.structure, want=reference.structure))
     for output, native in zip(outputs.outputs, reference.native, strict=True):
         found = _form_of_one(output, native, device)
         if found is not None:
@@ -180,23 +192,17 @@ def _container(structure: str) -> str:
 
 def _form_of_one(output: Output, native: Array, device: str) -> Mismatch | None:
     if output.array.shape != native.shape:
-        text = f"shape {_shape(output.array)} returned, {_shape(native)} expected"
-        return _formal("shape", text)
+        return _formal("shape", ShapeMismatch(got=output.array.shape, want=native.shape))
     said = output.dtype or str(output.array.dtype)
     if said != str(native.dtype) or output.array.dtype != native.dtype:
-        return _formal("dtype", f"{said} returned, {native.dtype} expected")
+        return _formal("dtype", DtypeMismatch(got=said, want=str(native.dtype)))
     if device and output.device.split(":")[0] != device:
-        text = f"the result lies on {output.device}, and the reference's on {device}"
-        return _formal("device", text)
+        return _formal("device", DeviceMismatch(got=output.device, want=device))
     return None
 
 
-def _formal(kind: Kind, text: str) -> Mismatch:
-    return Mismatch(kind=kind, text=text, fraction=1.0)
-
-
-def _shape(array: Array) -> str:
-    return f"({', '.join(map(str, array.shape))})"
+def _formal(kind: Kind, form: FormMismatch) -> Mismatch:
+    return Mismatch(kind=kind, text=form_in_words(form), fraction=1.0, form=form)
 
 
 def _values(

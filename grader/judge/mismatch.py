@@ -9,7 +9,15 @@ import numpy as np
 from grader.judge.patterns import patterns
 from grader.judge.wrong import Wrong
 from grader.judge.wrong_map import wrong_map
-from grader.records import Mismatch
+from grader.records import (
+    ContainerMismatch,
+    CountMismatch,
+    DeviceMismatch,
+    DtypeMismatch,
+    FormMismatch,
+    Mismatch,
+    ShapeMismatch,
+)
 
 
 def mismatch_of(wrong: Wrong) -> Mismatch:
@@ -36,6 +44,7 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
     return Mismatch(
         kind=kind,
         text=text,
+        extent=say,
         fraction=fraction,
         max_error=error,
         worst_index=index,
@@ -44,6 +53,25 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
         patterns=found,
         where=wrong_map(wrong.mask),
     )
+
+
+def form_in_words(form: FormMismatch) -> str:
+    """Return how a result's form differs, in one sentence without a full stop."""
+    match form:
+        case CountMismatch():
+            return f"{form.got} tensors returned, {form.want} expected"
+        case ContainerMismatch():
+            return f"a {form.got} returned, a {form.want} expected"
+        case ShapeMismatch():
+            return f"shape {_shape(form.got)} returned, {_shape(form.want)} expected"
+        case DtypeMismatch():
+            return f"{form.got} returned, {form.want} expected"
+        case DeviceMismatch():
+            return f"the result lies on {form.got}, and the reference's on {form.want}"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
 
 
 def _percent(fraction: float) -> str:

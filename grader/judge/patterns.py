@@ -9,7 +9,7 @@ import numpy as np
 from grader.judge.inputs import Array
 from grader.judge.regions import regions
 from grader.judge.wrong import Wrong
-from grader.records import Evidence
+from grader.records import Evidence, WrongValues
 
 MOST = 0.98
 """Share of the wrong elements that must agree before a pattern is said to hold."""
@@ -53,11 +53,11 @@ def _not_a_number(wrong: Wrong, share: float) -> Evidence:
     one = bool((bits == bits[0]).all())
     if one and int(bits[0]) == OUTSIDE & (1 << 8 * width) - 1:
         text = f"{text}, all with the bits {pattern} that a read outside of all memory gives here"
-        return wrong.evidence("outside", text, share=share, bits=pattern)
+        return wrong.evidence("outside", text, WrongValues(share=share, bits=pattern))
     if one and int(bits[0]) not in _COMPUTED_NAN.get(width, ()):
         text = f"{text}, all with the bits {pattern} of memory that nothing was written to"
-        return wrong.evidence("unwritten", text, share=share, bits=pattern)
-    return wrong.evidence("nan", text, share=share)
+        return wrong.evidence("unwritten", text, WrongValues(share=share, bits=pattern))
+    return wrong.evidence("nan", text, WrongValues(share=share))
 
 
 OUTSIDE = 0x7FFB7FFB7FFB7FFB
@@ -89,7 +89,7 @@ def _half(wrong: Wrong) -> Evidence | None:
     kept = "half precision" if worst > FINE else f"{int(-np.log10(worst))} digits"
     # Of these values alone: whether the program is right to so many digits, all workloads together decide.
     text = f"errors up to {worst:.2g} of the size, as {kept} leave{'s' * (worst > FINE)}"
-    return wrong.evidence("half-precision", text, error=worst)
+    return wrong.evidence("half-precision", text, WrongValues(error=worst))
 
 
 def _zeros(wrong: Wrong) -> Evidence | None:
@@ -98,7 +98,7 @@ def _zeros(wrong: Wrong) -> Evidence | None:
         return None
     whole = not bool(wrong.actual.any())
     text = "the whole output is zero" if whole else f"{_share(share)} of the wrong are zero"
-    return wrong.evidence("zeros", text, share=share, whole=whole)
+    return wrong.evidence("zeros", text, WrongValues(share=share, whole=whole))
 
 
 def _one_value(wrong: Wrong) -> Evidence | None:
@@ -107,7 +107,9 @@ def _one_value(wrong: Wrong) -> Evidence | None:
     if share < MOST or wrong.a.size < 4 or np.ptp(wrong.r) == 0:
         return None
     return wrong.evidence(
-        "constant-value", f"{_share(share)} of the wrong are {value:.6g}", value=value, share=share
+        "constant-value",
+        f"{_share(share)} of the wrong are {value:.6g}",
+        WrongValues(value=value, share=share),
     )
 
 
@@ -119,7 +121,7 @@ def _input(wrong: Wrong) -> Evidence | None:
                 return wrong.evidence(
                     "input-returned",
                     f"the wrong elements are those of input {number + 1}",
-                    input=number,
+                    WrongValues(input=number),
                 )
     return None
 
@@ -145,10 +147,12 @@ def _factor(wrong: Wrong) -> Evidence | None:
     if factor is None:
         return None
     if abs(factor + 1) < STEADY:
-        return wrong.evidence("sign-flip", "every wrong element has the other sign", factor=factor)
+        return wrong.evidence(
+            "sign-flip", "every wrong element has the other sign", WrongValues(factor=factor)
+        )
     text = f"the wrong are {factor:.6g} times the reference{_meaning(wrong, factor)}"
     text = f"{_not_finite_first(wrong)}{text}"
-    return wrong.evidence("constant-factor", text, factor=factor)
+    return wrong.evidence("constant-factor", text, WrongValues(factor=factor))
 
 
 def _single_ratio(wrong: Wrong) -> float | None:
@@ -190,7 +194,7 @@ def _offset(wrong: Wrong) -> Evidence | None:
     if float(np.mean(np.abs(difference - value) <= STEADY * abs(value))) < MOST:
         return None
     text = f"the wrong are off by {value:+.6g} each"
-    return wrong.evidence("constant-offset", text, offset=value)
+    return wrong.evidence("constant-offset", text, WrongValues(offset=value))
 
 
 def _factor_by_dim(wrong: Wrong) -> Evidence | None:
@@ -217,7 +221,7 @@ def _factor_by_dim(wrong: Wrong) -> Evidence | None:
                 span = f"about {low:.4g}"
             text = f"each {name} has its own constant factor, {span}"
             text = f"{_not_finite_first(wrong)}{text}"
-            return wrong.evidence("row-factor", text, dim=free, low=low, high=high)
+            return wrong.evidence("row-factor", text, WrongValues(dim=free, low=low, high=high))
     return None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import Evidence, JsonValue, Workload
+from grader.records import Evidence, JsonValue, ProbedInput, Workload
 
 Arguments = tuple[Array | JsonValue, ...]
 BASE = "probe base"
@@ -117,7 +117,9 @@ def explain(
         looks = (_again,) if moving else _LOOKS
         found = [item for look in looks for item in look(answers)]
     return tuple(
-        Evidence(kind="probe", code=code, text=text, workload=workload, data={"input": number})
+        Evidence(
+            kind="probe", code=code, text=text, workload=workload, details=ProbedInput(input=number)
+        )
         for code, text, number in found
     )
 

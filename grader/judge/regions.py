@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import Evidence
+from grader.records import Evidence, WrongRegion
 
 PERIODS = (2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_WRONG = 0.9
@@ -15,7 +15,7 @@ MOST_WRONG = 0.9
 TAIL = 16
 """A flat tail begins behind one part in so many at least: "all but the first" says no more than "all"."""
 
-Make = Callable[..., Evidence]
+Make = Callable[[str, str, WrongRegion], Evidence]
 
 
 def regions(mask: Array, make: Make) -> tuple[Evidence, ...]:
@@ -60,11 +60,11 @@ def _prefix_or_suffix(bad: Array, name: str, dim: int, make: Make) -> Evidence |
     cut, n = int(changes[0]) + 1, bad.size
     if bad[-1]:
         text = f"only {name} from {cut} on are wrong ({cut} of {n} are right)"
-        return make("from-index-on", text, dim=dim, first_wrong=cut, size=n)
+        return make("from-index-on", text, WrongRegion(dim=dim, first_wrong=cut, size=n))
     text = f"only the first {cut} of {n} {name} are wrong"
     if cut == 1:
         text = f"only the first of the {n} {name} is wrong"
-    return make("up-to-index", text, dim=dim, first_right=cut, size=n)
+    return make("up-to-index", text, WrongRegion(dim=dim, first_right=cut, size=n))
 
 
 def _borders(bad: Array, name: str, dim: int, make: Make) -> Evidence | None:
@@ -73,7 +73,9 @@ def _borders(bad: Array, name: str, dim: int, make: Make) -> Evidence | None:
     if right.size != last - first + 1 or first == 0 or last == bad.size - 1:
         return None
     text = f"only the outer {name} are wrong (before {first} and after {last} of {bad.size})"
-    return make("borders", text, dim=dim, first_right=first, last_right=last, size=bad.size)
+    return make(
+        "borders", text, WrongRegion(dim=dim, first_right=first, last_right=last, size=bad.size)
+    )
 
 
 def _periodic(bad: Array, name: str, dim: int, make: Make) -> Evidence | None:
@@ -97,7 +99,9 @@ def _period_text(row: Array, period: int, name: str, dim: int, make: Make) -> Ev
         )
     else:
         text = f"{wrong.size} of every {period} {name} are wrong"
-    return make("periodic", text, dim=dim, period=period, wrong=wrong.tolist()[:32])
+    return make(
+        "periodic", text, WrongRegion(dim=dim, period=period, wrong=tuple(wrong.tolist()[:32]))
+    )
 
 
 def _ordinal(n: int) -> str:
@@ -111,7 +115,7 @@ def _few(bad: Array, name: str, dim: int, make: Make) -> Evidence | None:
         return None
     listed = ", ".join(map(str, where[:4].tolist())) + (", ..." if where.size > 4 else "")
     text = f"only {where.size} of {bad.size} {name} are wrong ({listed})"
-    return make("few", text, dim=dim, wrong=where[:32].tolist(), size=bad.size)
+    return make("few", text, WrongRegion(dim=dim, wrong=tuple(where[:32].tolist()), size=bad.size))
 
 
 def _flat_tail(flat: Array, row: int, make: Make) -> Evidence | None:
@@ -119,4 +123,4 @@ def _flat_tail(flat: Array, row: int, make: Make) -> Evidence | None:
     if first % row == 0 or first * TAIL < flat.size or float(flat[first:].mean()) < MOST_WRONG:
         return None
     text = f"only elements from flat index {first} of {flat.size} on are wrong"
-    return make("flat-tail", text, first_wrong=first, size=int(flat.size))
+    return make("flat-tail", text, WrongRegion(first_wrong=first, size=int(flat.size)))

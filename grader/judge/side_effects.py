@@ -91,9 +91,9 @@ def _arguments(positions: set[int] | frozenset[int]) -> str:
     return f"argument{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
-def probe(code: str, text: str, workload: str, **data: str) -> Evidence:
+def probe(code: str, text: str, workload: str) -> Evidence:
     """Return one thing that was seen."""
-    return Evidence(kind="probe", code=code, text=text, workload=workload, data=dict(data))
+    return Evidence(kind="probe", code=code, text=text, workload=workload)
 
 
 def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: bool) -> str:
@@ -103,7 +103,7 @@ def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: b
     """
     for item in probes:
         if item.code in UNSTEADY:
-            role = item.data.get("role") or roles.get(item.workload or "")
+            role = roles.get(item.workload or "")
             if (role == "general") is general:
                 return f"{UNSTEADY[item.code]}{item.text}"
     return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from grader.records import Confidence, Evidence, Finding, Place, Run, Verdict
+from grader.records import Confidence, Evidence, Finding, Place, Race, Run, Verdict
 
 UNDEFINED: Mapping[str, str] = {
     "out-of-bounds": "memory is accessed out of bounds",
@@ -50,7 +50,8 @@ LOWER: Mapping[Confidence, Confidence] = {"proven": "likely", "likely": "possibl
 def undefined(item: Evidence) -> bool:
     """Whether evidence proves behaviour on which no result may rest."""
     if item.kind == "sanitizer":
-        return item.code in SANITIZER and item.data.get("level") != "warning"
+        harmless = isinstance(item.details, Race) and item.details.within_warp
+        return item.code in SANITIZER and not harmless
     return item.kind in {"simulator", "probe"} and item.code in UNDEFINED
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import Evidence, JsonValue
+from grader.records import Evidence, WrongRegion, WrongValues
 
 SAMPLE = 2**18
 """Wrong elements that the patterns of values look at, evenly taken."""
@@ -43,8 +43,14 @@ class Wrong:
         """The reference at the same elements, in float64."""
         return np.asarray(self.exact.reshape(-1)[self.index].astype(np.float64))
 
-    def evidence(self, code: str, text: str, **data: JsonValue) -> Evidence:
+    def evidence(
+        self, code: str, text: str, details: WrongValues | WrongRegion | None = None
+    ) -> Evidence:
         """Return what was seen as evidence of this workload."""
         return Evidence(
-            kind="mismatch", code=code, text=text, workload=self.workload or None, data=data
+            kind="mismatch",
+            code=code,
+            text=text,
+            workload=self.workload or None,
+            details=details,
         )

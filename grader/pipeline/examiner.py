@@ -15,12 +15,13 @@ from grader.records import (
     Evidence,
     Extraction,
     Finding,
-    JsonValue,
     Mismatch,
+    Raised,
     Run,
     Sample,
     Submission,
     Task,
+    WrongValues,
     digest,
 )
 from grader.rules import Context, engine
@@ -122,15 +123,21 @@ def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
         if run.status == "raised":
             said.setdefault(run.reason, run.workload)
     for reason, workload in said.items():
-        yield Evidence(kind="python", code="raised", text=reason, workload=workload)
+        yield Evidence(
+            kind="python",
+            code="raised",
+            text=reason,
+            workload=workload,
+            details=Raised(said=reason),
+        )
 
 
 def _plain(mismatch: Mismatch) -> Evidence:
     """Return a mismatch in which no pattern was seen as evidence by itself."""
-    size: dict[str, JsonValue] = {}
-    if mismatch.kind == "values":
-        size["max_error"] = mismatch.max_error
-    return Evidence(kind="mismatch", code=mismatch.kind, text=mismatch.text, data=size)
+    values = WrongValues(max_error=mismatch.max_error) if mismatch.kind == "values" else None
+    return Evidence(
+        kind="mismatch", code=mismatch.kind, text=mismatch.text, details=mismatch.form or values
+    )
 
 
 def _placed(finding: Finding, submission: Submission) -> Finding:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader.records.base import JsonValue, Record
+from grader.records.base import Record
+from grader.records.evidence import Actor, Details, Raised, ToolMessage
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["proven", "likely", "possible"]
 Language = Literal["python", "cuda", "cpp", "text"]
+TOOLS: frozenset[str] = frozenset({"compiler", "ptxas", "python", "link"})
+"""Kinds of evidence whose words are those of another tool."""
 EvidenceKind = Literal[
     "compiler",
     "ptxas",
@@ -74,8 +77,24 @@ class Evidence(Record):
     """Other places that take part, e.g. the second line of a race."""
     workload: str | None = None
     count: int = 1
-    data: dict[str, JsonValue] = {}
-    """Values by name: thread, block, kernel, factor, index, ..."""
+    kernel: str = ""
+    """The kernel that it is about; empty where there is none, or the place says it."""
+    actor: Actor | None = None
+    """The thread that did it, where one is known."""
+    other_actor: Actor | None = None
+    """The thread that takes part at `related`: the first of a race."""
+    details: Details | None = None
+    """What this kind of observation holds; None where there is nothing to ask."""
+
+    @property
+    def said(self) -> str:
+        """The words of another tool (a compiler, a linker, Python); empty for what we saw ourselves.
+
+        Rules may look for a tool's words. Our own sentence, `text`, is only for people.
+        """
+        if isinstance(self.details, ToolMessage | Raised):
+            return self.details.said
+        return self.text if self.kind in TOOLS and self.details is None else ""
 
 
 class Edit(Record):

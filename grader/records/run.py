@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from grader.records.base import JsonValue, Record
+from grader.records.evidence import FormMismatch
 from grader.records.finding import Evidence
 
 BuildStatus = Literal["built", "failed", "timeout", "crashed", "grader_error"]
@@ -138,6 +139,8 @@ class Mismatch(Record):
 
     kind: Literal["values", "shape", "dtype", "device", "count", "type", "nonfinite", "unwritten"]
     text: str
+    extent: str = ""
+    """How many elements are wrong, in words; empty where the form is wrong already."""
     fraction: float = 0.0
     """Share of the elements that are out of tolerance."""
     max_error: float = 0.0
@@ -145,6 +148,8 @@ class Mismatch(Record):
     worst_index: tuple[int, ...] = ()
     worst_value: float | None = None
     worst_reference: float | None = None
+    form: FormMismatch | None = None
+    """How the result's form differs; None where its values do."""
     patterns: tuple[Evidence, ...] = ()
     """What the wrong elements have in common: a factor, zeros, a region, a dimension."""
     where: WrongMap | None = None

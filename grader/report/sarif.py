@@ -201,7 +201,7 @@ def _flow(review: Review, evidence: Evidence) -> Json | None:
     """Return the places of one piece of evidence in the order in which they happened."""
     if evidence.place is None or not evidence.related:
         return None
-    earlier = str(evidence.data.get("other_what") or "before")
+    earlier = (evidence.other_actor.did if evidence.other_actor else "") or "before"
     steps = [(place, earlier) for place in evidence.related]
     steps.append((evidence.place, evidence.text))
     return {

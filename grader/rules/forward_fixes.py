@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
@@ -11,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Edit, Fix
+from grader.records import (
+    ContainerMismatch,
+    CountMismatch,
+    Details,
+    DtypeMismatch,
+    Edit,
+    Fix,
+    ShapeMismatch,
+)
 from grader.rules.whole_counts import whole_counts
 from grader.source import nodes_under
 from grader.source.code_edits import fix
@@ -37,34 +44,37 @@ DTYPES = {
 }
 """torch's dtypes by the names of C++'s scalar types."""
 FLOATING = {"Float", "Double", "Half", "BFloat16"}
-_SHAPES = re.compile(r"shape \(([\d, ]*)\) returned, \(([\d, ]*)\) expected")
-_COUNTS = re.compile(
-    r"(\d+) tensors returned, (\d+) expected|a (?:tuple|list) returned, a tensor expected"
-)
-_TYPES = re.compile(r"(\w+) returned, (\w+) expected")
 
 
-def result_in_form(source: Source, code: PythonCode, said: Sequence[str]) -> Iterator[Fix]:
+def result_in_form(
+    source: Source, code: PythonCode, seen: Sequence[Details | None]
+) -> Iterator[Fix]:
     """Yield the changes of `forward`'s result that make the shape or dtype which the runs asked for.
 
-    `said` are the mismatches' sentences, one for each workload; a change must fit all of them.
+    `seen` are the mismatches, one for each workload; a change must fit all of them.
     """
-    shapes = [found.groups() for text in said if (found := _SHAPES.search(text))]
-    types = {found.groups() for text in said if (found := _TYPES.search(text))}
-    if shapes and len(shapes) == len(said):
-        pairs = [(_shape(got), _shape(want)) for got, want in shapes]
+    pairs = [(one.got, one.want) for one in seen if isinstance(one, ShapeMismatch)]
+    dtypes = {one.want for one in seen if isinstance(one, DtypeMismatch)}
+    if pairs and len(pairs) == len(seen):
         for suffix in suffixes(pairs):
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
             yield from _transposed(source, code)
-    elif said and all("0 tensors returned" in text for text in said):
+    elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
-    elif said and all(found and found[2] in {"1", None} for found in map(_COUNTS.search, said)):
+    elif seen and all(map(_one_is_wanted, seen)):
         yield from _one_of_results(source, code)
-    elif len(types) == 1:
-        ((_, wanted),) = types
-        if f"torch.{wanted}" in DTYPES.values():
-            yield from _with_suffix(source, code, f".to(torch.{wanted})")
+    elif len(dtypes) == 1 and f"torch.{min(dtypes)}" in DTYPES.values():
+        yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
+
+
+def _one_is_wanted(seen: Details | None) -> bool:
+    """Whether one tensor is asked for where several came back, or a container of them."""
+    if isinstance(seen, CountMismatch):
+        return seen.want == 1
+    if isinstance(seen, ContainerMismatch):
+        return seen.got in {"tuple", "list"} and seen.want == "tensor"
+    return False
 
 
 def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
@@ -98,10 +108,6 @@ def _one_of_results(source: Source, code: PythonCode) -> Iterator[Fix]:
         for each in value.elts:
             words = source.text(each)
             yield from fix(f"return {words} alone", [Edit(start=start, end=end, text=words)])
-
-
-def _shape(words: str) -> Shape:
-    return tuple(int(word) for word in words.replace(",", " ").split())
 
 
 def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.records import LaunchRefused, MemoryAccess, ProbedInput, WrongValues
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from grader.records import Evidence, Finding, Fix
+    from grader.records import Evidence, Finding, Fix, Limit
     from grader.rules.rule import Context, Rule
 
 KERNELS_MATTER = "kernels-matter"
@@ -61,7 +63,7 @@ GROUPS: dict[str, frozenset[str]] = {
 
 def kernel_of(item: Evidence, spans: Sequence[tuple[str, int, int]]) -> str:
     """Return the kernel that evidence is about: the one it names, or the one around its line."""
-    named = str(item.data.get("kernel", ""))
+    named = item.kernel
     for name, _, _ in spans:
         if named and (name == named or name in named):
             return name
@@ -77,6 +79,18 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
     )
+
+
+def values_of(item: Evidence) -> WrongValues:
+    """Return what the wrong elements have in common; nothing for other evidence."""
+    return item.details if isinstance(item.details, WrongValues) else WrongValues()
+
+
+def probed_input(item: Evidence) -> int | None:
+    """Return the input (from 0) that a probe changed, or whose values came back."""
+    if isinstance(item.details, ProbedInput):
+        return item.details.input
+    return values_of(item).input
 
 
 def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence, ...]:
@@ -98,6 +112,20 @@ def seen_wrong(context: Context) -> bool:
     """Whether any result was wrong, at first or when the program was called again."""
     again = any(item.code in UNSTEADY for item in context.seen("probe"))
     return again or bool(wrong_results(context) or wrong_results(context, general=True))
+
+
+def refused(context: Context, *limits: Limit) -> tuple[Evidence, ...]:
+    """Return the launches that runs saw refused for one of these limits."""
+    return tuple(
+        item
+        for item in observed(context, "launch")
+        if isinstance(item.details, LaunchRefused) and item.details.limit in limits
+    )
+
+
+def wrapped(item: Evidence) -> bool:
+    """Whether an access went where a 32-bit index leads after it overflows."""
+    return isinstance(item.details, MemoryAccess) and item.details.wrapped
 
 
 def launch_cause(kernel: str, proof: Sequence[Evidence]) -> str:

@@ -222,7 +222,7 @@ class _Seen:
         """Whether a kernel that it is about did not run to its end."""
         kernels = self._kernels(finding)
         fatal = [
-            str(item.data.get("kernel", ""))
+            item.kernel
             for item in self.context.evidence
             if item.kind in RUN_KINDS and item.code in FATAL
         ]
@@ -232,7 +232,7 @@ class _Seen:
         """Whether evidence shows the prediction of a finding in a kernel that it is about."""
         if item.code.replace("_", "-") not in CODES.get(finding.predicts, frozenset()):
             return False
-        named, kernels = str(item.data.get("kernel", "")), self._kernels(finding)
+        named, kernels = item.kernel, self._kernels(finding)
         return not named or not kernels or any(kernel in named for kernel in kernels)
 
     def _surely_run(self, finding: Finding) -> bool:

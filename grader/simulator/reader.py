@@ -8,8 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.records import Evidence, JsonValue, Launch, LineCount, Place
+from grader.records import (
+    Actor,
+    Evidence,
+    HostAccess,
+    JsonValue,
+    Launch,
+    LineCount,
+    NotDeviceMemory,
+    Place,
+    UnwrittenOutput,
+)
 from grader.simulator import fields
+from grader.simulator.details import details_of, refusal_of
 from grader.simulator.wording import KINDS, sentence
 from grader.source import Source
 
@@ -54,12 +65,12 @@ class Reader:
                 continue
             other = fields.mapping(entry.get("other"))
             second = self._place(other) if other else None
-            data = self._values(entry, other)
+            kernel, actor = self._kernel(entry), _actor(entry)
             yield Evidence(
                 kind="simulator",
                 code=kind,
                 text=with_own_lines(
-                    sentence(kind, data, fields.text(entry.get("text"))),
+                    sentence(kind, kernel, actor, fields.text(entry.get("text"))),
                     self._source,
                     fields.text((other or entry).get("file")) or "cuda.cu",
                 ),
@@ -67,24 +78,25 @@ class Reader:
                 related=(second,) if second else (),
                 workload=self._workload,
                 count=max(fields.whole(entry.get("count")), 1),
-                data=data,
+                kernel=kernel,
+                actor=actor,
+                other_actor=_actor(other) if other else None,
+                details=details_of(kind, fields.mapping(entry.get("data"))),
             )
 
     def launch_errors(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
         """Yield launches that the driver refused."""
         for entry in fields.entries(host.get("launch_errors"), 50):
-            kernel, error = self._kernel(entry), fields.text(entry.get("error"))
-            seen = entry.get("seen") is True
-            text = (
-                f"The launch of {kernel} failed with {error}: {fields.text(entry.get('reason'))}."
-            )
+            kernel, refused = self._kernel(entry), refusal_of(entry)
+            text = f"The launch of {kernel} failed with {refused.error}: {fields.text(entry.get('reason'))}."
             yield Evidence(
                 kind="simulator",
-                code="launch-error" if seen else "launch-error-unseen",
-                text=text if seen else f"{text} The host code never asks for the error.",
+                code="launch-error" if refused.checked else "launch-error-unseen",
+                text=text if refused.checked else f"{text} The host code never asks for the error.",
                 place=self._launch_place(kernel),
                 workload=self._workload,
-                data={"kernel": kernel, "error": error, "seen": seen},
+                kernel=kernel,
+                details=refused,
             )
 
     def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
@@ -99,7 +111,8 @@ class Reader:
                 text=f"{kernel} accesses memory that it can't: argument {parameter + 1} is {what}.",
                 place=self._launch_place(kernel),
                 workload=self._workload,
-                data={"kernel": kernel, "parameter": parameter},
+                kernel=kernel,
+                details=NotDeviceMemory(parameter=parameter),
             )
 
     def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
@@ -117,7 +130,7 @@ class Reader:
                 code="host-access",
                 text=text,
                 workload=self._workload,
-                data={"write": write, "bytes": size},
+                details=HostAccess(write=write, size=size),
             )
 
     def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:
@@ -136,7 +149,9 @@ class Reader:
                     code="unwritten-output",
                     text=f"{said} never written.",
                     workload=self._workload,
-                    data={"output": position, "shape": list(dims), "bytes": missing, "of": size},
+                    details=UnwrittenOutput(
+                        output=position, shape=tuple(dims), missing=missing, size=size
+                    ),
                 )
 
     def lines(self, core: dict[str, JsonValue]) -> Iterator[LineCount]:
@@ -204,20 +219,14 @@ class Reader:
         ]
         return found[0] if found else None
 
-    def _values(
-        self, entry: dict[str, JsonValue], other: dict[str, JsonValue]
-    ) -> dict[str, JsonValue]:
-        values: dict[str, JsonValue] = {"kernel": self._kernel(entry)}
-        for name in ("block", "thread"):
-            if isinstance(entry.get(name), list):
-                values[name] = list(fields.triple(entry[name]))
-            if isinstance(other.get(name), list):
-                values[f"other_{name}"] = list(fields.triple(other[name]))
-        if other:
-            values["other_what"] = fields.text(other.get("what"))
-        for key, value in list(fields.mapping(entry.get("data")).items())[:30]:
-            values.setdefault(fields.text(key), fields.scalar(value))
-        return values
+
+def _actor(entry: dict[str, JsonValue]) -> Actor:
+    """Return the thread that an entry is about."""
+    thread, block = (
+        fields.triple(entry[name]) if isinstance(entry.get(name), list) else None
+        for name in ("thread", "block")
+    )
+    return Actor(thread=thread, block=block, did=fields.text(entry.get("what")))
 
 
 _COUNTED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grader.records import JsonValue
+from grader.records import Actor
 
 KINDS: Mapping[str, str] = {
     "out-of-bounds": "Global memory is accessed outside of every tensor and allocation",
@@ -45,10 +45,10 @@ OF_THE_HOST = (
 """Kinds that are seen around kernels."""
 
 
-def sentence(kind: str, data: Mapping[str, JsonValue], text: str) -> str:
+def sentence(kind: str, kernel: str, actor: Actor, text: str) -> str:
     """Return what was found in one sentence: the simulator's own words, or the kind's."""
     if text:
         return text if text.endswith(".") else f"{text}."
-    where = f" in {data['kernel']}" if data.get("kernel") else ""
-    who = f" (block {data.get('block')}, thread {data.get('thread')})" if data.get("thread") else ""
+    where = f" in {kernel}" if kernel else ""
+    who = f" (block {actor.block}, thread {actor.thread})" if actor.thread else ""
     return f"{KINDS[kind]}{where}{who}."

@@ -88,7 +88,7 @@ def test_fails_with_the_stock_compilers_words(
     assert made.status == "failed", made.log[-3000:]
     assert made.key == ""
     assert program.error in made.log
-    assert program.error in str(made.errors[0].data["message"]), made.errors
+    assert program.error in made.errors[0].said, made.errors
 
 
 def test_what_the_machine_lacks_is_no_error_of_the_programs(

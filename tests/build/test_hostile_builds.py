@@ -159,7 +159,7 @@ extern "C" void g() { NAME(__sigac, tion)(11, nullptr, nullptr); }
     source, library = tmp_path / "a.cpp", tmp_path / "a.so"
     source.write_text(text)
     subprocess.run(["g++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    assert [item.data["name"] for item in imports(tmp_path)] == [
+    assert [item.details and item.details.model_dump()["name"] for item in imports(tmp_path)] == [
         "kgsim_open",
         "mprotect",
         "sigaction",

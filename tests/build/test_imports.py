@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.build.imports import imports
+from grader.records import Evidence, LinkedName
 
 HONEST = """
 #include <sys/mman.h>
@@ -19,6 +20,11 @@ extern "C" int cudaLaunchKernel(const void*);
 extern "C" int f(void* p) { return cudaLaunchKernel(p) + mprotect(p, 1, 0); }
 """
 FORGED = 'extern "C" int cudaLaunchKernel(const void*) { return 0; }\n'
+
+
+def name_of(item: Evidence) -> str:
+    assert isinstance(item.details, LinkedName)
+    return item.details.name
 
 
 def library(folder: Path, text: str) -> Path:
@@ -32,13 +38,13 @@ def library(folder: Path, text: str) -> Path:
 
 def test_what_is_imported_is_told_from_what_is_defined(tmp_path: Path) -> None:
     library(tmp_path, HONEST)
-    found = [(item.code, item.data["name"]) for item in imports(tmp_path / "files")]
+    found = [(item.code, name_of(item)) for item in imports(tmp_path / "files")]
     assert found == [("reaching-import", "mprotect")]
 
 
 def test_a_function_of_the_runtimes_own_is_seen_whatever_its_text(tmp_path: Path) -> None:
     library(tmp_path, FORGED)
-    found = [(item.code, item.data["name"]) for item in imports(tmp_path / "files")]
+    found = [(item.code, name_of(item)) for item in imports(tmp_path / "files")]
     assert found == [("runtime-defined", "cudaLaunchKernel")]
 
 
@@ -63,5 +69,5 @@ def test_a_broken_table_is_read_without_harm(
         whole[0x28:0x30] = table.to_bytes(8, "little")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "a.so").write_bytes(whole[:left])
-        names = {item.data["name"] for item in imports(Path(folder))}
+        names = {name_of(item) for item in imports(Path(folder))}
     assert all(isinstance(name, str) and name for name in names)

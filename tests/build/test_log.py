@@ -3,6 +3,7 @@
 import pytest
 
 from grader.build import log
+from grader.records import ToolMessage
 from grader.rules.build.messages import explain
 from grader.source import parse as parse_source
 
@@ -50,8 +51,8 @@ def test_a_compiler_of_the_programs_own_that_is_not_here() -> None:
     source = parse_source(FAILED["undefined_in_kernel"].code)
     for line in ("/bin/sh: 1: hipcc: not found", "sh: line 1: hipcc: command not found"):
         (error,) = log.parse(f"hipcc -c main.cpp\n{line}\nninja: build stopped.\n", source)
-        assert error.data["message"] == "hipcc: command not found"
-        explained = explain(str(error.data["message"]))
+        assert error.said == "hipcc: command not found"
+        explained = explain(error.said)
         assert explained
         assert explained.sentence.startswith("the build calls `hipcc`, a compiler that is not")
 
@@ -77,7 +78,7 @@ def test_errors_stand_at_the_line_of_the_submission() -> None:
 
 def test_warnings_are_kept_apart() -> None:
     source = parse_source(FAILED["undefined_in_kernel"].code)
-    assert [e.data["message"] for e in log.warnings(LOG, source)] == [
+    assert [e.said for e in log.warnings(LOG, source)] == [
         'variable "j" was declared but never referenced'
     ]
 
@@ -147,4 +148,5 @@ def test_what_fails_in_a_header_stands_where_the_submission_asks_for_it(compiler
     assert own.place is not None
     assert error.place is not None
     assert error.place.line == own.place.line + 1
-    assert error.data["file"] == "TensorBase.h"
+    assert isinstance(error.details, ToolMessage)
+    assert error.details.file == "TensorBase.h"

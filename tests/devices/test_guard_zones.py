@@ -6,7 +6,7 @@ import pytest
 
 from grader.devices import RunResult
 from grader.devices.cuda import guard_zones
-from grader.records import Evidence, JsonValue, Run, RunStatus, Task, Workload
+from grader.records import Evidence, GuardZoneWritten, JsonValue, Run, RunStatus, Task, Workload
 from grader.sandbox import GuestResult
 
 TASK = Task(
@@ -84,8 +84,9 @@ def test_a_stray_write_is_an_access_out_of_bounds(
     why, (found,) = seen({"guard_zones": {"why_not": "", "strays": [stray]}})
     assert (why, found.kind, found.code, found.workload) == ("", "sanitizer", "out-of-bounds", "w")
     assert found.text == text
-    assert found.data["role"] == role
-    assert (found.data["offset"], found.data["overwritten"]) == (first, count)
+    assert found.details == GuardZoneWritten(
+        role=role, size=4000, first=first, last=last, count=count
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,8 @@ def test_few_are_told() -> None:
     stray: JsonValue = {"role": "x" * 1000, "bytes": 4, "first": 4, "last": 4, "count": 1}
     _, found = seen({"guard_zones": {"strays": [stray] * 1000}})
     assert len(found) == guard_zones.MOST
-    assert len(str(found[0].data["role"])) == 200
+    assert isinstance(found[0].details, GuardZoneWritten)
+    assert len(found[0].details.role) == 200
 
 
 def test_why_there_are_none_is_told() -> None:

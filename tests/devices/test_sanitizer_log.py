@@ -90,7 +90,8 @@ def test_a_place_is_the_submission_s_own_line() -> None:
     assert evidence.kind == "sanitizer"
     assert evidence.place is not None
     assert evidence.place.line == wanted
-    assert evidence.data["thread"] == [0, 0, 0]
+    assert evidence.actor is not None
+    assert evidence.actor.thread == (0, 0, 0)
     assert evidence.count == 2
 
 

@@ -17,6 +17,7 @@ from grader.records import (
     Comparison,
     Evaluation,
     Evidence,
+    Race,
     Role,
     Run,
     RunStatus,
@@ -119,7 +120,11 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
         ),
     )
     item = Evidence(
-        kind="sanitizer", code=code, text="Seen.", workload=workload.name, data={"level": level}
+        kind="sanitizer",
+        code=code,
+        text="Seen.",
+        workload=workload.name,
+        details=Race(within_warp=level == "warning"),
     )
     device = cast(
         "Any", SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))

@@ -10,7 +10,15 @@ from grader import judge, sandbox
 from grader.devices import RunResult
 from grader.devices.cuda.device import CudaDevice
 from grader.execution.reference import reference
-from grader.records import Build, Comparison, Submission, Task, TensorSpec, Workload
+from grader.records import (
+    Build,
+    Comparison,
+    GuardZoneWritten,
+    Submission,
+    Task,
+    TensorSpec,
+    Workload,
+)
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
@@ -140,9 +148,9 @@ def test_a_stray_write_is_seen(gpu: CudaDevice, where: str, offset: int) -> None
     assert comparison is not None
     assert comparison.equal, comparison.mismatch
     (found,) = result.run.evidence
-    assert (found.code, found.data["tool"]) == ("out-of-bounds", "guard zones")
-    assert (found.data["role"], found.data["offset"]) == ("output 1", offset)
-    assert found.data["overwritten"] == 4
+    assert found.code == "out-of-bounds"
+    assert isinstance(found.details, GuardZoneWritten)
+    assert (found.details.role, found.details.first, found.details.count) == ("output 1", offset, 4)
 
 
 RIGHT = {

@@ -19,6 +19,7 @@ from grader.records import (
     Evidence,
     Finding,
     Place,
+    Race,
     Review,
     Run,
     Task,
@@ -115,7 +116,9 @@ def test_at_other_sizes_alone_it_is_correct_and_not_general() -> None:
 
 def test_what_a_tool_can_not_know_proves_nothing() -> None:
     assert undefined(seen("race", kind="sanitizer"))
-    within_a_warp = seen("race", kind="sanitizer").model_copy(update={"data": {"level": "warning"}})
+    within_a_warp = seen("race", kind="sanitizer").model_copy(
+        update={"details": Race(within_warp=True)}
+    )
     assert not undefined(within_a_warp)
     assert not undefined(seen("uninit-global-read", kind="sanitizer"))
     assert not undefined(seen("race", kind="text"))

@@ -6,6 +6,7 @@ import pytest
 
 from grader.judge import in_keeping
 from grader.records import (
+    Actor,
     AppliedFix,
     Build,
     Claim,
@@ -21,6 +22,7 @@ from grader.records import (
     LineCount,
     Mismatch,
     Place,
+    Race,
     Repair,
     Review,
     Run,
@@ -28,7 +30,9 @@ from grader.records import (
     TaskSummary,
     Timing,
     Verdict,
+    Waiting,
     WrongMap,
+    WrongRegion,
 )
 from grader.report import html
 from grader.report.entry import entry
@@ -135,7 +139,7 @@ def evaluation(verdict: Verdict, words: str) -> Evaluation:
                 kind="mismatch",
                 code="from-index-on",
                 text=f"only columns from 768 on are wrong {words}",
-                data={"dim": 1, "first_wrong": 768, "size": 1000},
+                details=WrongRegion(dim=1, first_wrong=768, size=1000),
             ),
         ),
         where=WrongMap(rows=("0" * 24 + "5" + "9" * 7,) * 4, down=words, across=words),
@@ -194,7 +198,8 @@ def stuck(words: str) -> Evidence:
         code="deadlock",
         text=f"8 threads wait at a warp-wide operation. {words}",
         place=Place(line=11, end_line=11),
-        data={"threads": 8, "at": "warp", "kernel": words},
+        kernel=words,
+        details=Waiting(at="warp", threads=8),
         workload="4x1000",
     )
 
@@ -221,7 +226,9 @@ def findings(code: str, words: str, head: int) -> tuple[Finding, ...]:
         related=(first,),
         workload="4x1000",
         count=3,
-        data={"thread": [0, 0, 0], "other_thread": [32, 0, 0], "conflict": "write-read"},
+        actor=Actor(thread=(0, 0, 0)),
+        other_actor=Actor(thread=(32, 0, 0)),
+        details=Race(conflict="write-read"),
     )
     barrier = Fix(
         label=f"add a barrier {words}",

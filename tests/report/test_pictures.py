@@ -16,12 +16,18 @@ from grader.compare import compare
 from grader.judge.wrong_map import wrong_map
 from grader.records import (
     AccessShape,
+    Actor,
     Evidence,
+    LaneMask,
     Launch,
     LineCount,
+    MemoryAccess,
     Place,
+    Race,
     Review,
     Timing,
+    UnwrittenRead,
+    Waiting,
     Work,
     WrongMap,
 )
@@ -39,38 +45,42 @@ CODES = (
     "race", "race-volatile", "global-race", "uninit-shared-read", "deadlock", "grid-deadlock", "livelock",
     "barrier-exited", "barrier-divergence", "sync-exited-lanes", "out-of-bounds", "shared-out-of-bounds",
 )  # fmt: skip
-NUMBERS = st.integers(-5, 5000)
-ANYTHING = st.sampled_from((None, True, "", "words", 0, -1, 2**70, 0.5, 1e300, math.nan, -math.inf))
-NAMES = (
-    "at", "threads", "exited", "blocks", "size", "offset", "use", "width", "region",
-)  # fmt: skip
-THREADS = st.lists(st.integers(0, 1023), min_size=3, max_size=3) | ANYTHING
-DATA = st.fixed_dictionaries(
-    {},
-    optional={
-        "thread": THREADS,
-        "other_thread": THREADS,
-        "block": THREADS,
-        "other_block": THREADS,
-        "conflict": st.sampled_from(("write-read", "plain-atomic", "")) | ANYTHING,
-        "kernel": st.just("k") | ANYTHING,
-        "mask": st.integers(0, 2**32 - 1) | ANYTHING,
-        **dict.fromkeys(NAMES, NUMBERS | ANYTHING),
-    },
+NUMBERS = st.integers(0, 5000) | st.sampled_from((2**32 - 1, 2**62))
+WORDS = st.sampled_from(("", "words"))
+TRIPLES = st.none() | st.tuples(*[st.integers(0, 1023)] * 3)
+ACTORS = st.none() | st.builds(Actor, thread=TRIPLES, block=TRIPLES, did=WORDS)
+DETAILS = st.one_of(
+    st.none(),
+    st.builds(Race, conflict=st.sampled_from(("write-read", "plain-atomic", "")) | WORDS),
+    st.builds(LaneMask, mask=NUMBERS),
+    st.builds(MemoryAccess, size=NUMBERS, offset=st.none() | st.integers(-(2**62), 2**62)),
+    st.builds(UnwrittenRead, use=WORDS),
+    st.builds(
+        Waiting,
+        at=st.sampled_from(("barrier", "warp")),
+        threads=NUMBERS,
+        exited=NUMBERS,
+        blocks=NUMBERS,
+    ),
 )
 PLACES = st.none() | st.builds(lambda n: Place(line=n, end_line=n), st.integers(1, 40))
 EVIDENCE = st.builds(
-    lambda code, data, place, related: Evidence(
+    lambda code, details, actor, other, place, related: Evidence(
         kind="simulator",
         code=code,
         text="what was seen",
         place=place,
         related=(related,) if related else (),
         workload="w",
-        data=data,
+        kernel="k",
+        actor=actor,
+        other_actor=other,
+        details=details,
     ),
     st.sampled_from(CODES),
-    DATA,
+    DETAILS,
+    ACTORS,
+    ACTORS,
     PLACES,
     PLACES,
 )
@@ -300,12 +310,10 @@ def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
         place=Place(line=11, end_line=11),
         related=(Place(line=9, end_line=9),),
         workload="w",
-        data={
-            "kernel": "k",
-            "conflict": "write-read",
-            "thread": [0, 0, 0],
-            "other_thread": [128, 0, 0],
-        },
+        kernel="k",
+        actor=Actor(thread=(0, 0, 0)),
+        other_actor=Actor(thread=(128, 0, 0)),
+        details=Race(conflict="write-read"),
     )
     drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
     assert "8 warps: warp 4 writes, warp 0 reads, each at its own pace" in drawn
@@ -325,9 +333,9 @@ def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
 )
 def test_who_waits_is_drawn(code: str, words: str) -> None:
     place = Place(line=10, end_line=10)
-    data = {"threads": 256, "blocks": 4}
+    details = Waiting(threads=256, blocks=4)
     item = Evidence(
-        kind="simulator", code=code, text="they wait", place=place, workload="w", data=data
+        kind="simulator", code=code, text="they wait", place=place, workload="w", details=details
     )
     drawn = str(pictures(seen([item], (256, 1, 1)))[0].picture)
     assert words in drawn
@@ -341,12 +349,12 @@ def drawn_of(**changed: object) -> list[str]:
 
 
 def test_memory_is_a_strip_with_what_was_touched_beyond_it() -> None:
-    data = {"size": 4096, "offset": 4100, "width": 4, "region": "input 1"}
-    seen = Evidence(kind="simulator", code="out-of-bounds", text="beyond", data=data)
+    access = MemoryAccess(size=4096, offset=4100, width=4, region="input 1")
+    seen = Evidence(kind="simulator", code="out-of-bounds", text="beyond", details=access)
     found = review().findings[0].model_copy(update={"evidence": (seen,)})
     [picture] = [one for one in drawn_of(findings=(found,)) if "input 1" in one]
     assert "4 bytes beyond its end" in picture
-    before = seen.model_copy(update={"data": {**data, "offset": -8}})
+    before = seen.model_copy(update={"details": access.model_copy(update={"offset": -8})})
     found = found.model_copy(update={"evidence": (before,)})
     assert any("8 bytes before its beginning" in one for one in drawn_of(findings=(found,)))
 
@@ -376,8 +384,8 @@ def test_words_of_one_bank_take_turns() -> None:
 
 
 def test_threads_that_returned_and_threads_that_wait_are_a_bar() -> None:
-    data = {"exited": 32, "threads": 128}
-    seen = Evidence(kind="simulator", code="barrier-exited", text="some wait", data=data)
+    waiting = Waiting(exited=32, threads=128)
+    seen = Evidence(kind="simulator", code="barrier-exited", text="some wait", details=waiting)
     found = review().findings[0].model_copy(update={"evidence": (seen,)})
     assert any(
         "128 threads: 32 have returned, 96 wait" in one for one in drawn_of(findings=(found,))

@@ -44,7 +44,7 @@ def program(
 
 def seen(kind: str, text: str, code: str = "error", line: int = 0) -> Context:
     place = Place(line=line, end_line=line) if line else None
-    item = Evidence(kind=kind, code=code, text=text, place=place, data={"kernel": "mark"})
+    item = Evidence(kind=kind, code=code, text=text, place=place, kernel="mark")
     return Context(evidence=(item,), device="sim")
 
 

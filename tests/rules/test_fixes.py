@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Place
+from grader.records import Evidence, MemoryAccess, Place
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
@@ -154,7 +154,8 @@ def wrapped(kernel: str, line: int) -> Context:
         code="oob",
         text="thread 0 reads before the start: the index has wrapped",
         place=Place(line=line, end_line=line),
-        data={"kernel": kernel, "wrapped": True},
+        kernel=kernel,
+        details=MemoryAccess(wrapped=True),
     )
     return Context(evidence=(item,), device="sim")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, KernelResources, Place
+from grader.records import Evidence, KernelResources, LaunchRefused, Place
 from grader.rules import all_rules, review_text
 from grader.rules.build import undeclared
 from grader.rules.build.line_fixes import line_fixes
@@ -228,7 +228,8 @@ def test_a_launch_that_registers_forbid_is_one_finding_with_its_bounds() -> None
         kind="simulator",
         code="launch-error",
         text=said,
-        data={"kernel": "rows"},
+        kernel="rows",
+        details=LaunchRefused(error="cudaErrorLaunchOutOfResources", limit="registers"),
         place=Place(line=1, end_line=1),
     )
     used = KernelResources(kernel="rows(float const*, float*)", registers=80, shared_bytes=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence
+from grader.records import ContainerMismatch, CountMismatch, Evidence, FormMismatch
 from grader.rules import all_rules, review_text
 from grader.rules.forward_fixes import result_in_form, suffixes
 from grader.rules.rule import Context, Example
@@ -21,20 +21,20 @@ class ModelNew(nn.Module):
 """
 
 
-def returned(result: str, said: str) -> list[str]:
+def returned(result: str, seen: FormMismatch) -> list[str]:
     source = parse(MODEL.replace("RESULT", result))
     code = python_code(source)
     assert code is not None
-    fixes = result_in_form(source, code, [said])
+    fixes = result_in_form(source, code, [seen])
     return [apply(source.code, one.edits).rsplit("return ", 1)[1].strip() for one in fixes]
 
 
 def test_each_of_several_results_may_be_the_one_that_is_asked_for() -> None:
-    assert returned("y, state", "2 tensors returned, 1 expected") == ["y", "state"]
-    assert returned("self.ops.run(x)", "a list returned, a tensor expected") == [
+    assert returned("y, state", CountMismatch(got=2, want=1)) == ["y", "state"]
+    assert returned("self.ops.run(x)", ContainerMismatch(got="list", want="tensor")) == [
         "self.ops.run(x)[0]"
     ]
-    assert returned("y", "1 tensors returned, 2 expected") == []
+    assert returned("y", CountMismatch(got=1, want=2)) == []
 
 
 def test_what_is_made_last_is_returned_where_nothing_is() -> None:
@@ -42,7 +42,7 @@ def test_what_is_made_last_is_returned_where_nothing_is() -> None:
     source = parse(code)
     python = python_code(source)
     assert python is not None
-    (made,) = result_in_form(source, python, ["0 tensors returned, 1 expected"])
+    (made,) = result_in_form(source, python, [CountMismatch(got=0, want=1)])
     assert apply(code, made.edits) == f"{code.rstrip()}\n        return z\n"
 
 

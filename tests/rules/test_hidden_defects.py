@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload
+from grader.records import Evidence, Task, TensorSpec, Workload, WrongValues
 from grader.rules import review_text
 from grader.rules.rule import Context
 from grader.source import parse
@@ -49,9 +49,9 @@ OWN, GIVEN = "8x8", "8x8 drawn weights"
 
 
 def zeros(workload: str, share: float) -> Evidence:
-    data: dict[str, JsonValue] = {"share": share, "whole": False}
+    values = WrongValues(share=share, whole=False)
     text = f"{share:.0%} of the wrong are zero"
-    return Evidence(kind="mismatch", code="zeros", text=text, workload=workload, data=data)
+    return Evidence(kind="mismatch", code="zeros", text=text, workload=workload, details=values)
 
 
 def said(*evidence: Evidence) -> list[tuple[str, bool]]:

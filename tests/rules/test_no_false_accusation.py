@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding, Place, Task, TensorSpec, Workload
+from grader.records import (
+    Evidence,
+    Finding,
+    Place,
+    ProbedInput,
+    Task,
+    TensorSpec,
+    Workload,
+    WrongValues,
+)
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -500,8 +509,8 @@ def test_an_approximation_explains_the_few_digits_that_it_costs(
 ) -> None:
     workload = Workload(name="asked", role="nominal", inputs=(TensorSpec(shape=(4, 4)),))
     task = Task(name="t", title="t", source="file", reference=EXACT, workloads=(workload,))
-    size = {"max_error": error}
-    wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked", data=size)
+    size = WrongValues(max_error=error)
+    wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked", details=size)
     found = review(GELU, context=Context(task=task, evidence=(wrong,), device="sim"))
     assert {f.rule: f.severity for f in found if f.rule in {"NUM001", "NUM008"}} == rules
 
@@ -576,7 +585,7 @@ def test_an_input_that_forward_never_reads_is_named(body: str, told: bool) -> No
         kind="probe",
         code="probe-ignored",
         text="raising input 1 changes nothing",
-        data={"input": 0},
+        details=ProbedInput(input=0),
     )
     context = Context(evidence=(*WRONG.evidence, probe))
     found = review(MATMUL, f"        return {body}\n", context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding
+from grader.records import Evidence, Finding, ProbedInput, UnwrittenOutput
 from grader.rules import Context, review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -89,7 +89,10 @@ torch::Tensor run(torch::Tensor x) {
 }
 """
 IN_PART = Evidence(
-    kind="simulator", code="unwritten-output", text="part unwritten", data={"bytes": 8, "of": 64}
+    kind="simulator",
+    code="unwritten-output",
+    text="part unwritten",
+    details=UnwrittenOutput(output=0, missing=8, size=64),
 )
 
 
@@ -108,9 +111,9 @@ def said(cuda: str, *evidence: Evidence) -> list[tuple[str, str]]:
     ]
 
 
-def wrong(kind: str, code: str, **data: int) -> Evidence:
+def wrong(kind: str, code: str, details: ProbedInput | None = None) -> Evidence:
     return Evidence(
-        kind="probe" if kind == "probe" else "mismatch", code=code, text=code, data=data
+        kind="probe" if kind == "probe" else "mismatch", code=code, text=code, details=details
     )
 
 
@@ -185,7 +188,10 @@ torch::Tensor run(torch::Tensor a, torch::Tensor b) {
     ("evidence", "line"),
     [
         (wrong("mismatch", "sign-flip"), "part[blockIdx.x] = s - x[blockIdx.x * n];"),
-        (wrong("probe", "probe-shift", input=0), "part[blockIdx.x] = s - x[blockIdx.x * n];"),
+        (
+            wrong("probe", "probe-shift", ProbedInput(input=0)),
+            "part[blockIdx.x] = s - x[blockIdx.x * n];",
+        ),
         (wrong("mismatch", "constant-factor"), "y[0] = s / n;"),
     ],
 )

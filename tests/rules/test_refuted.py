@@ -122,18 +122,16 @@ def test_a_kernel_that_was_not_launched_is_not_covered(predicts: Prediction) -> 
 
 @pytest.mark.parametrize("predicts", IN_KERNELS)
 def test_what_a_run_shows_of_the_kernel_upholds_it(predicts: Prediction) -> None:
-    shows = Evidence(
-        kind="simulator", code=min(CODES[predicts]), text="seen", data={"kernel": "twice"}
-    )
+    shows = Evidence(kind="simulator", code=min(CODES[predicts]), text="seen", kernel="twice")
     seen = outcome(ran().model_copy(update={"evidence": (shows,)}))
     assert weigh(claim(predicts), seen) == "error"
-    elsewhere = shows.model_copy(update={"data": {"kernel": "another"}, "code": "race"})
+    elsewhere = shows.model_copy(update={"kernel": "another", "code": "race"})
     seen = outcome(ran().model_copy(update={"evidence": (elsewhere,)}))
     assert weigh(claim(predicts), seen) == ""
 
 
 def test_a_kernel_that_did_not_end_takes_nothing_back() -> None:
-    trap = Evidence(kind="simulator", code="trap", text="seen", data={"kernel": "twice"})
+    trap = Evidence(kind="simulator", code="trap", text="seen", kernel="twice")
     proven = claim("traps", OTHER, message="the proven one", evidence=(trap,))
     seen = outcome(ran("raised").model_copy(update={"evidence": (trap,)}))
     assert weigh(claim("race"), seen) == "error"  # nothing better explains it

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Build, Evidence, Launch, LineCount, Place, Run
+from grader.records import Build, Evidence, Launch, LineCount, Place, Run, WrongValues
 from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.outcome import Outcome
@@ -35,7 +35,7 @@ def _evidence(kind: str, line: int, kernel: str, other: int = 0) -> Evidence:
         text=f"The simulator saw {kind}.",
         place=Place(line=line, end_line=line),
         related=(Place(line=other, end_line=other),) if other else (),
-        data={"kernel": kernel},
+        kernel=kernel,
     )
 
 
@@ -128,7 +128,9 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
     task = builtin_tasks()["l2-norm"]
     named = {role: next(w.name for w in task.workloads if w.role == role) for role in ROLES}
     zeros = {
-        role: Evidence(kind="mismatch", code="zeros", text="z", workload=name, data={"whole": True})
+        role: Evidence(
+            kind="mismatch", code="zeros", text="z", workload=name, details=WrongValues(whole=True)
+        )
         for role, name in named.items()
     }
     other = Evidence(kind="mismatch", code="scattered", text="s", workload=named["nominal"])
@@ -173,7 +175,9 @@ def test_what_was_never_written_is_the_remainder_of_the_quotient() -> None:
 def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     for bits, rules in (("0xffffffff", []), ("0x7ffd7ffd", ["MEM008"])):
-        item = Evidence(kind="mismatch", code="unwritten", text="NaN", data={"bits": bits})
+        item = Evidence(
+            kind="mismatch", code="unwritten", text="NaN", details=WrongValues(bits=bits)
+        )
         context = Context(evidence=(item,), device="sim")
         found = review_text(parse(code), context, select=("MEM008",))
         assert [f.rule for f in found] == rules
@@ -181,7 +185,9 @@ def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
 
 def test_bits_that_only_a_read_outside_gives_are_one() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
-    item = Evidence(kind="mismatch", code="outside", text="NaN", data={"bits": "0x7ffb7ffb"})
+    item = Evidence(
+        kind="mismatch", code="outside", text="NaN", details=WrongValues(bits="0x7ffb7ffb")
+    )
     (found,) = review_text(parse(code), Context(evidence=(item,), device="cuda"), select=("MEM",))
     assert (found.rule, found.confidence, found.place) == ("MEM011", "proven", None)
     line = _line(code, "s[tid] += s[tid + k]")

@@ -64,7 +64,7 @@ def test_what_the_run_showed_stays_an_error(code: str) -> None:
         code=code,
         text="past the end",
         place=Place(line=line, end_line=line),
-        data={"kernel": "mix"},
+        kernel="mix",
     )
     found = _found(Context(device="sim", launches=(RAN,), evidence=(seen,)))
     assert [(f.severity, f.confidence) for f in found] == [("error", "proven")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.records import Evidence, Place
+from grader.records import Evidence, Place, Raised
 
 ERROR = re.compile(r"CUDA error: ([^\n]+)")
 
@@ -24,6 +24,6 @@ def cuda_error(
             text=f"CUDA reports: {name}",
             place=place,
             workload=workload,
-            data={"traceback": traceback[-4000:]} if traceback else {},
+            details=Raised(said=name, traceback=traceback[-4000:]),
         ),
     )

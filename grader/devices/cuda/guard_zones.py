@@ -12,7 +12,7 @@ from typing import Any
 from grader.build.prepare import Prepared
 from grader.devices.base import RunResult
 from grader.devices.outcome import brief
-from grader.records import Evidence, JsonValue, Task
+from grader.records import Evidence, GuardZoneWritten, Task
 from grader.sandbox import GuestResult
 
 MOST = 32
@@ -69,17 +69,20 @@ def _evidence(item: Mapping[str, Any], workload: str) -> Evidence | None:
     if not all(type(value) is int and abs(value) < _BIG for value in numbers.values()):
         return None
     role = str(item.get("role") or "")[:200]
-    data: dict[str, JsonValue] = {
-        "tool": "guard zones",
-        "access": "write",
-        "role": role,
-        "bytes": numbers["bytes"],
-        "offset": numbers["first"],
-        "last": numbers["last"],
-        "overwritten": numbers["count"],
-    }
-    text = _sentence(role, **{name: int(value or 0) for name, value in numbers.items()})
-    return Evidence(kind="sanitizer", code="out-of-bounds", text=text, workload=workload, data=data)
+    known = {name: int(value or 0) for name, value in numbers.items()}
+    return Evidence(
+        kind="sanitizer",
+        code="out-of-bounds",
+        text=_sentence(role, **known),
+        workload=workload,
+        details=GuardZoneWritten(
+            role=role,
+            size=known["bytes"],
+            first=known["first"],
+            last=known["last"],
+            count=known["count"],
+        ),
+    )
 
 
 def _sentence(role: str, *, bytes: int, first: int, last: int, count: int) -> str:  # noqa: A002

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from grader.records import Evidence, JsonValue, Place
+from grader.records import Actor, Details, Evidence, MemoryAccess, Place, Race
 from grader.source import Source
 
 MOST_LINES = 20_000
@@ -146,14 +146,6 @@ def _place(source: Source, file: str, line: int) -> Place | None:
 
 
 def _evidence(report: Report, place: Place | None, second: Place | None, workload: str) -> Evidence:
-    size = _BYTES.search(report.headline)
-    data: dict[str, JsonValue] = {"kernel": report.kernel, "tool": "compute-sanitizer"}
-    if report.thread:
-        data |= {"thread": list(report.thread), "block": list(report.block)}
-    if size:
-        data["width"] = int(size[1])
-    if report.headline.startswith("Warning"):  # racecheck's word for a hazard inside a warp
-        data["level"] = "warning"
     who = f"thread {report.thread} of block {report.block}: " if report.thread else ""
     also = f", the other at line {second.line}" if second else ""
     extra = f" ({report.details.rstrip('.')})" if report.details else ""
@@ -165,5 +157,18 @@ def _evidence(report: Report, place: Place | None, second: Place | None, workloa
         related=(second,) if second else (),
         workload=workload,
         count=report.count,
-        data=data,
+        kernel=report.kernel,
+        actor=Actor(thread=_triple(report.thread), block=_triple(report.block)),
+        details=_details(report),
     )
+
+
+def _details(report: Report) -> Details | None:
+    size = _BYTES.search(report.headline)
+    if report.kind == "race":  # "Warning" is racecheck's word for a hazard inside a warp
+        return Race(within_warp=report.headline.startswith("Warning"))
+    return MemoryAccess(width=int(size[1])) if size else None
+
+
+def _triple(numbers: tuple[int, ...]) -> tuple[int, int, int] | None:
+    return numbers if len(numbers) == 3 else None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grader.records import Evidence, Finding, JsonValue, LineCount
+from grader.records import Evidence, Finding, LineCount, MemoryAccess
 from grader.report.html import svg
-from grader.report.html.steps import Drawn, whole
+from grader.report.html.steps import Drawn
 
 MOST = 2
 LANES = 32
@@ -29,17 +29,16 @@ class _Stray(NamedTuple):
 def outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
     """Yield memory as a strip, with what was touched beyond it."""
     for item in [item for item in seen if "out-of-bounds" in item.code][:MOST]:
-        stray = _stray(item.data)
+        stray = _stray(item)
         if stray is not None:
             yield Drawn(svg.picture(460, 74, item.text, _strip(stray)), item.text)
 
 
-def _stray(data: Mapping[str, JsonValue]) -> _Stray | None:
-    size = whole(data.get("size"))
-    if size <= 0 or "offset" not in data:
+def _stray(item: Evidence) -> _Stray | None:
+    access = item.details
+    if not isinstance(access, MemoryAccess) or access.size <= 0 or access.offset is None:
         return None
-    offset, width = whole(data.get("offset")), max(whole(data.get("width")), 1)
-    return _Stray(size, offset, width, str(data.get("region") or ""))
+    return _Stray(access.size, access.offset, max(access.width, 1), access.region)
 
 
 def _strip(stray: _Stray) -> Iterator[Markup]:

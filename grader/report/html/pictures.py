@@ -7,10 +7,10 @@ from itertools import groupby, islice
 
 from markupsafe import Markup
 
-from grader.records import Evidence, Review, WrongMap
+from grader.records import Evidence, LaneMask, Review, WrongMap
 from grader.report.html import svg
 from grader.report.html.memory import banks, outside, sectors
-from grader.report.html.steps import Drawn, steps, whole
+from grader.report.html.steps import Drawn, steps
 
 MOST = 6
 SIDE = 150.0
@@ -40,7 +40,8 @@ def _evidence(review: Review) -> Iterator[Evidence]:
 
 def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
     for item in [item for item in seen if item.code in _MASKS][:2]:
-        mask, thread = whole(item.data.get("mask")), item.data.get("thread")
+        mask = item.details.mask if isinstance(item.details, LaneMask) else 0
+        thread = item.actor.thread if item.actor else None
         parts = []
         for lane in range(32):
             named = mask >> lane & 1
@@ -48,8 +49,8 @@ def _masks(seen: Sequence[Evidence]) -> Iterator[Drawn]:
             parts.append(
                 svg.rect(lane * 14.0, 4, 12, 18, "cat0" if named else "hollow", title=words)
             )
-        if isinstance(thread, list) and thread and not any(map(whole, thread[1:])):
-            lane = whole(thread[0]) % 32
+        if thread is not None and not any(thread[1:]):
+            lane = thread[0] % 32
             parts.append(svg.text(lane * 14.0 + 6, 38, "↑ here", "badtext", "middle"))
         label = f"The mask {mask:#010x} names {mask.bit_count()} of 32 lanes. {item.text}"
         yield Drawn(svg.picture(450, 44, label, parts), label)
@@ -63,7 +64,7 @@ def _wrong_parts(review: Review) -> Iterator[Drawn]:
         if item.mismatch is None or where is None or (outline := _outline(where)) in known:
             continue
         known.add(outline)
-        said = item.mismatch.text.partition("; ")[0]
+        said = item.mismatch.extent or item.mismatch.text
         caption = f"Where the result on {item.workload} is wrong: {said}."
         tall = SIDE if where.down else 14.0
         parts = [*_cells(where, tall), *_legend(where)]

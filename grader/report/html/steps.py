@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grader.records import Evidence, JsonValue, Review
+from grader.records import Actor, Evidence, Race, Review, UnwrittenRead, Waiting
 from grader.report.escape import clean
 from grader.report.html import svg
 
@@ -67,20 +67,17 @@ def steps(seen: Sequence[Evidence], review: Review) -> Iterator[Drawn]:
         yield _stuck([item for item in stuck if item.workload == stuck[0].workload][:3], lines)
 
 
-def whole(value: JsonValue) -> int:
-    """Return the value as an integer; 0 where it is none."""
-    return int(value) if isinstance(value, (int, float)) and abs(value) < 2**63 else 0
-
-
 def _race(item: Evidence, lines: Sequence[str], block: tuple[int, int, int] | None) -> Drawn:
-    first, second = _ACTS.get(str(item.data.get("conflict")), ("accesses", "accesses"))
+    first, second = _ACTS.get(
+        item.details.conflict if isinstance(item.details, Race) else "", ("accesses", "accesses")
+    )
     line = item.related[0].line if item.related else 0
     made = (
         Step(0, f"{first} the word{_at(line)}", "act", _source(lines, line)),
         Step(1, f"{second} it{_line(item)}", "bad", _source(lines, _place(item))),
     )
     lack = Lack("no barrier between: either may come first", 1)
-    actors = (_who(item.data, "other_"), _who(item.data, ""))
+    actors = (_other(item), _who(item))
     warps = _warps(item, block, (first, second)) if block and item.code != "global-race" else None
     return Drawn(_board(actors, made, lack, item.text, warps), item.text)
 
@@ -91,16 +88,17 @@ def _unwritten(item: Evidence, lines: Sequence[str]) -> Drawn:
         Step(0, f"reads it{_line(item)}", "bad", _source(lines, _place(item))),
     ]
     if item.related:
-        use, line = str(item.data.get("use") or "used"), item.related[0].line
+        read, line = item.details, item.related[0].line
+        use = (read.use if isinstance(read, UnwrittenRead) else "") or "used"
         made.append(Step(0, f"what it got is {use}{_at(line)}", "act", _source(lines, line)))
-    return Drawn(_board((_who(item.data, ""), "the word"), made, None, item.text), item.text)
+    return Drawn(_board((_who(item), "the word"), made, None, item.text), item.text)
 
 
 def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
     actors: list[str] = []
     made: list[Step] = []
     for item in items:
-        exited, total = whole(item.data.get("exited")), whole(item.data.get("threads"))
+        exited, total = _waits(item).exited, _waits(item).threads
         if item.code == "barrier-exited":
             actors += [f"{exited} threads", f"the other {max(total - exited, 0)}"]
             made.append(Step(len(actors) - 2, "have returned", "gone"))
@@ -111,7 +109,7 @@ def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
                 Step(len(actors) - 2, f"wait at a barrier{_at(line)}", "wait", _source(lines, line))
             )
         else:
-            actors.append(f"{_count(total)}{_of_blocks(item)}" if total else _who(item.data, ""))
+            actors.append(f"{_count(total)}{_of_blocks(item)}" if total else _who(item))
         source = _source(lines, _place(item))
         made.append(Step(len(actors) - 1, f"{_waiting(item)}{_line(item)}", "wait", source))
     caption = " ".join(item.text for item in items)
@@ -123,13 +121,16 @@ def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
 
 def _split(item: Evidence) -> list[Markup] | None:
     """Draw the threads of a block as a bar, split at those that returned before the barrier."""
-    gone, total = whole(item.data.get("exited")), whole(item.data.get("threads"))
-    if item.code != "barrier-exited" or not 0 < gone < total:
+    waiting = item.details
+    if item.code != "barrier-exited" or not isinstance(waiting, Waiting):
+        return None
+    gone, total = waiting.exited, waiting.threads
+    if not 0 < gone < total:
         return None
     wide = 400.0 * gone / total
     words = f"{total} threads: {gone} have returned, {total - gone} wait"
-    waiting = svg.rect(4 + wide, 20, 400 - wide, 18, "warning", title="these wait")
-    return [svg.text(4, 12, words), svg.rect(4, 20, wide, 18, "hollow", title="gone"), waiting]
+    rest = svg.rect(4 + wide, 20, 400 - wide, 18, "warning", title="these wait")
+    return [svg.text(4, 12, words), svg.rect(4, 20, wide, 18, "hollow", title="gone"), rest]
 
 
 def _waiting(item: Evidence) -> str:
@@ -137,7 +138,7 @@ def _waiting(item: Evidence) -> str:
         return "turns for ever"
     if item.code == "grid-deadlock":
         return "wait"
-    return f"wait at the {'warp operation' if item.data.get('at') == 'warp' else 'barrier'}"
+    return f"wait at the {'warp operation' if _waits(item).at == 'warp' else 'barrier'}"
 
 
 def _count(threads: int) -> str:
@@ -145,7 +146,7 @@ def _count(threads: int) -> str:
 
 
 def _of_blocks(item: Evidence) -> str:
-    blocks = whole(item.data.get("blocks"))
+    blocks = _waits(item).blocks
     return f" of {blocks} blocks" if blocks > 1 else ""
 
 
@@ -198,7 +199,7 @@ def _warps(
 ) -> list[Markup] | None:
     """Draw the block's warps as squares, and mark those in which the two threads are."""
     count = math.ceil(math.prod(block) / 32)
-    places = [_linear(item.data.get(name), block) for name in ("other_thread", "thread")]
+    places = [_linear(actor, block) for actor in (item.other_actor, item.actor)]
     if not 1 <= count <= 32 or None in places:
         return None
     first, second = (place // 32 for place in places if place is not None)
@@ -212,10 +213,10 @@ def _warps(
     return parts
 
 
-def _linear(thread: JsonValue, block: tuple[int, int, int]) -> int | None:
-    if not isinstance(thread, list) or len(thread) != 3:
+def _linear(actor: Actor | None, block: tuple[int, int, int]) -> int | None:
+    if actor is None or actor.thread is None:
         return None
-    x, y, z = map(whole, thread)
+    x, y, z = actor.thread
     return x + block[0] * (y + block[1] * z) if min(x, y, z) >= 0 else None
 
 
@@ -223,20 +224,31 @@ def _block(item: Evidence, review: Review) -> tuple[int, int, int] | None:
     """Return the size of the blocks that the kernel of the evidence was launched with."""
     for run in review.evaluation.runs:
         for launch in run.launches:
-            if run.workload == item.workload and launch.kernel == item.data.get("kernel"):
+            if run.workload == item.workload and launch.kernel == item.kernel:
                 return launch.block
     return None
 
 
-def _who(data: dict[str, JsonValue], prefix: str) -> str:
-    thread = data.get(f"{prefix}thread")
-    if not isinstance(thread, list):
-        return "another thread" if prefix else "a thread"
-    named = f"thread ({', '.join(str(whole(part)) for part in thread[:3])})"
-    block, other = data.get("block"), data.get("other_block")
-    if prefix and isinstance(other, list) and other != block:
-        return f"{named} of block ({', '.join(str(whole(part)) for part in other[:3])})"
-    return named
+def _who(item: Evidence) -> str:
+    thread = item.actor.thread if item.actor else None
+    return _named(thread) if thread else "a thread"
+
+
+def _other(item: Evidence) -> str:
+    other = item.other_actor
+    if other is None or other.thread is None:
+        return "another thread"
+    elsewhere = other.block is not None and other.block != (item.actor and item.actor.block)
+    block = f" of block ({', '.join(map(str, other.block or ()))})" if elsewhere else ""
+    return f"{_named(other.thread)}{block}"
+
+
+def _named(thread: tuple[int, int, int]) -> str:
+    return f"thread ({', '.join(map(str, thread))})"
+
+
+def _waits(item: Evidence) -> Waiting:
+    return item.details if isinstance(item.details, Waiting) else Waiting()
 
 
 def _place(item: Evidence) -> int:

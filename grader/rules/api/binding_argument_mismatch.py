@@ -63,7 +63,7 @@ def _fixed_together(findings: list[Finding]) -> Iterator[Finding]:
 
 def _wrong_calls(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     evidence = tuple(
-        item for item in context.seen("python") if "incompatible function arguments" in item.text
+        item for item in context.seen("python") if "incompatible function arguments" in item.said
     )
     prototypes = _prototypes(source)
     owners = {one.variable for one in source.extensions if one.variable}

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     code = python_code(source)
     if code is None or code.model is None:
         return
-    raised = [item for item in context.seen("python") if RAISED.search(item.text)]
+    raised = [item for item in context.seen("python") if RAISED.search(item.said)]
     empty = set(_empty_arguments(code))
     for unit in units(source):
         for function in unit.functions:

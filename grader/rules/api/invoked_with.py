@@ -89,8 +89,8 @@ def _wider(source: Source, name: str, parameter: Parameter) -> list[Edit | None]
 def given_values(name: str, evidence: Iterable[Evidence]) -> list[str]:
     """Return the values that a function was invoked with, as pybind shows them."""
     for item in evidence:
-        found = _INVOKED.search(item.text)
-        if found and f"{name}()" in item.text:
+        found = _INVOKED.search(item.said)
+        if found and f"{name}()" in item.said:
             return [value.strip() for value in _split(found[1])]
     return []
 

@@ -34,11 +34,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("python"):
         if item.code != "raised":
             continue
-        for place, said, fixes in half_guarded(source, item.text):
+        for place, said, fixes in half_guarded(source, item.said):
             yield RULE.finding(
                 place, said, confidence="proven", evidence=(item,), fixes=fixes, severity="error"
             )
-        refusal = next(_refusals(source, item.text), None)
+        refusal = next(_refusals(source, item.said), None)
         if refusal is not None:
             yield _finding(refusal, item, elsewhere=item.workload in others)
 

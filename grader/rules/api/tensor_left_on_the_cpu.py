@@ -29,7 +29,7 @@ MAKERS = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors without a device where a call complained of two."""
-    raised = [item for item in context.seen("python") if _RAISED.search(item.text)]
+    raised = [item for item in context.seen("python") if _RAISED.search(item.said)]
     code = python_code(source)
     if not raised or code is None or code.model is None:
         return

@@ -52,7 +52,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _raised(context: Context) -> list[tuple[Evidence, str, str]]:
-    seen = ((item, RAISED.search(item.text)) for item in context.seen("python"))
+    seen = ((item, RAISED.search(item.said)) for item in context.seen("python"))
     return [(item, match.group(1), match.group(2)) for item, match in seen if match]
 
 

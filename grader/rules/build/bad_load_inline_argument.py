@@ -141,7 +141,7 @@ def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> It
     if not isinstance(value, ast.List):
         return
     end = source.span(value)[1]
-    failed = [e for e in context.seen("python") if "Error building extension" in e.text]
+    failed = [e for e in context.seen("python") if "Error building extension" in e.said]
     refused = [] if context.seen("compiler") else failed
     for item in value.elts:
         flag = item.value if isinstance(item, ast.Constant) else None

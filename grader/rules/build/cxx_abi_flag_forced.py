@@ -27,9 +27,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if (
             meaning is not None
             and meaning.kind == "undefined-symbol"
-            and "basic_string" in item.text
+            and "basic_string" in item.said
         )
-        or "RKSs" in item.text
+        or "RKSs" in item.said
     )
     for extension in source.extensions:
         for keyword, flags in (

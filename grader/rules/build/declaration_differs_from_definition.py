@@ -96,7 +96,7 @@ def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
         for item, meaning in errors(context)
         if meaning is not None
         and meaning.kind == "undefined-symbol"
-        and (mangled in item.text or f"{name}(" in item.text)
+        and (mangled in item.said or f"{name}(" in item.said)
     )
 
 

@@ -161,7 +161,7 @@ def _plain_strides(unit: Unit, context: Context) -> Iterator[Idiom]:
 def _lost_const(unit: Unit, context: Context) -> Iterator[Idiom]:
     """Put `const` before the pointer that a pointer to const is kept in."""
     for item in context.seen("compiler"):
-        if item.place is None or not LOST_CONST.search(item.text):
+        if item.place is None or not LOST_CONST.search(item.said):
             continue
         for node in cuda_code(unit).of("declaration"):
             place, kind = unit.place(node), node.child_by_field_name("type")
@@ -184,7 +184,7 @@ def _takes_const(unit: Unit, context: Context) -> Iterator[Idiom]:
     """Let a function that only reads take pointers to const, where it is handed one."""
     own = {function.name: function for function in unit.functions if function.runs != "kernel"}
     for item in context.seen("compiler"):
-        if item.place is None or not GIVEN_CONST.search(item.text):
+        if item.place is None or not GIVEN_CONST.search(item.said):
             continue
         for node in cuda_code(unit).of("call_expression"):
             called = own.get(read_call(node).last)

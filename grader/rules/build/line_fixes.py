@@ -27,10 +27,10 @@ def line_fixes(source: Source, item: Evidence) -> tuple[Fix, ...]:
         return ()
     line = item.place.line
     return (
-        *_balanced(source, line, item.text),
-        *_without_dot(source, line, item.text),
-        *_device(source, line, item.text),
-        *_with_mask(source, item.text),
+        *_balanced(source, line, item.said),
+        *_without_dot(source, line, item.said),
+        *_device(source, line, item.said),
+        *_with_mask(source, item.said),
     )
 
 

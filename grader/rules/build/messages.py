@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.records import ToolMessage
 from grader.rules.build.wordings import MESSAGES
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _fill(sentence: str, names: tuple[str, ...]) -> str:
 
 def said(item: Evidence) -> str:
     """Return a diagnostic in the tool's own words, without the tool's name."""
-    return str(item.data.get("message", item.text))
+    return item.said
 
 
 def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
@@ -56,7 +57,7 @@ def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
     return tuple(
         item
         for item in context.seen(*kinds)
-        if item.data.get("severity") != "warning"
+        if not (isinstance(item.details, ToolMessage) and item.details.warning)
         and "warning" not in item.code
         and item.code != "raised"
     )

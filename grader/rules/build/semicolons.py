@@ -18,13 +18,13 @@ _ENDED = (";", "{", "}", ",", "(", ":", "\\", "&&", "||", "=")
 
 def semicolon(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Return the fix that ends the statement before the place where a compiler expected a semicolon."""
-    if item.place is None or not _MISSED.search(item.text):
+    if item.place is None or not _MISSED.search(item.said):
         return ()
     if declarations := _after_declarations(source, item.place.line):
         return declarations
     for line in range(item.place.line, max(item.place.line - 4, 0), -1):
         code = source.lines[line - 1].split("//")[0].rstrip()
-        before = line < item.place.line or "after" in item.text
+        before = line < item.place.line or "after" in item.said
         if (
             before
             and code.strip()

@@ -170,9 +170,9 @@ def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
         if meaning is not None
         and meaning.kind == "shared-memory"
         and (
-            f"{len(kernel)}{kernel}" in item.text
-            or f"'{kernel}'" in item.text
-            or item.data.get("kernel") == kernel
+            f"{len(kernel)}{kernel}" in item.said
+            or f"'{kernel}'" in item.said
+            or item.kernel == kernel
         )
     )
 

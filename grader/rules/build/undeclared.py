@@ -20,7 +20,7 @@ UNKNOWN = re.compile(
 
 def declared(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Declare the sum before the outermost loop that adds to it, and let it begin at zero."""
-    found = UNKNOWN.search(item.text)
+    found = UNKNOWN.search(item.said)
     name = next((group for group in found.groups() if group), "") if found else ""
     for unit in source.cuda if name else ():
         for function in (*unit.kernels, *unit.device_functions):

@@ -48,7 +48,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             other_form=True,
             cause="form",
             fixes=(
-                *result_in_form(source, code, [one.text for one in seen]),
+                *result_in_form(source, code, [one.details for one in seen]),
                 *unused_arguments(source, code),
             )
             if code
@@ -61,8 +61,7 @@ def _observed(context: Context) -> list[Evidence]:
 
 
 def _form(item: Evidence) -> str:
-    kind = item.data.get("kind", item.code)
-    return str(kind).removeprefix("mismatch-").removesuffix("-mismatch")
+    return item.code
 
 
 def _moved(code: PythonCode) -> Iterator[ast.Call]:

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if not isinstance(call, ast.Call) or assign is None or assign.lineno >= call.lineno:
             continue
         said = f"attribute '{name}' already exists"
-        evidence = tuple(item for item in context.evidence if said in item.text)
+        evidence = tuple(item for item in context.evidence if said in item.said)
         certain = bool(evidence) or code.parents.get(code.parents[call]) is constructor
         edits = [] if _read(constructor, name, assign, call) else [delete_statement(source, assign)]
         yield RULE.finding(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.observed import kernel_of, launch_cause, observed
+from grader.rules.observed import kernel_of, launch_cause, refused
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
@@ -25,7 +25,7 @@ MOST, REGISTERS = 1024, 65_536
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the block's size at each launch."""
-    proof = tuple(e for e in observed(context, "launch") if "block" in e.text or "thread" in e.text)
+    proof = refused(context, "block")
     odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
     seen: set[str] = set()
     sizes = [(case, name) for name in ("main", "full") for case in cases(source, context, name)]
@@ -51,8 +51,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 cause=launch_cause(case.kernel, proof),
             )
         else:
-            refused = [e for e in observed(context, "launch") if "registers" in e.text]
-            mine = [e for e in refused if kernel_of(e, spans(source)) == case.kernel]
+            over = refused(context, "registers")
+            mine = [e for e in over if kernel_of(e, spans(source)) == case.kernel]
             yield from _registers(case, context, threads, mine)
             seen.add(case.kernel)
 

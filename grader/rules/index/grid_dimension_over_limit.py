@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Finding
 from grader.rules.index.grid_axes import into_x
 from grader.rules.memory.hosts import resolve
-from grader.rules.observed import launch_cause, observed
+from grader.rules.observed import launch_cause, refused
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases, full_size_of
 from grader.source.flow.tree import Items
@@ -23,7 +23,7 @@ LIMIT = 65_535
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the grid's second and third size, and where they come from."""
     seen: set[str] = set()
-    proof = tuple(e for e in observed(context, "launch") if "grid" in e.text)
+    proof = refused(context, "grid")
     sizes = [(case, name) for name in ("main", "full") for case in cases(source, context, name)]
     for case, name in sizes:
         grid = case.launch.grid

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Finding, Fix, Task, TensorSpec, Workload
-from grader.rules.observed import observed, settle
+from grader.rules.observed import observed, settle, wrapped
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
-    wrapped = [item for item in observed(context, "oob") if item.data.get("wrapped")]
-    for finding in settle(RULE, _of_text(source, context), wrapped, spans(source)):
+    overflowed = [item for item in observed(context, "oob") if wrapped(item)]
+    for finding in settle(RULE, _of_text(source, context), overflowed, spans(source)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
 

@@ -70,7 +70,7 @@ RULE = Rule(
                     code="launch-error",
                     text="The launch of mark failed with cudaErrorInvalidConfiguration: the "
                     "grid is empty.",
-                    data={"kernel": "mark"},
+                    kernel="mark",
                 ),
             )
         ),

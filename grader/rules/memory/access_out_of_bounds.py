@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Fix
 from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import kernel_of, observed
+from grader.rules.observed import kernel_of, observed, wrapped
 from grader.rules.one_shape import of_one_shape
 from grader.rules.rule import Context, Example, Rule
 from grader.rules.walks import spans
@@ -23,7 +23,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     foreign = {kernel_of(item, kernels) for item in observed(context, "host-memory")}
     kept: dict[str, list[Evidence]] = {}
     for item in observed(context, "oob", "shared-oob"):
-        if item.data.get("wrapped"):
+        if wrapped(item):
             continue  # IDX001 tells why
         kind = "shared-oob" if "shared" in item.code else "oob"
         if kind == "oob" and kernel_of(item, kernels) in foreign:

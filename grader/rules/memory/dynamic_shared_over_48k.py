@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Fix
 from grader.rules.memory.hosts import refuses
-from grader.rules.observed import launch_cause, observed
+from grader.rules.observed import launch_cause, refused
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.code_edits import fix
@@ -26,7 +26,7 @@ DEFAULT, LARGEST = 49_152, 232_448
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the bytes of each launch, with the kernel's fixed arrays."""
     seen: set[str] = set()
-    proof = tuple(e for e in observed(context, "launch") if "shared" in e.text)
+    proof = refused(context, "shared-memory")
     usual = cases(source, context)
     asked = any(len(case.launch.call.config) > 2 for case in usual)
     static = {case.kernel: _static(case) for case in usual} if asked else {}

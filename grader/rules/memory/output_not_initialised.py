@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
+from grader.records import Evidence, Finding, Place, UnwrittenOutput
 from grader.rules.memory.hosts import global_regions, made_by
-from grader.rules.observed import observed
+from grader.rules.observed import observed, values_of
 from grader.rules.rule import Context, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access, Tensor
@@ -66,7 +66,10 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
 
 def _in_part(proof: Sequence[Evidence]) -> bool:
     """Whether only a part of a result was left unwritten."""
-    return any(item.data.get("bytes") != item.data.get("of") for item in proof)
+    return any(
+        isinstance(item.details, UnwrittenOutput) and item.details.missing != item.details.size
+        for item in proof
+    )
 
 
 def _result_stores(case: Case) -> Iterator[Access]:
@@ -153,7 +156,7 @@ def _shared(item: Evidence, context: Context) -> bool:
 
     It fills fresh global memory with others (`fresh_poison` in simulator/native/sim.hpp).
     """
-    return context.device == "sim" and set(str(item.data.get("bits", ""))[2:]) == {"f"}
+    return context.device == "sim" and set(values_of(item).bits[2:]) == {"f"}
 
 
 def _opaque(case: Case) -> Iterator[Tensor]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place, Severity
+from grader.records import Evidence, Finding, Place, Severity, WrongValues
 from grader.rules.memory.hosts import origin
 from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
@@ -14,7 +14,7 @@ from grader.rules.numeric.narrowed import narrowed
 from grader.rules.numeric.own_draws import own_draw
 from grader.rules.numeric.references import reference_of
 from grader.rules.numeric.unused_input import unused_input
-from grader.rules.observed import wrong_results
+from grader.rules.observed import probed_input, values_of, wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
 from grader.rules.rule import Context, Example, Rule
@@ -133,8 +133,12 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
 
 def _all_zero(item: Evidence) -> bool:
     """Whether all that is wrong is zero, and something is right."""
-    data = item.data
-    return item.code == "zeros" and data.get("whole") is False and data.get("share") == 1.0
+    return _in_part(item) and values_of(item).share == 1.0
+
+
+def _in_part(item: Evidence) -> bool:
+    """Whether what is wrong is zero, and other elements are not."""
+    return item.code == "zeros" and values_of(item).whole is False
 
 
 def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Finding | None:
@@ -177,10 +181,10 @@ def _few_digits(
 
 
 def _say(item: Evidence) -> str:
-    if item.code == "zeros" and item.data.get("whole") is False:
+    if _in_part(item):
         return "part of the results stays zero, as if no thread computed it"
     try:
-        text = KNOWN[item.code].format(**item.data)
+        text = KNOWN[item.code].format(**values_of(item).model_dump())
     except (KeyError, ValueError, TypeError):
         return "the kernel computes something else than the task asks for"
     return f"the kernel computes something else than the task asks for: {text}"
@@ -215,7 +219,7 @@ def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, 
 
     What is to cancel it (a mean, a maximum) is taken off where the input is read.
     """
-    changed = {item.data.get("input") for item in wrong if item.code in SHIFTS}
+    changed = {probed_input(item) for item in wrong if item.code in SHIFTS}
     return tuple(case for case in every if changed & set(_inputs(case)))
 
 
@@ -298,7 +302,7 @@ RULE = Rule(
                     kind="mismatch",
                     code="constant-factor",
                     text="the wrong are 64 times the reference",
-                    data={"factor": 64.0},
+                    details=WrongValues(factor=64.0),
                 ),
             )
         ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.records import Evidence, Finding, Task
 from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
 from grader.rules.numeric.references import reference_of
-from grader.rules.observed import wrong_results
+from grader.rules.observed import values_of, wrong_results
 from grader.rules.rule import Context, Example, Rule
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -199,8 +199,8 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
 
 def _is_small(item: Evidence) -> bool:
     """Whether GELU's tanh form, or what a norm after it makes of it, can be all that is wrong."""
-    error = item.data.get("max_error")
-    few = isinstance(error, float) and error < TANH_ERROR
+    error = values_of(item).max_error
+    few = error is not None and error < TANH_ERROR
     return item.code == "half-precision" or (item.code == "values" and few)
 
 

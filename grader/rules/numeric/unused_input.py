@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.rules.numeric.own_draws import Cause
+from grader.rules.observed import probed_input
 from grader.source import nodes_under
 from grader.source.python_code import python_code
 
@@ -17,8 +18,8 @@ def unused_input(source: Source, seen: Evidence) -> Cause | None:
     """Return the input that a probe saw to have no influence, where `forward` does not read it at all."""
     code = python_code(source)
     forward = code.method("forward") if code is not None else None
-    number = seen.data.get("input")
-    if seen.code != "probe-ignored" or forward is None or not isinstance(number, int):
+    number = probed_input(seen)
+    if seen.code != "probe-ignored" or forward is None or number is None:
         return None
     given = forward.args.args[1:]
     if forward.args.vararg is not None or not 0 <= number < len(given):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import AccessShape, Confidence, Evidence, Place
+from grader.records import AccessShape, Confidence, Evidence, Place, SectorCounts
 from grader.rules.rule import Context
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access
@@ -77,12 +77,10 @@ def counted(context: Context, line: int) -> tuple[Evidence, ...]:
         if count.line == line and count.requests and count.sectors > count.ideal_sectors:
             per, best = count.sectors / count.requests, count.ideal_sectors / count.requests
             text = f"{per:.1f} sectors of 32 bytes for each warp access, where {best:.1f} would do, at the sizes that ran"
-            data = {
-                "sectors": count.sectors,
-                "ideal": count.ideal_sectors,
-                "requests": count.requests,
-            }
-            return (Evidence(kind="simulator", code="sectors", text=text, data=data),)
+            counts = SectorCounts(
+                sectors=count.sectors, ideal=count.ideal_sectors, requests=count.requests
+            )
+            return (Evidence(kind="simulator", code="sectors", text=text, details=counts),)
     return ()
 
 

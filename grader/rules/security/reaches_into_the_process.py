@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from grader.records import LinkedName
 from grader.rules.reaching import IN_EXTENSION
 from grader.rules.rule import Context, Rule
 from grader.rules.security.foreign_memory import MEMORY_FILE, of_native, of_python
@@ -50,7 +51,7 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
     called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
     for item in context.seen("link"):
-        name = str(item.data.get("name", ""))
+        name = item.details.name if isinstance(item.details, LinkedName) else ""
         if item.code == "runtime-defined":
             yield RULE.finding(
                 None,

@@ -28,7 +28,7 @@ cudaError_t refuse(const HostKernel* kernel, const Refusal& refusal) {
         std::lock_guard lock(state.mutex);
         if (state.launch_errors.size() < 50)
             state.launch_errors.push_back({kernel ? kernel->shown : "", cudaGetErrorName(refusal.error),
-                                           refusal.reason, false});
+                                           refusal.reason, refusal.limit, refusal.asked, refusal.most, false});
     }
     return finish(refusal.error);
 }
@@ -234,6 +234,7 @@ KG_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, 
         return refuse(kernel, {cudaErrorCooperativeLaunchTooLarge,
                                words("%llu blocks are launched together; %llu fit on the GPU",
                                      static_cast<unsigned long long>(blocks),
-                                     static_cast<unsigned long long>(resident))});
+                                     static_cast<unsigned long long>(resident)),
+                               "resident-blocks", blocks, resident});
     return hand_over(*kernel, grid, block, args, shared, stream, true);
 }

@@ -81,7 +81,8 @@ std::string launch_errors_json(const std::vector<LaunchError>& errors) {
     for (const auto& error : errors) {
         if (out.size() > 1) out += ",";
         out += "{\"kernel\":" + json_text(error.kernel) + ",\"error\":" + json_text(error.code) +
-               ",\"reason\":" + json_text(error.reason) +
+               ",\"reason\":" + json_text(error.reason) + ",\"limit\":" + json_text(error.limit) +
+               ",\"asked\":" + std::to_string(error.asked) + ",\"most\":" + std::to_string(error.most) +
                ",\"seen\":" + (error.seen ? "true" : "false") + "}";
     }
     return out + "]";

@@ -1,6 +1,7 @@
 // What a launch may ask for: the limits that the driver checks.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace kgsim {
 struct Refusal {
     cudaError_t error = cudaSuccess;
     std::string reason;
+    const char* limit = "";  // what was asked too much of (`Limit` in grader/records/evidence.py)
+    uint64_t asked = 0, most = 0;
 };
 
 // Formatted as by printf.

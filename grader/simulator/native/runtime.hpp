@@ -45,7 +45,8 @@ struct Settings {
 
 // A place in generated code where the host could have seen an error and didn't look.
 struct LaunchError {
-    std::string kernel, code, reason;
+    std::string kernel, code, reason, limit;
+    uint64_t asked = 0, most = 0;
     bool seen = false;
 };
 

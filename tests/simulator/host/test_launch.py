@@ -64,6 +64,7 @@ def test_an_error_nobody_asks_for_is_noted(host: Host, program: str) -> None:
     assert error["error"] == "cudaErrorInvalidConfiguration"
     assert error["seen"] is False
     assert "2048 threads" in error["reason"]
+    assert (error["limit"], error["asked"], error["most"]) == ("block", 2048, 1024)
     host.launch(known["ones"], [1], [2048], host.malloc(8192))
     assert host.lib.cudaGetLastError() == rt.INVALID_CONFIGURATION
     (error,) = host.report()["host"]["launch_errors"]

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.records import Race
 from grader.simulator import reader, report
 from grader.source import parse
 
@@ -57,7 +58,7 @@ def finding(**more: Any) -> dict[str, Any]:
             "what": "write",
         },
         "text": "Threads 2 and 3 race",
-        "data": {"offset": 8},
+        "data": {"conflict": "write-read"},
         **more,
     }
 
@@ -72,8 +73,10 @@ def test_a_race_is_evidence_at_both_lines() -> None:
     assert evidence.place.line == READ
     assert [place.line for place in evidence.related] == [WRITE]
     assert evidence.count == 17
-    assert evidence.data["kernel"] == "total"
-    assert evidence.data["other_thread"] == [2, 0, 0]
+    assert evidence.kernel == "total"
+    assert evidence.other_actor is not None
+    assert (evidence.other_actor.thread, evidence.other_actor.did) == ((2, 0, 0), "write")
+    assert evidence.details == Race(conflict="write-read")
     assert evidence.workload == "w"
 
 

@@ -31,7 +31,7 @@ MOST = 3
 
 def left_out(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Pass what a call leaves out: the variables that have the parameters' names where the call stands."""
-    if item.place is None or not _FEW.search(item.text):
+    if item.place is None or not _FEW.search(item.said):
         return ()
     for unit in units(source):
         own = {function.name: function for function in unit.functions}
@@ -78,7 +78,7 @@ def _known(unit: Unit, call: Call) -> set[str]:
 
 def plainly_loaded(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """`p[i]` for `__ldg(&p[i])` where p is of a type of the author's own, everywhere that p is read so."""
-    if item.place is None or not _LOAD.search(item.text):
+    if item.place is None or not _LOAD.search(item.said):
         return ()
     edits = []
     for unit in units(source):

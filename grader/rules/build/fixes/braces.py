@@ -24,7 +24,7 @@ _NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.
 
 def braced(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Close a function before the next one begins, or take out a brace that closes nothing."""
-    if not _SYNTAX.search(item.text):
+    if not _SYNTAX.search(item.said):
         return ()
     for unit in source.cuda:
         found = _odd_line(unit)

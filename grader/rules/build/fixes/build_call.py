@@ -27,7 +27,7 @@ def too_old(text: str) -> bool:
 
 def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Leave the language standard to torch, which asks for the one that its headers need."""
-    if not too_old(item.text):
+    if not too_old(item.said):
         return ()
     edits = []
     for extension in source.extensions:
@@ -44,7 +44,7 @@ def without_standard(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def with_argument(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Pass the name that `load_inline` is called without."""
-    found = _MISSING.search(item.text) if "load_inline" in item.text else None
+    found = _MISSING.search(item.said) if "load_inline" in item.said else None
     if not found or len(source.extensions) != 1:
         return ()
     extension = source.extensions[0]

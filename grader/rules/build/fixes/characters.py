@@ -32,7 +32,7 @@ LOOKS = {
 
 def escaped(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Keep escaped line breaks for C: Python makes line breaks of them before the compiler sees the text."""
-    if not _OPEN_QUOTE.search(item.text):
+    if not _OPEN_QUOTE.search(item.said):
         return ()
     edits = [
         Edit(start=start + found.start(), end=start + found.start(), text="\\")
@@ -56,7 +56,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 def plain_signs(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Write the signs of C in the place of those that look like them, outside of comments."""
-    if not _STRANGE.search(item.text):
+    if not _STRANGE.search(item.said):
         return ()
     edits = [
         Edit(start=start + at, end=start + at + 1, text=LOOKS[sign])

@@ -29,7 +29,7 @@ _CAST = re.compile(r"\b(reinterpret_cast|static_cast)<\s*(?!const\b)(\w+\s*\*)\s
 
 def cast_to_const(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Cast a pointer to const to one of another type that is const as well."""
-    if item.place is None or not _CAST_AWAY.search(item.text):
+    if item.place is None or not _CAST_AWAY.search(item.said):
         return ()
     start = source.positions.offset(item.place.line, 0)
     edits = [
@@ -46,7 +46,7 @@ _TWO_VALUES = re.compile(
 
 def one_value(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Keep the first of two values that a line gives a variable: `n = a + b = c`."""
-    if item.place is None or not _CONSTANT.search(item.text):
+    if item.place is None or not _CONSTANT.search(item.said):
         return ()
     found = _TWO_VALUES.match(source.lines[item.place.line - 1])
     if not found:
@@ -58,7 +58,7 @@ def one_value(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def writable(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take the `const` off what is written to on a line: a parameter, or a local variable."""
-    if item.place is None or not _CONSTANT.search(item.text):
+    if item.place is None or not _CONSTANT.search(item.said):
         return ()
     for unit in source.cuda:
         for node in cuda_code(unit).of("assignment_expression", "update_expression"):

@@ -25,7 +25,7 @@ _GENERIC = re.compile(r"data_ptr<\s*scalar_t\s*>")
 
 def narrowed(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Convert what stands in braces to the type that is asked for."""
-    found = _NARROWED.search(item.text)
+    found = _NARROWED.search(item.said)
     if not found or item.place is None:
         return ()
     kind = next(name for name in found.groups() if name)
@@ -43,7 +43,7 @@ def narrowed(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def plain_pointers(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take pointers in the kernel's own type, where a dispatch takes them in each type in turn."""
-    if not _OTHER_POINTER.search(item.text):
+    if not _OTHER_POINTER.search(item.said):
         return ()
     edits = []
     for unit in source.cuda:

@@ -18,7 +18,7 @@ _ODD = re.compile(r"(=\s*)?(.*?)(\s*;)?(\s*//.*)?", re.DOTALL)
 
 def plain_macro(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take the sign of an assignment or of a statement out of a macro that stands for a number."""
-    if not _SYNTAX.search(item.text):
+    if not _SYNTAX.search(item.said):
         return ()
     edits = []
     for unit in source.cuda:

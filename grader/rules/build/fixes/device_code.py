@@ -53,9 +53,9 @@ __device__ float {name}(float* address, float value) {{
 
 def device_function(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Let the GPU run a function that kernels call: `__device__` before it, or in the place of `__global__`."""
-    found = _HOST_FUNCTION.search(item.text)
+    found = _HOST_FUNCTION.search(item.said)
     called = next((name for name in found.groups() if name), "") if found else ""
-    if not called and _UNCONFIGURED.search(item.text) and item.place is not None:
+    if not called and _UNCONFIGURED.search(item.said) and item.place is not None:
         called = _called_kernel(source, item.place.line)
     for unit in source.cuda if called else ():
         for function in unit.functions:
@@ -83,7 +83,7 @@ def _called_kernel(source: Source, line: int) -> str:
 
 def device_constant(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Make a constant that kernels use one that they can: `constexpr`, at file scope."""
-    found = _HOST_VARIABLE.search(item.text)
+    found = _HOST_VARIABLE.search(item.said)
     name = next((one for one in found.groups() if one), "") if found else unknown(item)
     for unit in source.cuda if name else ():
         for node in cuda_code(unit).of("declaration"):
@@ -152,7 +152,7 @@ _TOO_MANY = re.compile(
 
 def nested_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take the extremum of three values in two steps."""
-    if item.place is None or not _TOO_MANY.search(item.text):
+    if item.place is None or not _TOO_MANY.search(item.said):
         return ()
     edits = []
     for unit in source.cuda:
@@ -169,7 +169,7 @@ def nested_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def atomic_extremum(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Write the atomic maximum or minimum of floats that CUDA does not have, with a compare and swap."""
-    found = _NO_OVERLOAD.search(item.text)
+    found = _NO_OVERLOAD.search(item.said)
     name = next((one for one in found.groups() if one), "") if found else ""
     for unit in source.cuda if name else ():
         first = first_code(unit)

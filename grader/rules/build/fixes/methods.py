@@ -48,14 +48,14 @@ _UNKNOWN = re.compile(
 
 def called(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Call the methods that are only named on a line."""
-    if item.place is None or not _BOUND.search(item.text):
+    if item.place is None or not _BOUND.search(item.said):
         return ()
     return fix("call the method", list(_replaced(source, item.place.line, ((_BARE, r".\1()"),))))
 
 
 def sized(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Ask for sizes, numbers of dims and types by their names in C++, wherever the texts do not."""
-    if item.place is None or not _UNKNOWN.search(item.text):
+    if item.place is None or not _UNKNOWN.search(item.said):
         return ()
     if not list(_replaced(source, item.place.line, _SPELLED)):
         return ()

@@ -76,7 +76,7 @@ def qualified(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def of_tensors(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Call torch's function of tensors where C's of a float is asked for by torch's namespace: `torch::logf`."""
-    found = _OF_TORCH.search(item.text)
+    found = _OF_TORCH.search(item.said)
     if found is None:
         return ()
     name = found[1]

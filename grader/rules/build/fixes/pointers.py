@@ -23,7 +23,7 @@ OWN = {
 
 def reinterpreted(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Take the pointer in torch's type, and read it as the one of the same bits."""
-    if not _UNDEFINED.search(item.text):
+    if not _UNDEFINED.search(item.said):
         return ()
     edits = []
     for unit in units(source):

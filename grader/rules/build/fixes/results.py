@@ -25,7 +25,7 @@ _KERNEL = re.compile(
 
 def returned_type(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Write the type that a function returns, in its definition and wherever it is declared."""
-    if item.place is None or not (_OTHER.search(item.text) or _KERNEL.search(item.text)):
+    if item.place is None or not (_OTHER.search(item.said) or _KERNEL.search(item.said)):
         return ()
     for unit in source.cuda:
         for function in unit.functions:

@@ -23,7 +23,7 @@ WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 
 def listed(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Put the sizes of a new tensor in braces."""
-    if item.place is None or not _REFUSED.search(item.text):
+    if item.place is None or not _REFUSED.search(item.said):
         return ()
     edits = []
     for unit in units(source):

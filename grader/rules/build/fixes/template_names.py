@@ -46,7 +46,7 @@ def lines_behind(source: Source, item: Evidence) -> range:
 
 def _templates(source: Source, item: Evidence) -> Iterator[tuple[Unit, Node, str]]:
     """Yield the template around a message that says so, and the name that is there twice."""
-    found = _REDECLARED.search(item.text)
+    found = _REDECLARED.search(item.said)
     name = next((one for one in found.groups() if one), "") if found else ""
     if not name or item.place is None:
         return

@@ -25,7 +25,7 @@ _UNKNOWN = re.compile(
 
 def unknown(item: Evidence) -> str:
     """Return the name that a message says does not exist; empty where it says something else."""
-    found = _UNKNOWN.search(item.text)
+    found = _UNKNOWN.search(item.said)
     return next((name for name in found.groups() if name), "") if found else ""
 
 

@@ -39,7 +39,7 @@ _THREADS = re.compile(r"threads\w*|block_?size|block_?dim|num_?threads", re.IGNO
 
 def assigned(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Assign to a variable that is there already, in the place of declaring it once more."""
-    if item.place is None or not _TWICE.search(item.text):
+    if item.place is None or not _TWICE.search(item.said):
         return ()
     for unit in source.cuda:
         for node in cuda_code(unit).of("declaration"):
@@ -75,7 +75,7 @@ def counted(source: Source, item: Evidence) -> tuple[Fix, ...]:
 
 def bare_shared(source: Source, item: Evidence) -> tuple[Fix, ...]:
     """Drop the first values of shared memory, which it can't have."""
-    if item.place is None or not _SHARED.search(item.text):
+    if item.place is None or not _SHARED.search(item.said):
         return ()
     edits = []
     for unit in source.cuda:
