@@ -1,7 +1,7 @@
 """Cumulative sum: reference-fixed kernel.
 
-A block walks along its row in pieces: each warp scans 32 values by shuffles, the warps' totals meet in
-shared memory, and what came before is carried into the next piece. One read and one write a value.
+One block for each row, a piece of it at a time: scanned in shared memory, what came before carried on. Along a
+dim other than the last, one thread for each column.
 """
 
 import torch
@@ -13,144 +13,72 @@ CUDA = r"""
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAException.h>
 
-__device__ __forceinline__ float join(float a, float b) { return a + b; }
-constexpr float kStart = 0.0f;
-constexpr bool kReverse = false, kExclusive = false;
+constexpr int kThreads = 256;
+constexpr float kStart = 0.0f;  // changes nothing when it is joined in
 
-// Scan within a warp: after the step of width w each lane holds the last 2w values up to its own.
-__device__ __forceinline__ float warp_scan(float v) {
-    const int lane = threadIdx.x & 31;
-    for (int width = 1; width < 32; width <<= 1) {
-        const float before = __shfl_up_sync(0xffffffffu, v, width);
-        if (lane >= width) v = join(before, v);
-    }
-    return v;
-}
-
-constexpr int kEach = 4;  // neighbouring values of one thread
-
-// Rows that lie together in memory: one block a row, which walks along it in pieces of kEach * blockDim.x values
-// and carries the result so far. kReverse walks from the end.
-template <bool kMasked>
-__global__ void __launch_bounds__(1024) row_kernel(
-        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n) {
-    __shared__ float totals[2][32];
-    const int64_t base = (int64_t)blockIdx.x * n;
-    const int lane = threadIdx.x & 31;
-    const int warp = threadIdx.x >> 5;
-    const int warps = blockDim.x >> 5;
-    // 16 bytes at once: a row may begin anywhere, so the walk begins at the 16-byte boundary before it.
-    const bool wide = ((uintptr_t)x | (uintptr_t)y) % 16 == 0 && (uintptr_t)mask % kEach == 0;
-    const int skew = (int)((kReverse ? -(base + n) : base) & (kEach - 1));
-    const auto inside = [&](int at) { return at >= 0 && at < n; };
-    const auto whole = [&](int at) { return wide && at >= 0 && at + kEach <= n; };
-    const auto place = [&](int at) { return base + (kReverse ? n - 1 - at : at); };  // of the row's value number `at`
-    const auto lowest = [&](int at) { return kReverse ? place(at + kEach - 1) : place(at); };  // of kEach from there on
-    // The thread's values of the piece that begins at `first`: kEach neighbours, in the order of the scan.
-    const auto fetch = [&](int first, float (&own)[kEach], bool (&keep)[kEach]) {
-        const int begin = first + kEach * threadIdx.x - skew;
-        if (!whole(begin)) {
-            #pragma unroll
-            for (int k = 0; k < kEach; ++k) {
-                own[k] = inside(begin + k) ? x[place(begin + k)] : kStart;
-                keep[k] = !kMasked || !inside(begin + k) || mask[place(begin + k)];
-            }
-            return;
+// Along the last dim: one block for each row, which it takes in pieces of one value a thread.
+// Neighbouring threads take neighbouring values, so the access is coalesced.
+__global__ void row_kernel(
+        const float* __restrict__ x, float* __restrict__ y, int64_t n) {
+    __shared__ float values[kThreads];
+    const int t = threadIdx.x;
+    const int64_t row = blockIdx.x * n;
+    float carry = kStart;  // the result of all pieces so far
+    for (int64_t first = 0; first < n; first += kThreads) {
+        const int64_t i = first + t;
+        const int64_t at = row + i;
+        values[t] = i < n ? x[at] : kStart;
+        __syncthreads();
+        // After the step of some width each value has taken in 2 * width neighbours (Hillis and Steele): 8 steps for 256
+        // values, where a loop over all of them would take 255.
+        for (int width = 1; width < kThreads; width *= 2) {
+            const float before = t >= width ? values[t - width] : kStart;
+            __syncthreads();  // all have read before any writes
+            values[t] = before + values[t];
+            __syncthreads();  // and all have written before the next step reads
         }
-        const float4 v = __ldg((const float4*)(x + lowest(begin)));
-        own[0] = kReverse ? v.w : v.x;
-        own[1] = kReverse ? v.z : v.y;
-        own[2] = kReverse ? v.y : v.z;
-        own[3] = kReverse ? v.x : v.w;
-        const uchar4 m = kMasked ? __ldg((const uchar4*)(mask + lowest(begin))) : make_uchar4(1, 1, 1, 1);
-        keep[0] = kReverse ? m.w : m.x;
-        keep[1] = kReverse ? m.z : m.y;
-        keep[2] = kReverse ? m.y : m.z;
-        keep[3] = kReverse ? m.x : m.w;
-    };
-    float carry = kStart;
-    float ahead[kEach];
-    bool keep[kEach];
-    fetch(0, ahead, keep);
-    int turn = 0;
-    for (int first = 0; first < n + skew; first += kEach * blockDim.x, turn ^= 1) {  // as many rounds for all threads
-        const int begin = first + kEach * threadIdx.x - skew;
-        float own[kEach];
-        #pragma unroll
-        for (int k = 0; k < kEach; ++k) own[k] = keep[k] ? ahead[k] : kStart;
-        fetch(first + kEach * blockDim.x, ahead, keep);  // the next piece is on its way while this one is scanned
-        float sum[kEach];
-        sum[0] = own[0];
-        #pragma unroll
-        for (int k = 1; k < kEach; ++k) sum[k] = join(sum[k - 1], own[k]);
-        const float scanned = warp_scan(sum[kEach - 1]);
-        if (lane == 31) totals[turn][warp] = scanned;
-        __syncthreads();  // one is enough: the next round writes the other half of totals
-        const float all = warp_scan(lane < warps ? totals[turn][lane] : kStart);
-        const float left = __shfl_up_sync(0xffffffffu, scanned, 1);
-        const float earlier = __shfl_sync(0xffffffffu, all, warp > 0 ? warp - 1 : 0);
-        float before = warp > 0 ? join(carry, earlier) : carry;
-        if (lane > 0) before = join(before, left);
-        carry = join(carry, __shfl_sync(0xffffffffu, all, 31));
-        float out[kEach];
-        #pragma unroll
-        for (int k = 0; k < kEach; ++k) out[k] = kExclusive ? (k ? join(before, sum[k - 1]) : before) : join(before, sum[k]);
-        if (whole(begin)) {
-            const float4 v = kReverse ? make_float4(out[3], out[2], out[1], out[0]) : make_float4(out[0], out[1], out[2], out[3]);
-            *(float4*)(y + lowest(begin)) = v;
-        } else {
-            #pragma unroll
-            for (int k = 0; k < kEach; ++k)
-                if (inside(begin + k)) y[place(begin + k)] = out[k];
-        }
+        if (i < n) y[at] = carry + values[t];
+        carry = carry + values[kThreads - 1];
+        __syncthreads();  // all have read the piece's result before the next piece overwrites it
     }
 }
 
-// Values that lie `inner` apart: one thread for each column, neighbours read neighbours.
+// Along another dim: one thread for each column, whose values lie `inner` apart. At each step neighbouring threads take
+// neighbouring values, so the access is coalesced and no thread needs another's result.
 __global__ void column_kernel(
-        const float* __restrict__ x, const bool* __restrict__ mask, float* __restrict__ y, int n, int64_t inner, int64_t columns) {
-    const int64_t column = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+        const float* __restrict__ x, float* __restrict__ y, int64_t n, int64_t inner, int64_t columns) {
+    const int64_t column = (int64_t)blockIdx.x * kThreads + threadIdx.x;
     if (column >= columns) return;
-    const int64_t base = column / inner * n * inner + column % inner;
     float total = kStart;
-    for (int i = 0; i < n; ++i) {
-        const int64_t at = base + (kReverse ? n - 1 - i : i) * inner;
-        const float own = !mask || mask[at] ? x[at] : kStart;
-        const float next = join(total, own);
-        y[at] = kExclusive ? total : next;
-        total = next;
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = column / inner * n * inner + column % inner + i * inner;
+        total = total + x[at];
+        y[at] = total;
     }
 }
 
-torch::Tensor cumsum_forward(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim) {
+torch::Tensor cumsum_forward(torch::Tensor x, int64_t dim) {
     TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "cumsum_forward takes a float32 CUDA tensor");
     x = x.contiguous();
-    torch::Tensor kept;
-    if (mask.has_value()) kept = mask->to(torch::kBool).expand_as(x).contiguous();
+    if (dim < 0) dim += x.dim();  // -1 is the last one
     auto y = torch::empty_like(x);
     if (x.numel() == 0) return y;
-    if (dim < 0) dim += x.dim();
-    int64_t inner = 1;
+    const int64_t n = x.size(dim), columns = x.numel() / n;
+    int64_t inner = 1;  // values between one of a column and its next
     for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
-    const int n = (int)x.size(dim);
-    const int64_t columns = x.numel() / n;
-    const bool* keep = kept.defined() ? kept.data_ptr<bool>() : nullptr;
     const auto stream = at::cuda::getCurrentCUDAStream();
-    if (inner == 1) {
-        int threads = 32;
-        while (threads < 128 && threads * kEach < n) threads *= 2;
-        const auto kernel = keep ? row_kernel<true> : row_kernel<false>;
-        kernel<<<(unsigned)columns, threads, 0, stream>>>(x.data_ptr<float>(), keep, y.data_ptr<float>(), n);
-    } else {
-        column_kernel<<<(unsigned)((columns + 127) / 128), 128, 0, stream>>>(
-            x.data_ptr<float>(), keep, y.data_ptr<float>(), n, inner, columns);
-    }
+    if (inner == 1)
+        row_kernel<<<(unsigned)columns, kThreads, 0, stream>>>(
+            x.data_ptr<float>(), y.data_ptr<float>(), n);
+    else
+        column_kernel<<<(unsigned)((columns + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+            x.data_ptr<float>(), y.data_ptr<float>(), n, inner, columns);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return y;
 }
 """
 
-CPP = "torch::Tensor cumsum_forward(torch::Tensor x, std::optional<torch::Tensor> mask, int64_t dim);"
+CPP = "torch::Tensor cumsum_forward(torch::Tensor x, int64_t dim);"
 
 cumsum_extension = load_inline(
     name="cumsum_extension",
@@ -167,4 +95,4 @@ class ModelNew(nn.Module):
         self.dim = dim
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return cumsum_extension.cumsum_forward(x, None, self.dim)
+        return cumsum_extension.cumsum_forward(x, self.dim)

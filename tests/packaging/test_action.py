@@ -132,9 +132,9 @@ def job(github: PlayedGitHub, tmp_path: Path) -> Job:
 
 
 def test_a_pull_request_is_graded_commented_on_and_gated(job: Job, github: PlayedGitHub) -> None:
-    graded = job.grade()
+    graded = job.grade(fail_on="incorrect")  # read, not run: no error is certain
     assert graded.returncode == 0, graded.stderr
-    assert job.outputs["status"] == "1", "an error was found, and the reviews are still brought"
+    assert job.outputs["status"] == "1", "the gate tripped, and the reviews are still brought"
     commented = job.run(
         "Comment",
         GITHUB_TOKEN=TOKEN,
@@ -151,7 +151,7 @@ def test_a_pull_request_is_graded_commented_on_and_gated(job: Job, github: Playe
 
 def test_outside_of_a_pull_request_findings_are_annotations(job: Job) -> None:
     graded = job.grade(fail_on="never", form="github")
-    assert re.search(r"^::error file=kernels/l2_norm.py,line=\d+", graded.stdout, re.MULTILINE)
+    assert re.search(r"^::warning file=kernels/l2_norm.py,line=\d+", graded.stdout, re.MULTILINE)
     assert job.run("Gate", STATUS=job.outputs["status"]).returncode == 0
 
 

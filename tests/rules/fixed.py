@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, Place
+from grader.records import Details, Evidence, Place
 from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
@@ -42,9 +42,11 @@ def program(
     return MODEL % (cuda, declared, more)
 
 
-def seen(kind: str, text: str, code: str = "error", line: int = 0) -> Context:
+def seen(
+    kind: str, text: str, code: str = "error", line: int = 0, details: Details | None = None
+) -> Context:
     place = Place(line=line, end_line=line) if line else None
-    item = Evidence(kind=kind, code=code, text=text, place=place, kernel="mark")
+    item = Evidence(kind=kind, code=code, text=text, place=place, kernel="mark", details=details)
     return Context(evidence=(item,), device="sim")
 
 

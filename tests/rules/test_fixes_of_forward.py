@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import Evidence, Task, TensorSpec, Workload
+from grader.records import DtypeMismatch, Evidence, ShapeMismatch, Task, TensorSpec, Workload
 from grader.rules import all_rules, review_text
 from grader.rules.forward_fixes import suffixes
 from grader.rules.rule import Context
@@ -27,16 +27,19 @@ def test_inputs_and_result_take_the_kernels_type_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("form", "line"),
     [
-        ("shape (16,) returned, (16, 1) expected", "return ops.run(x).unsqueeze(-1)"),
-        ("shape (1,) returned, () expected", "return ops.run(x).squeeze(0)"),
-        ("float64 returned, float32 expected", "return ops.run(x).to(torch.float32)"),
+        (ShapeMismatch(got=(16,), want=(16, 1)), "return ops.run(x).unsqueeze(-1)"),
+        (ShapeMismatch(got=(1,), want=()), "return ops.run(x).squeeze(0)"),
+        (DtypeMismatch(got="float64", want="float32"), "return ops.run(x).to(torch.float32)"),
     ],
 )
-def test_the_result_gets_the_form_that_was_expected(said: str, line: str) -> None:
-    kind = "shape" if "shape" in said else "dtype"
-    ways = fixes_of("EXT005", program(PLAIN), seen("mismatch", said, kind))
+def test_the_result_gets_the_form_that_was_expected(
+    form: ShapeMismatch | DtypeMismatch, line: str
+) -> None:
+    code = form.kind.removesuffix("-mismatch")
+    context = seen("mismatch", "another form", code, details=form)
+    ways = fixes_of("EXT005", program(PLAIN), context)
     assert any(line in lines for lines in ways)
 
 
@@ -64,8 +67,8 @@ TWO = (
 
 
 def test_matrices_of_the_wrong_shape_are_handed_over_transposed() -> None:
-    said = "shape (256, 256) returned, (64, 128) expected"
-    ways = fixes_of("EXT005", TWO, seen("mismatch", said, "shape"))
+    form = ShapeMismatch(got=(256, 256), want=(64, 128))
+    ways = fixes_of("EXT005", TWO, seen("mismatch", "another shape", "shape", details=form))
     turned = {"x = x.t().contiguous()", "y = y.t().contiguous()"}
     assert [lines & turned for lines in ways] == [turned, *({one} for one in sorted(turned))]
 
