@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from grader.languages import place_compiled_line
 from grader.records import Evidence, EvidenceKind, KernelResources, Place, ToolMessage
 from grader.source import Source
 
@@ -217,15 +218,8 @@ def _place(message: Message, source: Source) -> Place | None:
         (message.file, message.line, column),
         *((file, line, 0) for file, line in message.origins),
     )
-    return next(filter(None, (_compiled(source, *where) for where in at)), None)
-
-
-def _compiled(source: Source, file: str, line: int, column: int) -> Place | None:
-    name = file.rsplit("/", 1)[-1]
-    extension = file.rsplit("/", 2)[-2] if file.count("/") >= 2 else None
-    return source.compiled_place(name, line, column, extension) or source.compiled_place(
-        name, line, column
-    )
+    places = (place_compiled_line(source, *where) for where in at)
+    return next((place for place in places if place is not None), None)
 
 
 def _kernel_place(text: str, source: Source) -> Place | None:

@@ -16,6 +16,7 @@ from grader.build.admission import ADMISSION
 from grader.build.guest_environment import DeviceKind, Environment, Mode
 from grader.build.outcome import extensions, is_build_error, outcome, refused
 from grader.errors import GraderError
+from grader.languages import asks_a_compiler
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
 
@@ -73,7 +74,7 @@ class BuildWorkspace:
         with ADMISSION.turn():
             reply = converse(job, self.form, limits)
             nothing = not extensions(files) and not refused(files)
-            lazy = reply.status == "done" and nothing and _compiles(submission.code)
+            lazy = reply.status == "done" and nothing and asks_a_compiler(submission.code)
             if lazy and init is not None:
                 reply = _construct(job, init, self.form, limits, reply)
         return outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
@@ -109,7 +110,3 @@ def _construct(
     if reply.status == "raised" and reply.stage == "construct" and not is_build_error(reply):
         return imported
     return reply
-
-
-def _compiles(code: str) -> bool:
-    return "load_inline" in code or "cpp_extension" in code

@@ -19,11 +19,11 @@ from grader.judge import References, compare
 from grader.judge.honesty import computing
 from grader.judge.side_effects import IDLE, probe, side_effects
 from grader.judge.tolerance import element_count
+from grader.languages import read
 from grader.records import DECIDING, Build, Comparison, Evidence, Run, Submission, Task, Workload
 from grader.rules.observed import KERNELS_MATTER
 from grader.simulator.report import api_calls
 from grader.source import parse
-from grader.source.cuda_code import cuda_code, units
 
 REPEATS = 8
 """Further calls of the smallest deciding workload, after all the others; fewer where each is slow."""
@@ -100,7 +100,7 @@ def without_kernels(
         )
         return (probe("host-computes", text, name),)
     text = "With its kernels left out the program gives the same results: they do none of the work."
-    if not parse(submission.code).cuda:
+    if not _has_kernels(submission):
         text = "It has no kernel of its own: torch computes the results."
     return (probe(IDLE, text, name),)
 
@@ -116,8 +116,14 @@ def _is_new(references: References, result: RunResult) -> bool:
 
 def _calls_a_library(submission: Submission) -> bool:
     """Whether the text names a library of NVIDIA's, whose calls no log has."""
-    texts = units(parse(submission.code))
-    return any(name.startswith(LIBRARIES) for unit in texts for name in cuda_code(unit).names)
+    readings = read(parse(submission.code))
+    return any(name.startswith(LIBRARIES) for reading in readings for name in reading.called)
+
+
+def _has_kernels(submission: Submission) -> bool:
+    """Whether the text has code for the device."""
+    texts = (one for reading in read(parse(submission.code)) for one in reading.texts)
+    return any(one.has_kernels for one in texts)
 
 
 def _copies(result: RunResult) -> bool:

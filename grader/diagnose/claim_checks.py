@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grader.judge import undefined
+from grader.languages import read
 from grader.records import Evaluation, Evidence, Finding
 from grader.source import Source
 
@@ -41,8 +42,9 @@ class Facts:
         )
 
     def device_text(self) -> str:
-        """Return all CUDA text."""
-        return "\n".join(unit.text for unit in self.source.cuda)
+        """Return all code for the device."""
+        texts = (one for reading in read(self.source) for one in reading.texts)
+        return "\n".join(one.text for one in texts if one.has_kernels)
 
     def observed(self) -> Iterator[Evidence]:
         """Yield what was seen at any size, whether or not the verdict rests on it."""

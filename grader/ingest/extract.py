@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from grader.ingest.bare_extension import with_class
+from grader.ingest.bare_module import with_class
 from grader.ingest.entities import without_entities
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
@@ -15,6 +16,7 @@ from grader.ingest.python_region import class_line, defines, find_program, pytho
 from grader.ingest.restore import Program, restore
 from grader.ingest.source_files import with_files
 from grader.ingest.split_answer import Part, complete
+from grader.languages import languages
 from grader.records import Extraction, Sample, Submission
 
 MODEL = "ModelNew"
@@ -25,6 +27,8 @@ MAX_CODE = 2_000_000
 MAX_BLOCKS = 24
 """Earlier blocks that are looked at for the reference or for parts of the answer."""
 
+_UNREAD = ("triton.jit",)
+"""Signs of kernels in languages that have no folder in `grader/languages/`."""
 _GIVEN = ("given the following architecture", "given the following PyTorch architecture")
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 
@@ -251,14 +255,22 @@ def _what_instead(sample: Sample) -> str:
     models = [one for one in blocks if _defines(text, one, REFERENCE)]
     if models or (whole and defines(text, REFERENCE)):
         said = [text[one.start : one.end] for one in models] or [text]
-        if any(sign in one for one in said for sign in ("__global__", "load_inline", "triton.jit")):
+        if any(sign in one for one in said for sign in _signs_of_kernels()):
             return f"kernels in a class {REFERENCE}, which must be called {MODEL} to be found"
         return f"only the reference: class {REFERENCE}, and no class {MODEL}"
-    if "__global__" in text:
-        return f"CUDA code, but no Python class {MODEL}"
+    for language in languages().values():
+        if any(sign in text for sign in language.kernel_signs):
+            return f"{language.title} code, but no Python class {MODEL}"
     if not blocks:
         return f"Python code, but no class {MODEL}"
     return f"{len(blocks)} code block{'s' * (len(blocks) != 1)}, none with a class {MODEL}"
+
+
+def _signs_of_kernels() -> Iterator[str]:
+    """Yield the words that show that a program has kernels of its own, in whatever language."""
+    for language in languages().values():
+        yield from (*language.kernel_signs, *language.signs)
+    yield from _UNREAD
 
 
 def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[int, int]:

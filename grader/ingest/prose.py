@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from grader.ingest.fences import Segment
+from grader.languages import languages
 from grader.records import Prose
 
 MOST_PROSE = 200_000
 """Characters of prose that are read before and after a gap, where a transcript is longer."""
 
-_PROGRAM = re.compile(r"^[ \t>]*class[ \t]+\w+.*:|__global__", re.MULTILINE)
+_CLASS = r"^[ \t>]*class[ \t]+\w+.*:"
 
 
 def prose_outside(
@@ -19,10 +20,11 @@ def prose_outside(
 ) -> tuple[Prose, ...]:
     """Return the runs of text outside the code; fence lines and other programs are left out."""
     runs: list[Prose] = []
+    program = _program()
     line = 1
     at = 0
     for one in segments:
-        if one.inside and _PROGRAM.search(text, one.start, one.end):
+        if one.inside and program.search(text, one.start, one.end):
             continue
         for start, end in _ends(_outside(one, spans)):
             line += text.count("\n", at, start)
@@ -54,3 +56,9 @@ def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, 
             if piece[0] < piece[1]
         ]
     return rest
+
+
+def _program() -> re.Pattern[str]:
+    """Return what a block has that is a program: a class, or a kernel in any language."""
+    signs = (re.escape(sign) for one in languages().values() for sign in one.kernel_signs)
+    return re.compile("|".join((_CLASS, *signs)), re.MULTILINE)

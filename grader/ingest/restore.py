@@ -27,13 +27,14 @@ from grader.ingest.python_region import (
     longest_program,
     python_error,
 )
+from grader.languages import languages
 
 MAX_MERGED = 6
 """Neighbouring segments that are joined on either side."""
 MAX_CHARACTERS = 400_000
 """Of a program that is put together from several segments; each attempt is parsed."""
 
-_LANGUAGE_LINES = frozenset({"python", "py", "python3", "copy", "copy code", "cuda", "plaintext"})
+_FIRST_LINES = frozenset({"python", "py", "python3", "copy", "copy code", "plaintext"})
 
 
 class Program(NamedTuple):
@@ -67,7 +68,9 @@ def restore(text: str, segments: tuple[Segment, ...], segment: Segment, name: st
 
 def _without_language(lines: Lines) -> Lines:
     """Drop a first line that only names the language: it would read as a name of the program."""
-    return lines[1:] if lines and lines[0].text.strip().lower() in _LANGUAGE_LINES else lines
+    first = lines[0].text.strip().lower() if lines else ""
+    named = first in _FIRST_LINES or any(first in one.fences for one in languages().values())
+    return lines[1:] if named else lines
 
 
 def _closed_in_line(lines: Lines, name: str) -> Program | None:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.ingest.fences import Segment, segment_lines
 from grader.ingest.numbered import Line, Lines, joined, trimmed
+from grader.languages import embedded_texts
 from grader.source import read_python
 from grader.source.files import named_file, written_files
 
-SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
 CAPTION = 300
 """Characters before a block that may say what file it is."""
-_SIGNS = (
-    "__global__",
-    "torch::Tensor",
-    "at::Tensor",
-    "#include",
-    "#pragma once",
-    "PYBIND11_MODULE",
-)
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,7 @@ def with_files(
 ) -> tuple[Lines, tuple[str, ...], set[int]]:
     """Return the program with statements before it that write the files which it reads.
 
-    A file is the last block of CUDA or C++ whose caption names it, or the only block where it is
+    A file is the last block of code for a compiler whose caption names it, or the only block where it is
     the only file. `taken` are segments that are no file, `most` bounds how many blocks are looked
     at. Returns the program, notes, and the segments that became files.
     """
@@ -82,8 +75,13 @@ def _read_files(code: str) -> list[str]:
 
 
 def _is_path(name: str) -> bool:
-    plain = name.endswith(SUFFIXES) and len(name) < 100 and not name.startswith("/")
+    plain = name.endswith(tuple(_suffixes())) and len(name) < 100 and not name.startswith("/")
     return plain and not set(name) & set(" \n<>{}*$\\\"'") and ".." not in name.split("/")
+
+
+def _suffixes() -> Iterator[str]:
+    for one in embedded_texts():
+        yield from one.suffixes
 
 
 def _blocks(text: str, segments: tuple[Segment, ...], most: int) -> list[_Block]:
@@ -102,7 +100,8 @@ def _blocks(text: str, segments: tuple[Segment, ...], most: int) -> list[_Block]
 def _is_source(code: str) -> bool:
     if '"""' in code or code.rstrip().endswith("\\") or "class ModelNew" in code:
         return False
-    return "import torch" not in code and any(sign in code for sign in _SIGNS)
+    signs = (sign for one in embedded_texts() for sign in one.file_signs)
+    return "import torch" not in code and any(sign in code for sign in signs)
 
 
 def _block_of(name: str, blocks: list[_Block], *, alone: bool) -> _Block | None:

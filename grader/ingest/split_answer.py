@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from grader.ingest.numbered import Line, Lines, joined
+from grader.languages import embedded_texts
 from grader.source import read_python
 
 _KNOWN = frozenset(dir(builtins)) | {"__file__", "__name__", "__builtins__", "__doc__", "__spec__"}
@@ -106,24 +108,25 @@ def _module_names(tree: ast.Module) -> set[str]:
 
 
 def _sources(lines: Lines, earlier: list[Part]) -> list[tuple[str, Part]]:
-    """Return the undefined names given as `cuda_sources` or `cpp_sources` with their blocks."""
+    """Return the undefined names given as texts for a compiler, as `cuda_sources`, with their blocks."""
     code = joined(lines)
     missing = missing_names(code)
     tree, _ = read_python(code)
     if not missing or tree is None:
         return []
+    meant_for = {name: fits for one in embedded_texts() for name, fits in one.arguments.items()}
     found: list[tuple[str, Part]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg in {"cuda_sources", "cpp_sources"}:
+        if isinstance(node, ast.keyword) and node.arg in meant_for:
             names = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)} & missing
-            blocks = [part for part in earlier if _is_source(part.lines, cuda=node.arg[1] == "u")]
+            blocks = [part for part in earlier if _is_source(part.lines, meant_for[node.arg])]
             if len(names) == 1 and len(blocks) == 1 and blocks[0] not in [b for _, b in found]:
                 found.append((names.pop(), blocks[0]))
     return found
 
 
-def _is_source(lines: Lines, *, cuda: bool) -> bool:
+def _is_source(lines: Lines, fits: Callable[[str], bool]) -> bool:
     text = joined(lines)
     if '"""' in text or text.rstrip().endswith("\\") or "class ModelNew" in text:
         return False
-    return ("__global__" in text) == cuda and ("torch::Tensor" in text or "__global__" in text)
+    return fits(text)

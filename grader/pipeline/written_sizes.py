@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from grader.diagnose import Program
+from grader.languages import read
 from grader.pipeline.context import GradingContext, described, known
 from grader.pipeline.examiner import Examiner
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
@@ -25,7 +26,6 @@ from grader.tasks.scale import floor_at, sizes_of
 UNSETTLED = frozenset({"incorrect", "crashed", "timeout"})
 """Verdicts that other sizes might change."""
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
 
@@ -147,16 +147,15 @@ def _ways(
 
 
 def written(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers in the CUDA and C++ code of an answer."""
-    texts = (_COMMENT.sub("", unit.text) for unit in parse(submission.code).units)
+    """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
+    texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
     return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
 
 
 def limits(submission: Submission) -> frozenset[int]:
     """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
     source = parse(submission.code)
-    functions = (f for unit in source.units for f in unit.functions if f.runs == "host")
-    host = (_COMMENT.sub("", function.text) for function in functions)
+    host = (text for reading in read(source) for text in reading.host_functions)
     python = (ast.unparse(node) for node in source.walk(ast.Compare))  # where `//` divides
     found = (match for text in (*host, *python) for match in _LIMIT.finditer(text))
     return frozenset(int(match[1] or match[2]) for match in found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 from grader.records.base import Record
 from grader.records.evidence import Actor, Details, Raised, ToolMessage
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["proven", "likely", "possible"]
-Language = Literal["python", "cuda", "cpp", "text"]
+PlaceLanguage = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+_-]{0,30}$")]
+"""`python`, `text` for the prose around the code, or what a language of `grader/languages/` calls its lines."""
 TOOLS: frozenset[str] = frozenset({"compiler", "ptxas", "python", "link"})
 """Kinds of evidence whose words are those of another tool."""
 EvidenceKind = Literal[
@@ -57,7 +60,7 @@ class Place(Record):
     """Column after the last character; 0 with `column` 0 means the whole lines."""
     sample_line: int = 0
     """Line of the sample (1-based); 0 where the line is not in the sample."""
-    language: Language = "python"
+    language: PlaceLanguage = "python"
     string_line: int | None = None
     """Line inside the CUDA or C++ string (1-based), where the place is in one."""
     excerpt: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grader.languages import place_compiled_line
 from grader.records import (
     Actor,
     Evidence,
@@ -34,19 +35,10 @@ def with_own_lines(text: str, source: Source, file: str = "cuda.cu") -> str:
     """Say the submission's lines where the simulator says those of the file that nvcc saw."""
 
     def own(match: re.Match[str]) -> str:
-        place = _compiled(source, file, int(match[1]))
+        place = place_compiled_line(source, file, int(match[1]))
         return f"line {place.line}" if place else match[0]
 
     return _LINE.sub(own, text)
-
-
-def _compiled(source: Source, file: str, line: int) -> Place | None:
-    """Return where a line of a compiled file stands; of several extensions' the one in whose folder it lies."""
-    if not file or line <= 0:
-        return None
-    folder = file.rsplit("/", 2)[-2] if file.count("/") >= 1 else None
-    named = source.compiled_place(file, line, extension=folder)
-    return named or source.compiled_place(file, line)
 
 
 class Reader:
@@ -203,7 +195,7 @@ class Reader:
             [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
         )
         for file, line in frames:
-            place = _compiled(self._source, fields.text(file), fields.whole(line))
+            place = place_compiled_line(self._source, fields.text(file), fields.whole(line))
             if place is not None:
                 return place
         return None

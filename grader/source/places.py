@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Language, Place, Submission
+from grader.records import Place, PlaceLanguage, Submission
 from grader.source.positions import Positions
 
 EXCERPT = 200
@@ -12,7 +12,7 @@ def place_span(
     positions: Positions,
     start: int,
     end: int,
-    language: Language = "python",
+    language: PlaceLanguage = "python",
     string_line: int | None = None,
 ) -> Place:
     """Return the place of `text[start:end]`; offsets outside the text are moved to its ends."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from grader.languages import read
 from grader.records import Extraction, Sample
 from grader.source import FunctionNode, Source, parse
 
@@ -17,7 +18,6 @@ _CAMEL = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9]+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
-_CPP_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NUMBERED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d{1,9})\b(?!\s*[.*])")
 _LAUNCH = re.compile(
     r"block|thread|tile|warp|grid|shared|smem|stride|vec|unroll|chunk", re.IGNORECASE
@@ -43,7 +43,7 @@ class Clues:
     formulas: str
     """Prompt, plan and Python code without white space, case kept."""
     body: str
-    """CUDA code without white space and comments."""
+    """Code for the device without white space and comments."""
     constructor: tuple[str, ...] | None
     """Parameters of ModelNew's constructor without `self`; None where there is no such class."""
     required: int
@@ -95,16 +95,15 @@ def _prose(extraction: Extraction, *, before: bool) -> Iterator[str]:
 
 
 def _names(source: Source) -> Iterator[str]:
-    for unit in source.units:
-        yield from (f.name for f in (*unit.kernels, *unit.host_functions, *unit.declarations))
-    for extension in source.extensions:
-        yield from filter(None, (extension.name, extension.variable))
+    for reading in read(source):
+        yield from reading.names
     yield from source.classes.keys() - {ENTRY_CLASS, "Model"}
 
 
 def _comments(source: Source) -> Iterator[str]:
-    for unit in source.units:
-        yield from _COMMENT.findall(unit.text)
+    for reading in read(source):
+        for one in reading.texts:
+            yield from _COMMENT.findall(one.text)
     yield from (match for line in source.lines for match in re.findall(r"#[^\n]*", line))
 
 
@@ -115,8 +114,8 @@ def _docstrings(source: Source) -> Iterator[str]:
 
 
 def _body(source: Source) -> str:
-    text = "\n".join(unit.text for unit in source.cuda)
-    return re.sub(r"\s+", "", _CPP_COMMENT.sub("", text))
+    texts = (one for reading in read(source) for one in reading.texts)
+    return re.sub(r"\s+", "", "".join(one.plain for one in texts if one.has_kernels))
 
 
 def _python_only(source: Source) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from grader.languages import place_compiled_line
 from grader.records import Actor, Details, Evidence, MemoryAccess, Place, Race
 from grader.source import Source
 
@@ -83,8 +84,8 @@ def to_evidence(reports: Iterable[Report], source: Source, workload: str) -> Ite
     """Yield evidence at lines of the submission, merged where two places come to one line."""
     merged: dict[tuple[str, int, int], Evidence] = {}
     for report in reports:
-        place = _place(source, report.file, report.line)
-        second = _place(source, report.other_file, report.other_line)
+        place = place_compiled_line(source, report.file, report.line)
+        second = place_compiled_line(source, report.other_file, report.other_line)
         key = (report.kind, place.line if place else 0, second.line if second else 0)
         made = _evidence(report, place, second, workload)
         known = merged.get(key)
@@ -135,14 +136,6 @@ def _report(lines: list[str]) -> Iterator[Report]:
         details=next((d for d in details if d.startswith(("Address", "Access", "and is"))), ""),
         count=int(hazards[1]) if hazards else 1,
     )
-
-
-def _place(source: Source, file: str, line: int) -> Place | None:
-    if not file or line <= 0:
-        return None
-    folder = file.rsplit("/", 2)[-2] if "/" in file else None
-    named = source.compiled_place(file, line, extension=folder)
-    return named or source.compiled_place(file, line)
 
 
 def _evidence(report: Report, place: Place | None, second: Place | None, workload: str) -> Evidence:

@@ -1,4 +1,4 @@
-"""Source lines with their syntax marked; CUDA inside Python strings is read as CUDA."""
+"""Source lines with their syntax marked; code inside Python strings is read in its own language."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from markupsafe import Markup, escape
-from pygments.lexers.c_cpp import CppLexer
-from pygments.lexers.c_like import CudaLexer
+from pygments.lexers import get_lexer_by_name
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String
 
+from grader.languages import embedded_texts
 from grader.report.escape import clean
 
 MAX_LINE = 1000
@@ -29,7 +29,6 @@ _CLASSES: tuple[tuple[Any, str], ...] = (
     (Name.Decorator, "p"),
     (Name.Builtin, "k"),
 )
-_DEVICE_CODE = re.compile(r"#include|__global__|__device__|torch::|PYBIND11_MODULE")
 _QUOTES = re.compile(r"\A([rRbBuUfF]*(?:\"\"\"|'''|\"|'))(.*?)(\"\"\"|'''|\"|')?\Z", re.DOTALL)
 
 Token = tuple[Any, str]
@@ -46,13 +45,20 @@ def lines(code: str) -> list[Markup]:
 
 def _tokens(code: str) -> Iterator[Token]:
     for kind, text in _joined(PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)):
-        if kind is String and _DEVICE_CODE.search(text) and (parts := _QUOTES.match(text)):
-            lexer = CudaLexer if "__global__" in text or "__device__" in text else CppLexer
+        lexer = _lexer(text) if kind is String else None
+        if lexer and (parts := _QUOTES.match(text)):
             yield String, parts[1]
-            yield from lexer(stripnl=False, ensurenl=False).get_tokens(parts[2])
+            inner = get_lexer_by_name(lexer, stripnl=False, ensurenl=False)
+            yield from inner.get_tokens(parts[2])
             yield String, parts[3] or ""
         else:
             yield kind, text
+
+
+def _lexer(text: str) -> str | None:
+    """Return the alias of the lexer for a string that holds code of some language."""
+    found = (one.lexer(text) for one in embedded_texts())
+    return next((alias for alias in found if alias is not None), None)
 
 
 def _joined(tokens: Iterable[Token]) -> Iterator[Token]:

@@ -6,7 +6,7 @@ from markupsafe import escape
 
 from grader.records import Review
 from grader.report.escape import one_line
-from grader.report.html import page
+from grader.report.html.page import render
 
 _HEIGHT = 640
 """Pixels; the reader can pull it taller."""
@@ -20,5 +20,5 @@ def frame(review: Review) -> str:
     sandboxed with no permission at all, so that it could not run even what escaping had missed.
     """
     title = escape(one_line(f"{review.sample}: {review.verdict.status}"))
-    body = escape(page(review, alone=True))
+    body = escape(render(review, alone=True))
     return f'<iframe sandbox="" title="{title}" style="{_STYLE}" srcdoc="{body}"></iframe>'

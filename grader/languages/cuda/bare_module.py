@@ -13,24 +13,15 @@ import copy
 import re
 from typing import NamedTuple
 
-from grader.ingest.fences import Segment, segment_lines
-from grader.ingest.markers import answer_start, thought_end
-from grader.ingest.numbered import Line, Lines, joined, number_lines, trimmed
+from grader.languages.language import Wrapping
 from grader.source import read_python
 
-_MODULE = re.compile(r"^[ \t]*PYBIND11_MODULE\s*\(\s*\w+\s*,\s*(?P<handle>\w+)\s*\)", re.MULTILINE)
+MODULE = re.compile(r"^[ \t]*PYBIND11_MODULE\s*\(\s*\w+\s*,\s*(?P<handle>\w+)\s*\)", re.MULTILINE)
 _BOUND = r"\b{}\s*\.\s*def\s*\(\s*\"(?P<name>[A-Za-z_]\w*)\"\s*,\s*&\s*(?P<function>[\w:]+)"
 _EXTENSION = "_extension"
 _SOURCE = "_source"
+FIRST_WORDS = ("#", "//", "/*", "using ", "namespace ", "template", "__", "extern")
 _GIVEN = frozenset({"get_inputs", "get_init_inputs"})
-
-
-class BareExtension(NamedTuple):
-    """A block that binds a function for Python, and the program that calls it."""
-
-    lines: Lines
-    segments: set[int]
-    notes: tuple[str, ...]
 
 
 class _Binding(NamedTuple):
@@ -40,18 +31,11 @@ class _Binding(NamedTuple):
     """As C++ declares them; None where the definition was not found."""
 
 
-def with_class(
-    text: str, segments: tuple[Segment, ...], reference: str | None, model: str
-) -> BareExtension | None:
-    """Return the program around the last block that binds a function; None where it can't be told.
+def program_around(code: str, reference: str | None, model: str) -> Wrapping | None:
+    """Return the program around a module that binds a function; None where it can't be told.
 
-    `reference` is the source of the task's `Model`, if the sample holds one.
+    `reference` is the source of the task's `Model`, if the sample holds one; `model` what the class is called.
     """
-    found = _last_block(text, segments)
-    if found is None:
-        return None
-    lines, used = found
-    code = joined(lines)
     binding = _binding(code)
     if binding is None or '"""' in code:
         return None
@@ -69,38 +53,12 @@ def with_class(
         f'{_EXTENSION} = load_inline(name="answer", cpp_sources="", cuda_sources={_SOURCE})',
         *caller.split("\n"),
     )
-    note = (
-        f"the answer is a C++ extension and no Python: a class {model} that calls its "
-        f"`{binding.name}` was put around it"
-    )
-    put_in = tuple(Line(0, one) for one in before), tuple(Line(0, one) for one in after)
-    return BareExtension((*put_in[0], *lines, *put_in[1]), used, (note,))
-
-
-def _last_block(text: str, segments: tuple[Segment, ...]) -> tuple[Lines, set[int]] | None:
-    """Return the last block with a module in it, behind the reasoning if one is there; or the whole text."""
-    if len(segments) == 1:
-        lines = trimmed(number_lines(text))
-        return (lines, {0}) if _MODULE.search(text) and not _is_prose(lines) else None
-    binding = [s for s in segments if s.inside and _MODULE.search(text, s.start, s.end)]
-    end = max(answer_start(text), thought_end(text))
-    chosen = [one for one in binding if one.start >= end] or binding
-    if not chosen:
-        return None
-    return trimmed(segment_lines(text, chosen[-1])), {chosen[-1].index}
-
-
-def _is_prose(lines: Lines) -> bool:
-    """Whether a text without fences begins with something else than C++."""
-    first = next((line.text.strip() for line in lines if line.text.strip()), "")
-    return not first.startswith(
-        ("#", "//", "/*", "using ", "namespace ", "template", "__", "extern")
-    )
+    return Wrapping(before, after, binding.name)
 
 
 def _binding(code: str) -> _Binding | None:
     """Return the function called `forward`, or the only one that is bound."""
-    module = next(iter(_MODULE.finditer(code)), None)
+    module = next(iter(MODULE.finditer(code)), None)
     if module is None:
         return None
     bound = re.compile(_BOUND.format(module["handle"]))

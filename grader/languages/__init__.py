@@ -1,0 +1,41 @@
+"""What a submission's kernels are written in: one folder a language, asked through a registry."""
+
+from grader.languages.language import (
+    CodeText,
+    CompiledLine,
+    EmbeddedTexts,
+    Entry,
+    Kernel,
+    Language,
+    Reading,
+    Recipe,
+    Wrapping,
+)
+from grader.languages.registry import (
+    asks_a_compiler,
+    embedded_texts,
+    languages,
+    names_in,
+    place_compiled_line,
+    read,
+    readings,
+)
+
+__all__ = [
+    "CodeText",
+    "CompiledLine",
+    "EmbeddedTexts",
+    "Entry",
+    "Kernel",
+    "Language",
+    "Reading",
+    "Recipe",
+    "Wrapping",
+    "asks_a_compiler",
+    "embedded_texts",
+    "languages",
+    "names_in",
+    "place_compiled_line",
+    "read",
+    "readings",
+]
