@@ -40,7 +40,7 @@ def build_key(
     tools = asdict(prepared.toolchain)
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
     stamp = [f"{name}={tools[name]}" for name in names]
-    ours = grader_version("build", "guest", "simulator/ptx")
+    ours = grader_version("build", "guest", "languages", "simulator/ptx")
     drivers = str(programs(prepared.folder, prepared.toolchain))
     where = (prepared.address, drivers, device, mode, arch or "", ours)
     return digest("build", submission.key, *where, *stamp, *sorted(IN_EXTENSION), RUNTIME)[:40]

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.languages import names_in
 from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.idle import leave_out_idle
 from grader.rules.merge import merge
@@ -56,7 +57,7 @@ def inspect(
     """Like `review_text`, and say which rules failed, and which were not asked for want of time."""
     found: list[Finding] = []
     trouble: list[str] = []
-    asked = chosen(all_rules().values(), select, ignore)
+    asked = taking_part(chosen(all_rules().values(), select, ignore), names_in(source))
     waiting = sorted(asked, key=lambda rule: not rule.code.startswith(FIRST))
     try:
         with deadline(TIME_LIMIT) as late:
@@ -93,6 +94,18 @@ def chosen(
     """Return the rules that `select` names and `ignore` does not."""
     return tuple(
         rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore)
+    )
+
+
+def taking_part(rules: Iterable[Rule], languages: Collection[str]) -> tuple[Rule, ...]:
+    """Return the rules that can say something of programs in these languages.
+
+    Where none was recognised, nothing is ruled out.
+    """
+    return tuple(
+        rule
+        for rule in rules
+        if not rule.languages or not languages or {*rule.languages} & {*languages}
     )
 
 

@@ -96,6 +96,8 @@ class Rule:
     """What a build or a run shows where it is right; None for what is usual in its family."""
     conditions: str = ""
     """What it takes to show, beyond a run that comes by its lines; a finding may say another."""
+    languages: tuple[str, ...] = ()
+    """Languages whose own text it reads (`grader.languages`); empty where Python code or evidence is enough, in whatever language."""
     certain_from_text: bool = False
     """Whether the text alone makes it sure: else it is at most a warning until a build or a run shows it."""
 

@@ -88,6 +88,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Nearly every submission has it: said once and folded.",
     fix="",
     check=check,

@@ -128,6 +128,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers "
     "count, and "
     "so does contiguous() in forward. Nearly every kernel has it: folded into one line.",

@@ -183,6 +183,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Macros, constexpr, constants initialised by constants and template parameters are "
     "constant. Host code may use arrays of variable size.",
     fix="Makes a shared array dynamic and reserves its size with the launch's own argument.",

@@ -230,6 +230,7 @@ RULE = Rule(
         HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
     ),
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Arguments that later releases of torch know depend on the release; arguments in "
     "**options "
     "are not looked into.",

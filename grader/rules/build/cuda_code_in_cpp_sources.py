@@ -147,6 +147,7 @@ text = "__global__ void k() {} torch::Tensor f(torch::Tensor x) { return x; }"
 ext = load_inline(name="e", cpp_sources=decl, cuda_sources=text, functions=["f"])
 ''',
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Comments, strings and code under preprocessor conditions do not count.",
     fix="Moves the text to cuda_sources and leaves the prototypes of the exported functions.",
     check=check,

@@ -80,6 +80,7 @@ ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cud
                   functions=["f"], extra_cflags=["-O3"])
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Not every forced flag is fatal: functions without std::string in their names load all "
     "the same, so it is a warning until the import has failed.",
     fix="Deletes the flag; load_inline sets the right one.",

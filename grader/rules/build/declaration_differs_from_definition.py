@@ -140,6 +140,7 @@ void shift(torch::Tensor const& x, c10::IntArrayRef d) {}
 """)
 ''',
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, "
     "const by value); the return type is not part of the symbol. Silent where the parse of "
     "cuda_sources has errors that could hide the definition.",

@@ -164,6 +164,7 @@ torch::Tensor g(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Lambdas with or without parentheses are fine, and so are templates and aliases that "
     "are called scalar_t themselves.",
     fix="Makes the body a lambda.",

@@ -106,6 +106,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="A warning for torch before 2.6, where it still builds.",
     fix="Writes scalar_type() for type().",
     check=check,

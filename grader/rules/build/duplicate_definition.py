@@ -230,6 +230,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &half<int>); }
 ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
 ''',
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
     "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
     fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "

@@ -154,6 +154,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="A template that is instantiated with one type compiles: a note.",
     fix="Declares aligned bytes and casts the pointer once.",
     check=check,

@@ -269,6 +269,7 @@ class ModelNew(torch.nn.Module):
         return ext.forward(x)
 ''',
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Attributes of the model that hold the extension are followed. Silent where the "
     "exported names can't be read, where the program asks with hasattr, and inside try.",
     fix="Adds the name to functions= (and its prototype to cpp_sources) where the function "

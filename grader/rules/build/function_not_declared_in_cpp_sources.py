@@ -164,6 +164,7 @@ def build(decl):
 """,
     ),
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Silent where cpp_sources can't be read in full or includes a header of its own, and "
     "where CUDA code in cpp_sources is the cause.",
     fix="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments included, from the definitions into "

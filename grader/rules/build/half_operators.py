@@ -162,6 +162,7 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=[],
 ''',
     ),
     detects=("text", "build"),
+    languages=("cuda",),
     guards="at::Half and scalar_t have operators of their own. Flags that undefine the macros lift "
     "it. The header cuda_fp16.h comes in through torch and is not asked for.",
     fix="Computes the expression in float.",

@@ -123,6 +123,7 @@ RULE = Rule(
     good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
     'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',
     detects=("text", "build"),
+    languages=("cuda",),
     guards="A warning: on the named card it works. An error only with the compiler's or the "
     "driver's own complaint.",
     fix="Takes the flags or the assignment out.",

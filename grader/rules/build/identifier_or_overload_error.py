@@ -257,6 +257,7 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
 """,
     ),
     detects=("build", "text"),
+    languages=("cuda",),
     guards="One finding for one cause: errors on one line and the broken grammar that an error "
     "leaves behind belong together, and a rule that explains an error takes it over. Names are "
     "only looked up in device code of texts that parse and have no macros with parameters.",

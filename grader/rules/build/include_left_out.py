@@ -76,6 +76,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="An error only with no_implicit_headers=True or with the compiler's complaint.",
     fix="Adds the include.",
     check=check,

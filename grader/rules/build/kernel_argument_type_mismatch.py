@@ -209,6 +209,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
     "and "
     "types that are not sure are left alone.",

@@ -118,6 +118,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Only where both types are sure; the pairs for which CUDA has a version are known.",
     fix="Names the wider type, or casts the narrower argument to it.",
     check=check,

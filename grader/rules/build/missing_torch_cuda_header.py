@@ -249,6 +249,7 @@ torch::Tensor f(torch::Tensor x) {
 """,
     ),
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Headers that bring in the needed one count, also those of another string of the same "
     "extension; so do own definitions of the name. Comments and `#if` blocks are left alone, and "
     "so are texts with parts that are only known at run time. Headers of Thrust, CUB, cuBLAS and the "

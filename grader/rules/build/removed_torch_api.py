@@ -155,6 +155,7 @@ torch::Tensor f(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="A definition of the same name in the submission counts; std::vector::data() is no "
     "method of a tensor. Deprecated names are notes.",
     fix="Writes TORCH_CHECK and data_ptr, and drops the missing header.",

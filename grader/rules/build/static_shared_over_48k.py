@@ -244,6 +244,7 @@ torch::Tensor f(torch::Tensor x) {
 """,
     ),
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "
     "array does not count. Arrays in separate scopes may share their space: a warning.",
     fix="Gives the array one element a thread where each thread only uses its own; reads global "

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from grader.languages import readings
 from grader.rules.rule import Context, Rule
 from grader.source.python_code import PythonCode, python_code
 
@@ -30,7 +31,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         if not _binds_model(code):
             yield _no_model(source, code)
         return
-    if _other_backend(code):
+    if _other_backend(code) or _other_language(source):
         return
     building = any(name.rsplit(".", 1)[-1] in BUILDERS for name, _ in code.calls)
     if not source.extensions and not building:
@@ -47,6 +48,11 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             f"the extension has no __global__ function: it is C++ that calls {_called(source)}, "
             "without a CUDA kernel of its own",
         )
+
+
+def _other_language(source: Source) -> bool:
+    """Whether it has kernels that no extension is built of."""
+    return any(found.kernels for name, found in readings(source).items() if name != "cuda")
 
 
 def _called(source: Source) -> str:

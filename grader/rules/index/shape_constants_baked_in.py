@@ -204,6 +204,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that "
     "several "
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",

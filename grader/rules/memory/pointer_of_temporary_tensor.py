@@ -107,6 +107,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="In the launch's own argument list a temporary lives long enough, and views share "
     "memory "
     "with their tensor. `contiguous()` often returns the tensor itself, so it is a warning.",

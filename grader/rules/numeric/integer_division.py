@@ -120,6 +120,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
     "a factor of a real number or starts one; index arithmetic is left alone.",
     fix="Writes the 1 as a float.",

@@ -163,6 +163,7 @@ __global__ void dot(const __half* a, __half* y, int n) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="A template's own type is fine while only float and double are instantiated; partial "
     "sums of "
     "a few hundred terms are accurate.",

@@ -262,6 +262,7 @@ __global__ void softmax(const float* x, float* y, int n) {
 """,
     ),
     detects=("text",),
+    languages=("cuda",),
     guards="Only exponentials of values as they were loaded, in functions that take no maximum; a "
     "softplus that only tanh sees (Mish) is right at both ends. "
     "A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math "

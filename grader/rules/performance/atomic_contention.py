@@ -65,6 +65,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="One atomic a warp or a block, and targets that are spread, are fine.",
     fix="",
     check=check,

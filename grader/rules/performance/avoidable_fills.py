@@ -89,6 +89,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "
     "are needed; only stores at the thread's number in the grid count as complete.",
     fix="Makes the buffer without filling it.",

@@ -62,6 +62,7 @@ class ModelNew(torch.nn.Module):
         return ext.f(x)
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="In the constructor it is a note. A test that the extension isn't there yet makes it a "
     "lazy build, which is fine.",
     fix="",

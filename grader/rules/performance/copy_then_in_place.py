@@ -66,6 +66,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="A clone of which only a part is rewritten is right. Only a kernel that both loads and "
     "stores the copy, and nothing else of its size, is reported.",
     fix="",

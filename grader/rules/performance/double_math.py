@@ -126,6 +126,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",
     fix="Adds the f.",
     check=check,

@@ -98,6 +98,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "build"),
+    languages=("cuda",),
     guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no "
     "more.",
     fix="",

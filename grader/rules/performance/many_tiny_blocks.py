@@ -187,6 +187,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     ),
     detects=("text",),
+    languages=("cuda",),
     guards="One block a row with long rows is good, and so are elementwise kernels without "
     "barriers."
     " A second, small launch over a few partial results may have one block.",

@@ -75,6 +75,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
+    languages=("cuda",),
     guards="Rows of at most 8 elements, and column-major layouts, are fine. Addresses that can not "
     "be followed are left to the simulator's counts.",
     fix="",

@@ -121,6 +121,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Fusing what follows a convolution or a product is a legitimate design where the task "
     "allows it: a note there. Views and allocations don't count. Silent where forward never reaches the kernels.",
     fix="",

@@ -83,6 +83,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="A second pass over rows that are still in the cache costs little, and very long rows "
     "leave no choice: a note.",
     fix="",

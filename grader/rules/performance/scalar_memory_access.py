@@ -70,6 +70,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Odd row lengths need a head and a tail, and the gain is small: a folded note.",
     fix="",
     check=check,

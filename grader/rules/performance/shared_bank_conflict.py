@@ -90,6 +90,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="All lanes reading one word is a broadcast and free; fewer than four turns are not "
     "worth "
     "a word.",

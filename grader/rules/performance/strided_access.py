@@ -73,6 +73,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
+    languages=("cuda",),
     guards="Small strides, whose sectors the neighbours use soon after, are not reported; a thread "
     "that walks a row is PRF001.",
     fix="",

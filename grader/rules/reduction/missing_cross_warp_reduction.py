@@ -93,6 +93,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
+    languages=("cuda",),
     guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups "
     "over the "
     "block are not reported: whose loads end in a stored value is followed thread by thread.",

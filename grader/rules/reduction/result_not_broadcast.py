@@ -84,6 +84,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
+    languages=("cuda",),
     guards="Only uses outside of the thread that has the total count; prefix sums, in which every "
     "thread rightly has a different part, are recognised and left alone.",
     fix="Exchanges crosswise, or hands the total to the block through shared memory.",

@@ -244,6 +244,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve "
     "upwards are "
     "fine. A warning where only other sizes than the task's give such a block.",

@@ -94,6 +94,7 @@ RULE = Rule(
         '#include <torch/extension.h>\n#include "helper.h"\n__global__ void k() {}\n',
     ),
     detects=("text",),
+    languages=("cuda",),
     guards="Optimisation, warning and library flags are fine, and so are relative and system "
     "includes.",
     fix="",

@@ -176,6 +176,7 @@ RULE = Rule(
     "    // All threads now see the same tile\n    __syncthreads();\n"
     "    y[threadIdx.x] = t[threadIdx.x];\n}",
     detects=("text",),
+    languages=("cuda",),
     guards="Numbers count only with a unit, on the line of the array; claims only where the code "
     "right "
     "below shows the opposite. Never above note.",

@@ -194,6 +194,7 @@ __global__ void g(const float* x, float* y) {
 }
 """,
     detects=("text",),
+    languages=("cuda",),
     guards="Only barriers of the kernel's own block, each taken by itself; kernels whose memory is "
     "reached through helpers, pointers or lambdas are left alone.",
     fix="Deletes the barrier.",

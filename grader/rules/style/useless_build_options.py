@@ -97,6 +97,7 @@ RULE = Rule(
     'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'
     '    extra_cuda_cflags=["-O3", "--use_fast_math", "--expt-extended-lambda"], verbose=False)\n',
     detects=("text",),
+    languages=("cuda",),
     guards="-O3 and --use_fast_math do something. Most submissions have such options: folded.",
     fix="Leaves the option out.",
     check=check,
