@@ -79,8 +79,9 @@ class Graded:
     def _lines(self) -> list[str]:
         task = self.review.task.name or "unknown task"
         told = [finding for finding in self.findings if finding.severity != "note"]
+        device = self.review.evaluation.device
         lines = [
-            f"{self.status} · {task} · {_DEVICES[self.review.evaluation.device]}",
+            f"{self.status} · {task} · {_DEVICES.get(device, device)}",
             self.sentence,
             *map(_line, told[:MOST]),
         ]

@@ -7,12 +7,13 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from grader.errors import UsageError
+from grader.plugins import names
 from grader.records import Record
 
 PREFIX = "KERNEL_GRADER_"
@@ -21,10 +22,16 @@ NOT_IN_FILES = ("unsafe_no_sandbox", "cache", "seed")
 """What decides whether a verdict can be believed: never the word of a folder, which may be a stranger's."""
 
 
+if TYPE_CHECKING:
+    DeviceChoice = str
+else:
+    DeviceChoice = Literal["auto", *names("devices"), "none"]
+
+
 class Options(Record):
     """Everything that a user may set, with its default."""
 
-    device: Literal["auto", "sim", "cuda", "none"] = "auto"
+    device: DeviceChoice = "auto"
     """Where submissions run: a real GPU, the CPU simulator, or nowhere (review of text and build)."""
     gpu: str = "h100"
     """The GPU that the simulator stands for."""

@@ -9,6 +9,7 @@ from grader.build.driver import refusals
 from grader.build.driver.tools import LOG
 from grader.build.guest_environment import DeviceKind, Mode
 from grader.build.imports import imports
+from grader.languages import diagnose
 from grader.records import Build, Evidence, Raised, Submission
 from grader.sandbox import GuestReply
 from grader.source import Source
@@ -88,7 +89,8 @@ def _log(reply: GuestReply, files: Path) -> str:
 
 
 def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]:
-    errors = logs.parse(log, source)
+    raised = diagnose(source, reply.reason, reply.line) if reply.status == "raised" else None
+    errors = (raised,) if raised is not None else logs.parse(log, source)
     if errors or reply.status != "raised":
         return errors
     lines = len(source.lines)

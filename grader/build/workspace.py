@@ -16,9 +16,10 @@ from grader.build.admission import ADMISSION
 from grader.build.guest_environment import DeviceKind, Environment, Mode
 from grader.build.outcome import extensions, is_build_error, outcome, refused
 from grader.errors import GraderError
-from grader.languages import asks_a_compiler
+from grader.languages import asks_a_compiler, compiles_when_launched
 from grader.records import Build, JsonValue, Submission
 from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
+from grader.source import parse
 
 ARTIFACT = 128 << 20
 """Bytes of a build's files that are kept; an ordinary one has a few million."""
@@ -74,7 +75,10 @@ class BuildWorkspace:
         with ADMISSION.turn():
             reply = converse(job, self.form, limits)
             nothing = not extensions(files) and not refused(files)
-            lazy = reply.status == "done" and nothing and asks_a_compiler(submission.code)
+            asks = asks_a_compiler(submission.code) or compiles_when_launched(
+                parse(submission.code)
+            )
+            lazy = reply.status == "done" and nothing and asks
             if lazy and init is not None:
                 reply = _construct(job, init, self.form, limits, reply)
         return outcome(reply, submission, files, self.device, self.mode, lazy=lazy)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-from grader.devices.cuda.timing import Timed
-from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
-from grader.records import Build, Evaluation, Evidence, JsonValue, Run, Submission, Task
+from grader.records import Build, Evidence, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
 
 
@@ -52,10 +50,10 @@ class RunResult:
 
 
 class Device(Protocol):
-    """`sim` or `cuda`; both pass the conformance suite in tests/devices/."""
+    """Builds and runs; what more it may be able to do is in `grader.devices.capabilities`."""
 
     @property
-    def name(self) -> Literal["sim", "cuda"]:
+    def name(self) -> str:
         """Return the name that reports use."""
 
     @property
@@ -65,10 +63,6 @@ class Device(Protocol):
     @property
     def facts(self) -> Mapping[str, str]:
         """Return what a review's environment says of it."""
-
-    @property
-    def looks_closer(self) -> bool:
-        """Whether it has a clock and tools of its own, which take many times as long as a run."""
 
     @property
     def seconds(self) -> float:
@@ -114,81 +108,6 @@ class Device(Protocol):
         """Run a built submission on every workload of the task but the full-size ones, in order.
 
         With `in_place`, inputs of shapes that were there before get new values where they lie.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
-        """Call forward at the task's full size where nothing can compute it.
-
-        Returns the run where it fails there (a launch is refused, a context lost, an exception
-        raised), and the run with its operators alone where torch computes there; None where nothing
-        of that was seen. `seed` is torch's in the guest.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def launched_at_full_size(
-        self, submission: Submission, build: Build, task: Task, seed: int
-    ) -> frozenset[str] | None:
-        """Return the kernels that forward launches at the task's full size.
-
-        None where that can't be seen, or forward does not get to its end there.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def look_at_full_size(
-        self,
-        submission: Submission,
-        build: Build,
-        task: Task,
-        find: Callable[[], FullSizePart | None],
-    ) -> tuple[Evidence, ...]:
-        """Return what goes wrong at full size with the values of a part of the task, if anything.
-
-        `find` gives the part; a device that runs the full size anyway doesn't ask.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def run_idle(
-        self, submission: Submission, build: Build, task: Task, references: References
-    ) -> list[RunResult]:
-        """Run it with every launch checked and no kernel executed; empty where that can't be done.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def sanitize(
-        self,
-        submission: Submission,
-        build: Build,
-        task: Task,
-        references: References,
-        evaluation: Evaluation,
-    ) -> Sanitized:
-        """Look with the device's own tools at why a program went wrong.
-
-        Raises:
-            GraderError: something of ours failed.
-
-        """
-
-    def time(
-        self, submission: Submission, build: Build, task: Task, references: References
-    ) -> Timed | None:
-        """Time a correct program beside its baselines; None where the device has no clock.
 
         Raises:
             GraderError: something of ours failed.

@@ -9,8 +9,10 @@ import numpy as np
 
 from grader import build as building
 from grader.judge import Group, References
+from grader.languages import guest_options
 from grader.records import Build, Submission, Workload
 from grader.sandbox import GuestJob, GuestWorkload
+from grader.source import parse
 
 if TYPE_CHECKING:
     from grader.devices.guests import GuestDevice
@@ -46,7 +48,7 @@ def job_on(
         artifact=building.artifact(device.artifacts, build) if build.key else None,
         env=environment.variables,
         read_only=environment.read_only,
-        options=device.guest_options(build),
+        options={**device.guest_options(build), **guest_options(parse(submission.code))},
     )
 
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from grader import build as building
 from grader.build.prepare import Prepared
 from grader.build.workspace import ARTIFACT
 from grader.config import Options
-from grader.devices.base import Readiness, RunResult, Sanitized
+from grader.devices.base import Readiness, RunResult
 from grader.devices.built_when_called import call_once
-from grader.devices.cuda.timing import Timed
 from grader.devices.guest_job import job_on
 from grader.devices.next_guest import still_open
 from grader.errors import GraderError
-from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, References, groups
+from grader.languages import guest_options
 from grader.records import (
     DECIDING,
     Build,
-    Evaluation,
-    Evidence,
     JsonValue,
     Run,
     Submission,
@@ -51,7 +47,7 @@ class GuestDevice(ABC):
 
     @property
     @abstractmethod
-    def name(self) -> Literal["sim", "cuda"]:
+    def name(self) -> str:
         """Return the name that reports use."""
 
     @property
@@ -138,7 +134,7 @@ class GuestDevice(ABC):
             artifact_dir=self.artifacts,
             arch=self.arch,
             init=init,
-            options=self.guest_options(),
+            options={**self.guest_options(), **guest_options(parse(submission.code))},
         )
 
     def run(
@@ -176,67 +172,6 @@ class GuestDevice(ABC):
         reason = "not begun: on another workload it never ended"
         run = Run(workload=workload.name, device=self.name, status="not_run", reason=reason)
         return RunResult(run, GuestResult(workload.name, "not_run", reason))
-
-    def sanitize(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        references: References,  # noqa: ARG002
-        evaluation: Evaluation,  # noqa: ARG002
-    ) -> Sanitized:
-        """Return nothing: the simulator has said what it saw while the program ran."""
-        return Sanitized()
-
-    def dry_run(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
-    ) -> Run | None:
-        """Return None: a GPU runs the full size itself, when it measures time."""
-        return None
-
-    def launched_at_full_size(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
-    ) -> frozenset[str] | None:
-        """Return None: a GPU runs the full size itself."""
-        return None
-
-    def look_at_full_size(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        find: Callable[[], FullSizePart | None],  # noqa: ARG002
-    ) -> tuple[Evidence, ...]:
-        """Return nothing: a GPU computes the full size, when it measures time."""
-        return ()
-
-    def run_idle(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        references: References,  # noqa: ARG002
-    ) -> list[RunResult]:
-        """Return nothing: a GPU executes what it is given."""
-        return []
-
-    def time(
-        self,
-        submission: Submission,  # noqa: ARG002 - the protocol's
-        build: Build,  # noqa: ARG002
-        task: Task,  # noqa: ARG002
-        references: References,  # noqa: ARG002
-    ) -> Timed | None:
-        """Return None: only a GPU measures time."""
-        return None
 
     def _call_once(
         self, submission: Submission, build: Build, group: Group, references: References

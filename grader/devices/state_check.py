@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from grader.devices.base import Device, RunResult
+from grader.devices.capabilities import IdleRunner
 from grader.judge import References, compare
 from grader.judge.honesty import computing
 from grader.judge.side_effects import IDLE, probe, side_effects
@@ -66,7 +67,7 @@ def state_check(
 
 
 def without_kernels(
-    device: Device, submission: Submission, build: Build, task: Task, references: References
+    device: IdleRunner, submission: Submission, build: Build, task: Task, references: References
 ) -> tuple[Evidence, ...]:
     """Return evidence of whether the program is right without any of its kernels.
 

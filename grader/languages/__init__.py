@@ -13,7 +13,10 @@ from grader.languages.language import (
 )
 from grader.languages.registry import (
     asks_a_compiler,
+    compiles_when_launched,
+    diagnose,
     embedded_texts,
+    guest_options,
     languages,
     names_in,
     place_compiled_line,
@@ -32,7 +35,10 @@ __all__ = [
     "Recipe",
     "Wrapping",
     "asks_a_compiler",
+    "compiles_when_launched",
+    "diagnose",
     "embedded_texts",
+    "guest_options",
     "languages",
     "names_in",
     "place_compiled_line",

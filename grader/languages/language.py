@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from grader.records import JsonValue, Place
+from grader.records import Evidence, JsonValue, Place
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -136,13 +136,14 @@ class Recipe:
 
     compiles: Callable[[str], bool]
     """Whether a program asks for a compiler at all: if nothing was compiled by then, it will be in a call."""
-    when: Literal["import", "launch"] = "import"
-    """`import`: on import, in the constructor or in the first call, wherever the program says so.
-    `launch`: each kernel where it is first launched, so that a call with kernels left out builds them."""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """Of the guest's environment, beside those of the CUDA toolchain."""
+    when: Literal["asked", "launched"] = "asked"
+    """`asked`: where the program calls a compiler: on import, in the constructor or in its first call.
+    `launched`: each kernel where it is first launched, so that a call with kernels left out builds it."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What the guest's part of the device is told, beside the device's own options."""
+    """What a guest is told of such a program, beside the device's own options."""
+    diagnose: Callable[[str, int | None, Source], Evidence | None] | None = None
+    """For a compiler that raises in Python and writes no log: from an exception's text and line to what was refused;
+    None for an exception that is not the compiler's."""
 
 
 @dataclass(frozen=True)

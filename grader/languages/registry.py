@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
-import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import grader.languages
-from grader.languages.language import CompiledLine, EmbeddedTexts, Language, Reading
+from grader.languages.language import CompiledLine, EmbeddedTexts, Language, Reading, Recipe
+from grader.plugins import members
 
 if TYPE_CHECKING:
-    from grader.records import Place
+    from grader.records import Evidence, JsonValue, Place
     from grader.source import Source
-
-GROUP = "kernel_grader.languages"
-logger = logging.getLogger(__name__)
 
 
 @cache
@@ -30,7 +23,7 @@ def languages() -> Mapping[str, Language]:
     that can't be loaded is logged and left out. Raises ValueError when two have one name.
     """
     found: dict[str, Language] = {}
-    for one in (*_own_languages(), *_plugin_languages()):
+    for one in members("languages", "LANGUAGE", Language):
         if found.setdefault(one.name, one) is not one:
             msg = f"two languages are called {one.name!r}"
             raise ValueError(msg)
@@ -59,6 +52,27 @@ def asks_a_compiler(code: str) -> bool:
     return any(one.recipe.compiles(code) for one in languages().values())
 
 
+def recipes(source: Source) -> tuple[Recipe, ...]:
+    """Return how the languages of a submission are built."""
+    return tuple(languages()[name].recipe for name in readings(source))
+
+
+def guest_options(source: Source) -> dict[str, JsonValue]:
+    """Return what a guest is told of a submission's languages."""
+    return {key: value for recipe in recipes(source) for key, value in recipe.options.items()}
+
+
+def diagnose(source: Source, reason: str, line: int | None) -> Evidence | None:
+    """Return what a compiler refused that raised in Python; None where no compiler did."""
+    said = (recipe.diagnose(reason, line, source) for recipe in recipes(source) if recipe.diagnose)
+    return next((evidence for evidence in said if evidence is not None), None)
+
+
+def compiles_when_launched(source: Source) -> bool:
+    """Whether some of its kernels are compiled where they are first launched."""
+    return any(recipe.when == "launched" for recipe in recipes(source))
+
+
 def names_in(source: Source) -> frozenset[str]:
     """Return the names of the languages that a submission has kernels in, or asks a compiler for."""
     return frozenset(readings(source))
@@ -71,22 +85,3 @@ def place_compiled_line(source: Source, file: str, line: int, column: int = 0) -
     at = CompiledLine(file, line, column)
     places = (reading.place(at) for reading in read(source))
     return next((place for place in places if place is not None), None)
-
-
-def _own_languages() -> Iterator[Language]:
-    for info in pkgutil.iter_modules(grader.languages.__path__):
-        if info.ispkg:
-            yield importlib.import_module(f"{grader.languages.__name__}.{info.name}").LANGUAGE
-
-
-def _plugin_languages() -> Iterator[Language]:
-    for entry in entry_points(group=GROUP):
-        try:
-            loaded = entry.load()
-        except Exception:
-            logger.exception("the language plug-in %s can't be loaded", entry.name)
-            continue
-        if isinstance(loaded, Language):
-            yield loaded
-        else:
-            logger.error("the language plug-in %s names no Language: %s", entry.name, entry.value)

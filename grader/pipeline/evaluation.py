@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.devices import Device
+from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
@@ -20,11 +20,6 @@ from grader.records import (
 )
 
 
-def looks_closer(grading: GradingContext) -> bool:
-    """Whether the device has more to say of a program than how its runs ended."""
-    return grading.device is not None and grading.device.looks_closer
-
-
 def evaluate(
     grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool = True
 ) -> Evaluation:
@@ -34,7 +29,7 @@ def evaluate(
     Not `closely`: without time and without the device's own tools, for a candidate among many, whose
     verdict is no program's last.
     """
-    closely = closely or not looks_closer(grading)
+    closely = closely or not looks_closer(grading.device)
     kind = "evaluation" if closely else "trial"
     key = digest(kind, grading.identity, submission.key, task.key if task else "")
     with grading.turns.of(key):
@@ -79,12 +74,14 @@ def _evaluate(
     )
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
+    if not isinstance(device, Sanitizer):
+        return evaluation
     return _sanitized(grading, device, submission, task, known(grading, task), evaluation)
 
 
 def _sanitized(
     grading: GradingContext,
-    device: Device,
+    device: Sanitizer,
     submission: Submission,
     task: Task,
     references: References,

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from grader import build
+from grader.devices import looks_closer
 from grader.diagnose import Program
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known
-from grader.pipeline.evaluation import init_of, looks_closer
+from grader.pipeline.evaluation import init_of
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.verdicts import verdict_of
 from grader.records import Evaluation, Repair, Submission, Task
@@ -51,7 +52,7 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
     candidates = Candidates(replace(examiner, closely=False), quick, _evaluations(states))
     screen = screening(grading.device, task, known(grading, task), quick=quick)
     found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
-    if found.repair is not None and looks_closer(grading):
+    if found.repair is not None and looks_closer(grading.device):
         found = confirm(examiner, found.repair, states[0].submission)
     if found.repair is not None or not grading.options.llm:
         return found
@@ -79,7 +80,7 @@ def reference_kernel(grading: GradingContext, task: Task | None, clock: Clock) -
         return Fixed()
     if task is None:
         return Fixed(note="No reference-fixed kernel: the task isn't known.")
-    both = looks_closer(grading)
+    both = looks_closer(grading.device)
     write = partial(reference_fixed, task, Examiner(grading, task), grading.form, both=both)
     with clock.stage("reference"), clock.beyond_verdict("the reference-fixed kernel"):
         return grading.once(grading.fixed, f"fixed {task.key}", write)

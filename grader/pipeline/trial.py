@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader import judge
-from grader.devices import Device
-from grader.devices.cuda.timing import Timed
+from grader.devices import Device, DryRunner, IdleRunner, Timed, Timer
 from grader.devices.state_check import state_check, without_kernels
 from grader.execution.full_size_part import saturation
 from grader.judge import References
@@ -64,7 +63,7 @@ class Trial:
             with self.clock.stage("run again"):
                 return self._saturated(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
-        for stage, look in (*looks, *([("time", self._time)] if closely else [])):
+        for stage, look in (*looks, *([("time", self._timed)] if closely else [])):
             if seen.verdict.status in RIGHT_VALUES:
                 with self.clock.stage(stage):
                     seen = look(seen)
@@ -110,6 +109,8 @@ class Trial:
 
     def _dry_run(self, seen: Seen) -> Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
+        if not isinstance(self.device, DryRunner):
+            return seen
         seed = self._references.guest_seed
         full = self.device.dry_run(self.submission, self.build, self.task, seed)
         if full is None or (full.status == "ran" and judge.computing(seen.runs)):
@@ -118,11 +119,13 @@ class Trial:
 
     def _again(self, seen: Seen) -> Seen:
         """Look a second time at a program that was right; what it does without kernels too."""
-        program = (self.device, self.submission, self.build, self.task)
+        program = (self.submission, self.build, self.task)
         probes = seen.probes
-        probes += state_check(*program, self._references, seen.runs, seen.comparisons)
-        probes += without_kernels(*program, self._references)
-        if not judge.computing(seen.runs):  # a library's work isn't done block by block
+        probes += state_check(self.device, *program, self._references, seen.runs, seen.comparisons)
+        if isinstance(self.device, IdleRunner):
+            probes += without_kernels(self.device, *program, self._references)
+        # A library's work isn't done block by block.
+        if isinstance(self.device, DryRunner) and not judge.computing(seen.runs):
             probes += self.device.look_at_full_size(
                 self.submission,
                 self.build,
@@ -131,10 +134,10 @@ class Trial:
             )
         return self._judged(replace(seen, probes=probes))
 
-    def _time(self, seen: Seen) -> Seen:
-        timed = self.device.time(self.submission, self.build, self.task, self._references)
-        if timed is None:
+    def _timed(self, seen: Seen) -> Seen:
+        if not isinstance(self.device, Timer):
             return seen
+        timed = self.device.time(self.submission, self.build, self.task, self._references)
         runs = (*seen.runs, *([timed.run] if timed.run else []))
         comparisons = (*seen.comparisons, *_at_full_size(self.task, timed))
         with_full = replace(seen, runs=runs, comparisons=comparisons)

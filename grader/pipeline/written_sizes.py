@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
+from grader.devices import DryRunner
 from grader.diagnose import Program
 from grader.languages import read
 from grader.pipeline.context import GradingContext, described, known
@@ -130,10 +131,13 @@ def _way_at_full_size(settled: Settled) -> frozenset[str] | None:
     """Return the kernels that the answer launches at the task's full size; None where that can't be seen."""
     grading, task = settled.examiner.grading, task_of(settled)
     build = settled.program.evaluation.build
-    if grading.device is None or build is None or build.status != "built":
+    device = grading.device
+    if device is None or build is None or build.status != "built":
+        return None
+    if not isinstance(device, DryRunner):
         return None
     seed = known(grading, task).guest_seed
-    return grading.device.launched_at_full_size(settled.program.submission, build, task, seed)
+    return device.launched_at_full_size(settled.program.submission, build, task, seed)
 
 
 def _ways(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 JsonValue = Any
 """A value that JSON can hold: None, bool, int, float, str, list or dict of these."""
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+_-]{0,30}$")]
+"""A name from a registry in a room above: of a device, an input format, a language."""
 
 
 class Record(BaseModel):

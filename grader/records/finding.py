@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import StringConstraints
-
-from grader.records.base import Record
+from grader.records.base import Name, Record
 from grader.records.evidence import Actor, Details, Raised, ToolMessage
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["proven", "likely", "possible"]
-PlaceLanguage = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+_-]{0,30}$")]
+PlaceLanguage = Name
 """`python`, `text` for the prose around the code, or what a language of `grader/languages/` calls its lines."""
 TOOLS: frozenset[str] = frozenset({"compiler", "ptxas", "python", "link"})
 """Kinds of evidence whose words are those of another tool."""

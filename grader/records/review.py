@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from grader.records.base import JsonValue, Record
+from grader.records.base import JsonValue, Name, Record
 from grader.records.finding import Evidence, Finding
 from grader.records.run import Build, Comparison, KernelProfile, Run, Timing, Work
 
@@ -32,7 +32,8 @@ RIGHT_VALUES: frozenset[Status] = frozenset({"correct", "unsound"})
 """Every value that decides came out right; that an `unsound` program's did is luck."""
 Form = Literal["plain", "fast"]
 """Of a reference-fixed kernel: what a textbook shows, or what a GPU runs best."""
-DeviceName = Literal["cuda", "sim", "none"]
+DeviceName = Name
+"""Of `grader.devices.devices()`, or `none`."""
 SeenAt = Literal["full", "sampled blocks", "reduced sizes"]
 """The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader.records.base import JsonValue, Record
+from grader.records.base import JsonValue, Name, Record
 from grader.records.evidence import FormMismatch
 from grader.records.finding import Evidence
 
@@ -34,7 +34,7 @@ class Build(Record):
     """The outcome of compiling a submission for a device."""
 
     status: BuildStatus
-    device: Literal["sim", "cuda"]
+    device: Name
     mode: Literal["fast", "stock"] = "fast"
     """Which way decided: our drivers, or torch's own untouched."""
     key: str = ""
@@ -101,7 +101,7 @@ class Run(Record):
     """The outcome of one execution on one workload; the outputs themselves travel beside it."""
 
     workload: str
-    device: Literal["sim", "cuda"]
+    device: Name
     status: RunStatus
     reason: str = ""
     """Why, for anything but `ran`; for `not_run` which feature, and its line."""

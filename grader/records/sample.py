@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
 
-from grader.records.base import Record, digest
+from grader.records.base import Name, Record, digest
 
-SampleFormat = Literal["transcript", "python", "jsonl", "kernelbench", "parquet"]
+SampleFormat = Name
+"""Of `grader.ingest.read.FORMATS`."""
 
 
 class KernelBenchId(Record):

@@ -29,7 +29,7 @@ def _every(review: Review) -> Iterator[Fact]:
     kinds = {repair.kind for repair in review.repairs}
     device = review.evaluation.device
     yield Fact("task", review.task.name or "unknown")
-    yield Fact("device", DEVICES[device] if device != "none" else "")
+    yield Fact("device", DEVICES.get(device, device) if device != "none" else "")
     yield Fact("builds", _word(verdict.compiled))
     yield Fact("right", right(verdict).replace("-", ""))
     yield Fact("other sizes", _word(verdict.general))

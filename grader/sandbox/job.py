@@ -53,7 +53,8 @@ class GuestJob:
     code: str
     entry: str
     """Name of the class: `ModelNew` or `Model`."""
-    device: Literal["sim", "cuda", "cpu"]
+    device: str
+    """A device's name, or `cpu` for a reference; the guest knows which it can place tensors on."""
     workloads: tuple[GuestWorkload, ...] = ()
     init: tuple[Argument, ...] | None = None
     """Arguments of the constructor; None with `build_only` means: import only."""

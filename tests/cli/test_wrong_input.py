@@ -12,7 +12,7 @@ from tests.whole import TEXT_ONLY, transcript, write_samples
 
 WRONG = {
     "a device": (["--device", "simm"], "did you mean sim?"),
-    "a device that is like none": (["--device", "tpu"], "choose one of auto, sim, cuda, none"),
+    "a device that is like none": (["--device", "tpu"], "choose one of auto, cuda, sim, none"),
     "a GPU": (["--gpu", "h1000"], "did you mean h100?"),
     "jobs": (["--jobs", "-3"], "--jobs can't be"),
     "a number": (["--jobs", "many"], "valid integer"),

@@ -11,8 +11,8 @@ import pytest
 from grader import pipeline
 from grader.config import Options
 from grader.devices.base import Sanitized
-from grader.devices.cuda.timing import Timed
 from grader.devices.sim.device import Simulator
+from grader.devices.timed import Timed
 from grader.pipeline.evaluation import evaluate
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.repairs import confirm
@@ -31,10 +31,6 @@ looks: list[str] = []
 
 class Clocked(Simulator):
     """The simulator with a clock and a tool of its own, as a GPU has them."""
-
-    @property
-    def looks_closer(self) -> bool:
-        return True
 
     def time(self, *_: Any) -> Timed:
         looks.append("time")

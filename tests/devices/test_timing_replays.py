@@ -11,11 +11,12 @@ import pytest
 
 from grader import sandbox
 from grader.devices import Device
-from grader.devices.cuda.timing import Match, Timed
+from grader.devices.cuda.timing import Match
 from grader.devices.cuda.timing_checks import Checks, Doubt
 from grader.devices.cuda.timing_replays import PLAIN, Replays, failed_run
 from grader.devices.cuda.timing_worker import TimingWorker, WorkerGoneError
 from grader.devices.guests import GuestDevice
+from grader.devices.timed import Timed
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import GuestJob
 

@@ -6,7 +6,7 @@ import pytest
 
 from grader import execution, sandbox
 from grader.devices.cuda.device import CudaDevice
-from grader.devices.cuda.timing import Timed
+from grader.devices.timed import Timed
 from grader.records import Build, Submission, Task, TensorSpec, Workload
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]

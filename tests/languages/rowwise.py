@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.languages import CodeText, CompiledLine, Entry, Kernel, Language, Recipe
-from grader.records import Finding, Place
+from grader.records import Evidence, Finding, Place, ToolMessage
 from grader.rules.rule import Context, Rule
 from grader.source import Source, nodes_under
 
 MARK = "rowwise"
+REFUSED = "a kernel takes one row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,18 @@ def read(source: Source) -> RowwiseReading | None:
     return RowwiseReading(source, found) if found else None
 
 
+def diagnose(reason: str, line: int | None, source: Source) -> Evidence | None:
+    """Return what the decorator refused."""
+    name, _, said = reason.partition(": ")
+    if name != "TypeError" or REFUSED not in said:
+        return None
+    place = source.line_place(line) if line else None
+    details = ToolMessage(said=said, tool="rowwise", line=line or 0)
+    return Evidence(
+        kind="compiler", code="signature", text=f"rowwise: {said}.", place=place, details=details
+    )
+
+
 LANGUAGE = Language(
     name="rowwise",
     title="Rowwise",
@@ -85,7 +98,12 @@ LANGUAGE = Language(
     signs=(),
     place_names=frozenset(),
     read=read,
-    recipe=Recipe(compiles=lambda _code: False),
+    recipe=Recipe(
+        compiles=lambda _code: False,
+        when="launched",
+        options={"rowwise": True},
+        diagnose=diagnose,
+    ),
 )
 
 

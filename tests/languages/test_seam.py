@@ -32,6 +32,8 @@ PROGRAM = """import numpy
 import torch
 
 def rowwise(kernel):
+    if kernel.__code__.co_argcount != 1:
+        raise TypeError("a kernel takes one row")
     def launch(x):
         rows = x.detach().cpu().numpy().reshape(-1, x.shape[-1])
         made = numpy.stack([kernel(row) for row in rows])
@@ -97,6 +99,26 @@ def test_its_wrong_kernel_is_graded_with_a_finding_at_the_kernels_line(
     assert not any(one.rule == "EXT002" for one in found.findings)  # it has a kernel of its own
 
 
+def test_what_its_compiler_refuses_is_a_failed_build_at_the_kernels_line(
+    installed: None, tmp_path: Path
+) -> None:
+    found = graded(PROGRAM.replace("relu_of_row(row)", "relu_of_row(row, other)"), tmp_path)
+    assert found.verdict.status == "build_failed"
+    build = found.evaluation.build
+    assert build is not None
+    (refused,) = build.errors
+    assert (refused.kind, refused.text) == ("compiler", "rowwise: a kernel takes one row.")
+    assert refused.place is not None
+
+
+def test_guests_are_told_of_its_programs_and_kernels_are_built_by_a_call(installed: None) -> None:
+    source = parse(PROGRAM)
+    assert languages.guest_options(source) == {"rowwise": True}
+    assert languages.compiles_when_launched(source)
+    assert not languages.guest_options(parse(CUDA))
+    assert not languages.compiles_when_launched(parse(CUDA))
+
+
 def test_its_right_kernel_has_no_finding_of_its_rules(installed: None, tmp_path: Path) -> None:
     found = graded(PROGRAM, tmp_path)
     assert all(one.equal for one in found.evaluation.comparisons)
@@ -125,7 +147,7 @@ def test_each_language_reads_its_own_part_of_a_mixed_answer(installed: None) -> 
 
 def test_a_compiled_line_is_placed_by_the_language_that_knows_its_file(installed: None) -> None:
     source = parse(PROGRAM + CUDA)
-    python = languages.place_compiled_line(source, "/tmp/kg/submission.py", 13)
+    python = languages.place_compiled_line(source, "/tmp/kg/submission.py", 15)
     cuda = languages.place_compiled_line(source, "/build/e/cuda.cu", 4)
     assert python is not None
     assert python.excerpt == "return numpy.maximum(row, 0)"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from grader import build as building
 from grader.build.cache import cache_folder
@@ -21,12 +20,12 @@ from grader.devices.cuda.gpu import GpuFacts, Watch
 from grader.devices.cuda.health import HEALTH, prove_healthy, suspicious
 from grader.devices.cuda.plain_guest import PlainGuest
 from grader.devices.cuda.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
-from grader.devices.cuda.timing import Timed
 from grader.devices.cuda.timing_turn import timed
 from grader.devices.cuda.witness import consult
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
 from grader.devices.sim.device import Simulator
+from grader.devices.timed import Timed
 from grader.errors import GraderError
 from grader.judge import References
 from grader.records import (
@@ -70,7 +69,7 @@ class CudaDevice(GuestDevice):
     """Whether what a guest allocates lies between zones of poison."""
 
     @property
-    def name(self) -> Literal["cuda"]:
+    def name(self) -> str:
         """Return `cuda`."""
         return "cuda"
 
@@ -98,11 +97,6 @@ class CudaDevice(GuestDevice):
             "nvcc": toolchain.nvcc_version,
             "guard zones": guard_zones.fact(self.prepared),
         }
-
-    @property
-    def looks_closer(self) -> bool:
-        """Return True: it has a clock, and compute-sanitizer."""
-        return True
 
     @property
     def seconds(self) -> float:

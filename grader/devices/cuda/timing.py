@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from secrets import SystemRandom
 
@@ -17,14 +16,9 @@ from grader.devices.cuda.timing_worker import UNSEEN, Batch, TimingWorker, Worke
 from grader.guest.kinds import SEED_STEP
 from grader.judge.inputs import numpy_dtype
 from grader.records import (
-    Comparison,
     JsonValue,
-    KernelProfile,
-    Run,
     Task,
     TensorSpec,
-    Timing,
-    Work,
     Workload,
 )
 
@@ -46,24 +40,6 @@ HIDDEN = 0.5
 """Part of its time that a program may spend where it is not looked at, before that is dishonest."""
 NOISE = 0.01
 """Seconds by which times out of the bracket may differ without meaning anything."""
-
-
-@dataclass(frozen=True)
-class Timed:
-    """What timing a program gave."""
-
-    timings: tuple[Timing, ...] = ()
-    run: Run | None = None
-    """The run at the size that was to be timed, where it failed or its result is wrong."""
-    comparison: Comparison | None = None
-    """What is wrong there, found before anything was timed."""
-    note: str = ""
-    """Why there is no time, where nothing is wrong."""
-    dishonest: tuple[str, ...] = ()
-    speedup: tuple[float, float, float] | None = None
-    """Over eager torch: median, and the ends of its 95% interval."""
-    work: Work | None = None
-    profile: tuple[KernelProfile, ...] = ()
 
 
 def arguments(workload: Workload) -> list[JsonValue]:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from secrets import SystemRandom
 
 from grader.devices.cuda.errors import cuda_error
-from grader.devices.cuda.timing import CHECKED_FIRST, Timed, arguments, wanted
+from grader.devices.cuda.timing import CHECKED_FIRST, arguments, wanted
 from grader.devices.cuda.timing_checks import CLEARLY, Checks, Doubt
 from grader.devices.cuda.timing_worker import UNSEEN, Batch, TimingWorker, WorkerGoneError
 from grader.devices.outcome import brief
+from grader.devices.timed import Timed
 from grader.records import Mismatch, Run, RunStatus
 
 MOST = 8

@@ -12,11 +12,12 @@ import numpy as np
 
 from grader.devices.cuda import peaks
 from grader.devices.cuda.gpu import GpuFacts, clock, condition
-from grader.devices.cuda.timing import Match, Timed, arguments, suspicions
+from grader.devices.cuda.timing import Match, arguments, suspicions
 from grader.devices.cuda.timing_checks import Checks, Doubt
 from grader.devices.cuda.timing_replays import PLAIN, SHOWN, Replays, failed_run
 from grader.devices.cuda.timing_series import Series, ratio
 from grader.devices.cuda.timing_worker import Cost, TimingWorker, WorkerGoneError
+from grader.devices.timed import Timed
 from grader.judge import References
 from grader.judge.inputs import generator
 from grader.records import (

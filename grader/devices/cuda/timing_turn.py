@@ -12,8 +12,8 @@ from grader.devices.cuda import share as gpu_share
 from grader.devices.cuda.gpu import GpuFacts
 from grader.devices.cuda.health import HEALTH, prove_healthy
 from grader.devices.cuda.profiler import profile
-from grader.devices.cuda.timing import Timed
 from grader.devices.cuda.timing_session import TimingSession
+from grader.devices.timed import Timed
 from grader.errors import GraderError
 from grader.judge import Group, References
 from grader.judge.inputs import draw_state

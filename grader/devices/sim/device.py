@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 from grader import build as building
 from grader.build.prepare import prepare
@@ -41,14 +40,9 @@ class Simulator(GuestDevice):
     """How many blocks of each launch run; 0 for all."""
 
     @property
-    def name(self) -> Literal["sim"]:
+    def name(self) -> str:
         """Return `sim`."""
         return "sim"
-
-    @property
-    def looks_closer(self) -> bool:
-        """Return False: all that it can see it sees in every run."""
-        return False
 
     @property
     def arch(self) -> str:

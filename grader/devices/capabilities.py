@@ -1,0 +1,112 @@
+"""What a device may be able to do beside building and running; whoever wants it asks with `isinstance`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from grader.devices.base import Device, RunResult, Sanitized
+from grader.devices.timed import Timed
+from grader.execution.full_size_part import FullSizePart
+from grader.judge import References
+from grader.records import Build, Evaluation, Evidence, Run, Submission, Task
+
+
+@runtime_checkable
+class Timer(Protocol):
+    """A device with a clock that programs can't reach."""
+
+    def time(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> Timed:
+        """Time a correct program beside its baselines.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
+class Sanitizer(Protocol):
+    """A device with tools that look at a program at many times the cost of a run."""
+
+    def sanitize(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        evaluation: Evaluation,
+    ) -> Sanitized:
+        """Look with the device's own tools at why a program went wrong.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
+class DryRunner(Protocol):
+    """A device that can't compute a task's full size, and calls forward there without computing."""
+
+    def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
+        """Call forward at the task's full size where nothing can compute it.
+
+        Returns the run where it fails there (a launch is refused, a context lost, an exception
+        raised), and the run with its operators alone where torch computes there; None where nothing
+        of that was seen. `seed` is torch's in the guest.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def launched_at_full_size(
+        self, submission: Submission, build: Build, task: Task, seed: int
+    ) -> frozenset[str] | None:
+        """Return the kernels that forward launches at the task's full size.
+
+        None where that can't be seen, or forward does not get to its end there.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+    def look_at_full_size(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        find: Callable[[], FullSizePart | None],
+    ) -> tuple[Evidence, ...]:
+        """Return what goes wrong at full size with the values of a part of the task, if anything.
+
+        `find` gives the part.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
+class IdleRunner(Protocol):
+    """A device that can leave kernels out."""
+
+    def run_idle(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> list[RunResult]:
+        """Run a program with every launch checked and no kernel executed.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+
+def looks_closer(device: Device | None) -> bool:
+    """Whether it has a clock or tools of its own, which take many times as long as a run."""
+    return isinstance(device, Timer | Sanitizer)

@@ -1,0 +1,25 @@
+"""What timing a program gave, on whatever device has a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.records import Comparison, KernelProfile, Run, Timing, Work
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What timing a program gave."""
+
+    timings: tuple[Timing, ...] = ()
+    run: Run | None = None
+    """The run at the size that was to be timed, where it failed or its result is wrong."""
+    comparison: Comparison | None = None
+    """What is wrong there, found before anything was timed."""
+    note: str = ""
+    """Why there is no time, where nothing is wrong."""
+    dishonest: tuple[str, ...] = ()
+    speedup: tuple[float, float, float] | None = None
+    """Over eager torch: median, and the ends of its 95% interval."""
+    work: Work | None = None
+    profile: tuple[KernelProfile, ...] = ()
