@@ -13,6 +13,8 @@ from typing import TypeVar
 T = TypeVar("T")
 PREFIX = "kernel_grader."
 """Of the groups of entry points: `kernel_grader.devices`, `kernel_grader.languages`."""
+ROOMS = ("devices", "languages", "rules")
+"""That take plug-ins."""
 logger = logging.getLogger(__name__)
 
 
@@ -39,6 +41,14 @@ def members(room: str, attribute: str, kind: type[T]) -> Iterator[T]:
             yield loaded
         else:
             logger.error("the plug-in %s is no %s: %s", entry.name, kind.__name__, entry.value)
+
+
+def installed() -> tuple[str, ...]:
+    """Return what plug-ins there are, with their versions: what is stored depends on them."""
+    found = (entry for room in ROOMS for entry in entry_points(group=PREFIX + room))
+    return tuple(
+        sorted(f"{one.group} {one.value} {one.dist.version if one.dist else ''}" for one in found)
+    )
 
 
 def _folders(room: str) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from grader import execution, sandbox
+from grader import execution, plugins, sandbox
 from grader.config import Options
 from grader.devices import Device, choose_device
 from grader.errors import GraderError
@@ -82,7 +82,9 @@ class GradingContext:
         """Content address of everything but the sample that could change a review."""
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
         device = self.device.identity if self.device else "none"
-        return digest("grading", SCHEMA, grader_version(), kept, device, str(self.seed))
+        return digest(
+            "grading", SCHEMA, grader_version(), kept, device, str(self.seed), *plugins.installed()
+        )
 
     def once(self, made: dict[str, T], key: str, make: Callable[[], T]) -> T:
         """Return what is kept under the key; the first to ask makes it, the others wait."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import languages, pipeline
+from grader import languages, pipeline, plugins
 from grader.config import Options
 from grader.ingest import extract
 from grader.languages import registry
@@ -85,6 +85,7 @@ def graded(code: str, tmp_path: Path) -> Review:
 
 def test_a_plug_in_is_a_language_and_what_is_none_is_left_out(installed: None) -> None:
     assert set(languages.languages()) == {"cuda", "rowwise"}
+    assert "kernel_grader.languages rowwise:LANGUAGE 1" in plugins.installed()
 
 
 def test_its_wrong_kernel_is_graded_with_a_finding_at_the_kernels_line(
