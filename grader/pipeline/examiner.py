@@ -24,6 +24,7 @@ from grader.records import (
     WrongValues,
     digest,
 )
+from grader.repair import fixes
 from grader.rules import Context, engine
 from grader.rules.engine import Inspection
 from grader.rules.outcome import Outcome
@@ -74,8 +75,9 @@ class Examiner:
 
     def _inspected(self, submission: Submission, evaluation: Evaluation) -> Inspection:
         options = self.grading.options
-        context = self._context(evaluation)
-        return engine.inspect(parse(submission.code), context, options.select, options.ignore)
+        context, source = self._context(evaluation), parse(submission.code)
+        detected = engine.detect(source, context, options.select, options.ignore)
+        return engine.settle(fixes.attach(detected, source, context), source, context)
 
     def _context(self, evaluation: Evaluation) -> Context:
         build, device = evaluation.build, self.grading.device

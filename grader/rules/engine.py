@@ -1,4 +1,4 @@
-"""Runs the rules over a submission's text, and makes one finding of one defect."""
+"""Runs the rules over a submission's text (`detect`), and makes one finding of one defect (`settle`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.languages import names_in
 from grader.rules.deadline import TooSlowError, deadline
+from grader.rules.families import family_of
 from grader.rules.idle import leave_out_idle
 from grader.rules.merge import merge
 from grader.rules.other_sizes import as_remarks
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 TIME_LIMIT = 20.0
-"""Seconds of CPU for all rules, after which the present one is ended and no other one asked; an
+"""Seconds of CPU for all rules, after which the present one is ended and no other one runs; an
 ordinary text takes some hundredths."""
-FIRST = ("SEC", "CHT")
-"""Families that are asked first: no text may be so costly that a cheat in it goes unseen."""
 
 
 @dataclass(frozen=True)
@@ -46,36 +45,44 @@ def review_text(
     """Return the findings about a submission, one a defect, worst first and then by line.
 
     `select` and `ignore` hold codes, prefixes of codes (`SYN`) or names of rules; no `select` means
-    all. Never raises: a rule that fails is left out and logged.
+    all. Never raises: a rule that fails is left out and logged. The fixes are those that the rules
+    hold themselves; `grader.repair.fixes.attach` adds the others between the two steps.
     """
-    return inspect(source, context, select, ignore).findings
+    return settle(detect(source, context, select, ignore), source, context).findings
 
 
-def inspect(
+def detect(
     source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> Inspection:
-    """Like `review_text`, and say which rules failed, and which were not asked for want of time."""
+    """Return what each rule finds by itself, which rules failed, and which did not run for want of time."""
     found: list[Finding] = []
     trouble: list[str] = []
-    asked = taking_part(chosen(all_rules().values(), select, ignore), names_in(source))
-    waiting = sorted(asked, key=lambda rule: not rule.code.startswith(FIRST))
+    selected = taking_part(chosen(all_rules().values(), select, ignore), names_in(source))
+    waiting = sorted(selected, key=lambda rule: not family_of(rule.code).first)
     try:
         with deadline(TIME_LIMIT) as late:
             while waiting and not late():
-                _ask(waiting.pop(0), source, context, found, trouble)
-    except TooSlowError:  # told between two rules
+                _run_rule(waiting.pop(0), source, context, found, trouble)
+    except TooSlowError:  # raised between two rules
         pass
     if waiting:
         code = waiting[0].code
-        trouble.append(f"the rules from {code} on were not asked: this text takes too long")
-    # Before they are merged: what a run refutes, and what is a remark, explains nothing.
-    found = list(weighed_by_runs(leave_out_idle(found, source), source, context, _certain()))
-    found = sorted(found, key=lambda finding: finding.rule)
-    told = as_remarks(merge(as_remarks(found, context)), context)
-    return Inspection(tuple(sorted(told, key=_rank)), tuple(trouble))
+        trouble.append(f"the rules from {code} on did not run: this text takes too long")
+    return Inspection(tuple(sorted(found, key=lambda finding: finding.rule)), tuple(trouble))
 
 
-def _ask(
+def settle(inspection: Inspection, source: Source, context: Context) -> Inspection:
+    """Weigh what the rules found by what was seen, and make one finding of one defect.
+
+    They are weighed before they are merged: what a run refutes, and what is a remark, explains nothing.
+    """
+    running = leave_out_idle(inspection.findings, source)
+    weighed = tuple(weighed_by_runs(running, source, context, _certain()))
+    settled = as_remarks(merge(as_remarks(weighed, context)), context)
+    return Inspection(tuple(sorted(settled, key=_rank)), inspection.trouble)
+
+
+def _run_rule(
     rule: Rule, source: Source, context: Context, found: list[Finding], trouble: list[str]
 ) -> None:
     """Collect what one rule finds, or why it failed."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.rules.families import family_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -11,8 +13,6 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 NEVER_LAUNCHED = "CHT003"
-AT_RUN_TIME = ("SYN", "RED", "MEM", "NUM", "IDX", "PRF")
-"""Families of what shows only where a kernel runs."""
 
 
 def leave_out_idle(findings: Sequence[Finding], source: Source) -> Iterator[Finding]:
@@ -29,5 +29,5 @@ def leave_out_idle(findings: Sequence[Finding], source: Source) -> Iterator[Find
         inside = place is not None and any(
             span.line <= place.line <= span.end_line for span in spans
         )
-        if finding.evidence or not (inside and finding.rule.startswith(AT_RUN_TIME)):
+        if finding.evidence or not (inside and family_of(finding.rule).at_run_time):
             yield finding

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.rules.families import family_of, precedence_of
+from grader.rules.registry import all_rules
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grader.records import Evidence, Finding
 
-PRECEDENCE = ("EXT", "BLD", "SYN", "RED", "MEM", "NUM", "IDX", "API", "PRF", "STY", "CHT", "SEC")
 SEVERITY = ("error", "warning", "note")
 CONFIDENCE = ("proven", "likely", "possible")
 BUILD_KINDS = ("compiler", "ptxas", "link", "python")
 RUN_KINDS = ("simulator", "sanitizer")
-CATCH_ALL = "BLD015"
-"""Says in plain words what the compiler said: gives way to any rule that explains the cause."""
-EXPLAINS = ("SYN", "RED", "MEM", "NUM", "IDX", "EXT", "API")
-"""Families whose errors explain a wrong result."""
-FOLLOWS: dict[str, tuple[str, ...]] = {
-    "SYN001": ("RED002", "RED005"),
-    "RED001": ("RED003",),
-    "MEM002": ("IDX005",),
-    "BLD002": ("BLD006",),
-    "BLD005": ("BLD002", "BLD004"),
-    "EXT001": ("BLD015",),
-    "EXT003": ("EXT002",),
-    "API004": ("CHT007",),
-}
-"""Rules that on the same lines only repeat what the first one says."""
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings with those of one defect joined under the one that takes precedence.
 
     Two findings are of one defect when they carry the same `cause` (one with `root_cause` takes precedence), when they rest on the
-    same piece of compiler evidence, when they are of one rule at one place, or when `FOLLOWS` says
-    so and their lines overlap. The evidence of all of them is kept.
+    same piece of compiler evidence, when they are of one rule at one place, or when a rule is
+    `explained_by` another one and their lines overlap. The evidence of all of them is kept.
     """
     kept: list[Finding] = []
     for finding in _first_resorts(sorted(findings, key=_precedence)):
@@ -60,7 +47,7 @@ def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
 def _as_much(better: Finding, last: Finding) -> bool:
     """Whether a proven remark explains another one: results that are wrong at other sizes only."""
     both = better.severity == last.severity == "warning" and not _last(better)
-    return both and better.confidence == "proven" and better.rule.startswith(EXPLAINS)
+    return both and better.confidence == "proven" and family_of(better.rule).explains_results
 
 
 def _seen_where(better: Finding, last: Finding) -> bool:
@@ -81,7 +68,7 @@ def explained(findings: Iterable[Finding]) -> bool:
 
 def _explains(finding: Finding) -> bool:
     error = finding.severity == "error" and not _last(finding)
-    return error and finding.rule.startswith(EXPLAINS)
+    return error and family_of(finding.rule).explains_results
 
 
 def _last(finding: Finding) -> bool:
@@ -89,11 +76,9 @@ def _last(finding: Finding) -> bool:
 
 
 def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
-    family = finding.rule[:3]
-    rank = PRECEDENCE.index(family) if family in PRECEDENCE else len(PRECEDENCE)
     return (
-        finding.rule == CATCH_ALL,
-        -1 if finding.root_cause else rank,
+        _catch_all(finding.rule),
+        -1 if finding.root_cause else precedence_of(finding.rule),
         SEVERITY.index(finding.severity),
         finding.rule,
         finding.place.line if finding.place else 0,
@@ -107,7 +92,17 @@ def _one_defect(first: Finding, second: Finding) -> bool:
         return True
     if first.rule == second.rule:
         return first.place == second.place and first.message == second.message
-    return second.rule in FOLLOWS.get(first.rule, ()) and _overlap(first, second)
+    return first.rule in _explained_by(second.rule) and _overlap(first, second)
+
+
+def _explained_by(code: str) -> tuple[str, ...]:
+    rule = all_rules().get(code)
+    return rule.explained_by if rule else ()
+
+
+def _catch_all(code: str) -> bool:
+    rule = all_rules().get(code)
+    return rule is not None and rule.catch_all
 
 
 def _build_evidence(finding: Finding) -> set[tuple[str, str, int]]:
@@ -132,7 +127,7 @@ def _joined(first: Finding, second: Finding) -> Finding:
             "severity": min(first.severity, second.severity, key=SEVERITY.index),
             "confidence": min(first.confidence, second.confidence, key=CONFIDENCE.index),
             "also": tuple(
-                dict.fromkeys(code for code in also if code not in {first.rule, CATCH_ALL})
+                dict.fromkeys(code for code in also if code != first.rule and not _catch_all(code))
             ),
             "evidence": _distinct((*first.evidence, *second.evidence)),
             "fixes": (*first.fixes, *(fix for fix in second.fixes if fix not in first.fixes)),

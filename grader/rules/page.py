@@ -8,24 +8,11 @@ from itertools import groupby
 from pathlib import Path
 
 from grader.rules.examples import WHOLE
+from grader.rules.families import family_of
 from grader.rules.predictions import SENTENCES
 from grader.rules.registry import all_rules
 from grader.rules.rule import Example, Examples, Rule
 
-FAMILIES = {
-    "EXT": "Extraction and contract",
-    "BLD": "Build",
-    "MEM": "Memory safety",
-    "SYN": "Synchronisation and races",
-    "RED": "Reduction logic",
-    "NUM": "Numerics and meaning",
-    "IDX": "Indexing and launch geometry",
-    "API": "PyTorch extension API",
-    "PRF": "Performance",
-    "CHT": "Cheating and grader gaming",
-    "SEC": "Security",
-    "STY": "Notes on style",
-}
 FOUND = {
     "text": "the submission's text",
     "build": "what the compilers and the loader said",
@@ -72,7 +59,7 @@ def index(rules: Mapping[str, Rule]) -> str:
         "Made from the rule files by `python -m grader.rules.page docs/rules`; edit those.",
     ]
     for family, members in groupby(rules.values(), key=lambda rule: rule.code[:3]):
-        lines += ["", f"## {family} {FAMILIES.get(family, '')}".rstrip(), ""]
+        lines += ["", f"## {family} {family_of(family).title}".rstrip(), ""]
         lines += ["| rule | severity | what it says |", "|---|---|---|"]
         lines += [
             f"| [{rule.code}]({rule.code}.md) `{rule.name}` | {rule.severity} | "

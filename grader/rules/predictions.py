@@ -7,17 +7,6 @@ from collections.abc import Mapping
 from grader.records import Prediction
 from grader.rules.observed import GROUPS
 
-OF_FAMILY: Mapping[str, Prediction] = {
-    "EXT": "raises",
-    "BLD": "build-fails",
-    "MEM": "out-of-bounds",
-    "SYN": "race",
-    "RED": "wrong-values",
-    "NUM": "wrong-values",
-    "IDX": "wrong-values",
-    "API": "raises",
-}
-"""What the rules of a family predict that don't say it themselves; other families predict nothing."""
 SENTENCES: Mapping[Prediction, str] = {
     "nothing": "nothing that a build or a run could take back.",
     "elsewhere": "nothing at the task's own sizes and values; it shows at others.",
@@ -50,8 +39,3 @@ CODES: Mapping[Prediction, frozenset[str]] = {
 """Codes of evidence that show a prediction; the others show in the build, in Python, in the values."""
 BY_HARDWARE: frozenset[Prediction] = frozenset({"launch-fails", "traps", "writes-input"})
 """What a plain run on a GPU shows as well; the rest only the simulator sees, or a sanitizer."""
-
-
-def usual(code: str) -> Prediction:
-    """Return what a rule of this code predicts where it does not say it itself."""
-    return OF_FAMILY.get(code[:3], "nothing")

@@ -22,8 +22,8 @@ from grader.records import (
     Severity,
     Task,
 )
+from grader.rules.families import family_of
 from grader.rules.outcome import Outcome
-from grader.rules.predictions import usual
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -100,11 +100,15 @@ class Rule:
     """Languages whose own text it reads (`grader.languages`); empty where Python code or evidence is enough, in whatever language."""
     certain_from_text: bool = False
     """Whether the text alone makes it sure: else it is at most a warning until a build or a run shows it."""
+    explained_by: tuple[str, ...] = ()
+    """Codes of rules after which, on the same lines, this one has nothing to add."""
+    catch_all: bool = False
+    """Whether it only repeats what a tool said: any rule that explains the same message takes precedence."""
 
     @property
     def prediction(self) -> Prediction:
         """What a build or a run shows where it is right."""
-        return self.predicts or usual(self.code)
+        return self.predicts or family_of(self.code).predicts
 
     def finding(
         self,

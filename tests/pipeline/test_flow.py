@@ -50,13 +50,13 @@ def seen(source: Any, context: Any) -> tuple[object, ...]:
 
 def test_each_program_is_inspected_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inspected: Counter[str] = Counter()
-    inspect = engine.inspect
+    inspect = engine.detect
 
     def counted(source: Any, context: Any, *chosen: Any) -> engine.Inspection:
         inspected[repr(seen(source, context))] += 1
         return inspect(source, context, *chosen)
 
-    monkeypatch.setattr(engine, "inspect", counted)
+    monkeypatch.setattr(engine, "detect", counted)
     grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
     sample = Sample(id="s", origin="s", format="transcript", text=WRONG, task_hint="relu")
     made = review(grading, sample)

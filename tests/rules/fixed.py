@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from grader.records import Details, Evidence, Place
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 PLAIN = """
 __global__ void half_of(const float* x, float* y, int n) {
@@ -52,7 +52,7 @@ def seen(
 
 def fixes(rule: str, code: str, context: Context | None = None) -> list[set[str]]:
     """Return the lines of the program after each fix of each finding, without their indentation."""
-    found = all_rules()[rule].check(parse(code), context or Context())
+    found = detected_with_fixes(rule, parse(code), context or Context())
     changed = (apply(code, fix.edits) for finding in found for fix in finding.fixes)
     return [{line.strip() for line in text.splitlines()} for text in changed]
 

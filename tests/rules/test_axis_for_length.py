@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 CODE = '''
 import torch
@@ -54,7 +54,7 @@ def found(
     context = Context(task=task, evidence=(item,) if wrong else (), device="sim")
     return [
         (finding.severity, apply(code, finding.fixes[0].edits))
-        for finding in all_rules()["IDX011"].check(parse(code), context)
+        for finding in detected_with_fixes("IDX011", parse(code), context)
     ]
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Finding
-from grader.rules import Context, review_text
+from grader.rules import Context
 from grader.rules.build.messages import explain
 from grader.rules.examples import as_submission
 from grader.source import Source, parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 # as printed by nvcc 13.0, clang 21 (zig) and g++ for one and the same mistake
 DIALECTS = {
@@ -123,7 +124,7 @@ def error(source: Source, text: str, needle: str, kind: str = "compiler") -> Evi
 
 
 def build(source: Source, *evidence: Evidence) -> tuple[Finding, ...]:
-    return review_text(source, Context(evidence=evidence), select=("EXT", "BLD", "CHT"))
+    return review_with_fixes(source, Context(evidence=evidence), select=("EXT", "BLD", "CHT"))
 
 
 STREAM = as_submission("""
@@ -314,5 +315,5 @@ def test_what_the_run_raised_proves_what_the_text_says(body: str, said: str, rul
     source = parse(CALLED.format(body))
     for raised, confidence in ((said, "proven"), ("ValueError: no", "likely")):
         item = Evidence(kind="python", code="raised", text=raised, workload="w")
-        found = review_text(source, Context(evidence=(item,)))
+        found = review_with_fixes(source, Context(evidence=(item,)))
         assert [f.confidence for f in found if f.rule == rule] == [confidence]

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.records import Evidence, Place
-from grader.rules import review_text
 from grader.rules.build.fixes import fixes
 from grader.rules.build.semicolons import semicolon
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 PROGRAM = """
 #include <torch/extension.h>
@@ -227,7 +227,7 @@ def test_the_declarations_that_a_build_needs_are_passed() -> None:
     item = Evidence(kind="python", code="error", text=said)
     raised = Evidence(kind="python", code="raised", text=f"in the constructor: {said}")
     for context in (Context(), Context(evidence=(item,)), Context(evidence=(raised,))):
-        found = review_text(parse(BUILD), context, select=("BLD",))
+        found = review_with_fixes(parse(BUILD), context, select=("BLD",))
         (finding,) = [item for item in found if item.severity == "error"]
         assert (finding.rule, finding.confidence) == (
             "BLD017",
@@ -254,7 +254,7 @@ class ModelNew(torch.nn.Module):
 
 def test_load_that_is_given_a_text_becomes_load_inline() -> None:
     unknown, wrong = sorted(
-        review_text(parse(FILES), Context(), select=("BLD017",)),
+        review_with_fixes(parse(FILES), Context(), select=("BLD017",)),
         key=lambda item: "names" in item.message,
     )
     assert "names of files" in wrong.message
@@ -265,9 +265,9 @@ def test_load_that_is_given_a_text_becomes_load_inline() -> None:
     assert (
         f"load_inline(name=\"ext\", {declared}, cuda_sources=[text], functions=['twice'])" in code
     )
-    assert not review_text(parse(code), Context(), select=("BLD",), ignore=("BLD020",))
+    assert not review_with_fixes(parse(code), Context(), select=("BLD",), ignore=("BLD020",))
     given = FILES.replace("sources=[text]", 'sources=["twice.cu"]').replace(", rebuild=True", "")
-    assert not review_text(parse(given), Context(), select=("BLD017",))
+    assert not review_with_fixes(parse(given), Context(), select=("BLD017",))
 
 
 @pytest.mark.parametrize("given", ["code=text", 'sources=[("ext.cu", text)]', "cuda_code=[text]"])
@@ -278,11 +278,11 @@ def test_a_text_under_a_name_of_the_authors_own_is_handed_over(given: str) -> No
         "sources=[text], rebuild=True", given
     )
     for _ in range(3):
-        found = review_text(parse(code), Context(), select=("BLD003", "BLD017"))
+        found = review_with_fixes(parse(code), Context(), select=("BLD003", "BLD017"))
         code = apply(code, found[0].fixes[0].edits) if found else code
     assert "cuda_sources=[text]" in code
     assert "functions=['twice']" in code
-    assert not review_text(parse(code), Context(), select=("BLD002", "BLD003", "BLD017"))
+    assert not review_with_fixes(parse(code), Context(), select=("BLD002", "BLD003", "BLD017"))
 
 
 def test_the_last_declaration_gets_its_semicolon_inside_of_the_string() -> None:
@@ -295,7 +295,7 @@ def test_the_last_declaration_gets_its_semicolon_inside_of_the_string() -> None:
 
 def test_an_untyped_pointer_is_asked_for_its_type() -> None:
     code = as_submission(PROGRAM.replace("x.data_ptr<float>()", "x.data_ptr()"))
-    found = review_text(parse(code), Context(), select=("BLD014",))
+    found = review_with_fixes(parse(code), Context(), select=("BLD014",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == as_submission(PROGRAM)
 
@@ -304,7 +304,7 @@ def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
     code = BUILD.replace(
         '"torch::Tensor twice(torch::Tensor x) { return x + x; }"', 'f"""int f() { return 1; }"""'
     )
-    found = review_text(parse(code), Context(), select=("EXT001",))
+    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == code.replace('f"""', '"""')
 
@@ -317,7 +317,7 @@ def test_torch_has_no_functions_of_floats() -> None:
 
 def test_a_raw_string_of_cpp_is_written_as_python_s() -> None:
     code = 'import torch\nsrc = R"(\nint f();\n)";\nmore = R"cpp(\nint g();\n)cpp"\nclass ModelNew: pass\n'
-    found = review_text(parse(code), Context(), select=("EXT001",))
+    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == (
         'import torch\nsrc = r"""\nint f();\n""";\nmore = r"""\nint g();\n"""\nclass ModelNew: pass\n'
@@ -335,7 +335,7 @@ def test_what_is_set_to_two_values_keeps_the_first() -> None:
 
 def test_a_function_that_forgets_its_result_returns_what_it_made() -> None:
     code = as_submission(PROGRAM.replace("    return y;\n", ""))
-    found = review_text(parse(code), Context(), select=("BLD015",))
+    found = review_with_fixes(parse(code), Context(), select=("BLD015",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == as_submission(PROGRAM)
 
@@ -361,7 +361,7 @@ def test_headers_that_refuse_the_standard_are_one_finding_and_its_cause() -> Non
         "'enable_if_t' is not a template",
     )
     seen = tuple(Evidence(kind="compiler", code="error", text=text) for text in said)
-    found = review_text(parse(BUILD), Context(evidence=seen), select=("BLD015",))
+    found = review_with_fixes(parse(BUILD), Context(evidence=seen), select=("BLD015",))
     (one,) = found
     assert one.message.startswith("torch's headers need `C++20` or later")
     assert len(one.evidence) == 3

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from grader.records import Evidence
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 CODE = """
 from __future__ import annotations
@@ -45,14 +45,14 @@ def test_the_plain_attribute_goes_where_a_parameter_takes_its_name(ran: bool) ->
         made(CODE)
     item = Evidence(kind="python", code="raised", text=f"KeyError: {raised.value}")
     context = Context(evidence=(item,) if ran else (), device="sim")
-    (finding,) = all_rules()["EXT008"].check(parse(CODE), context)
+    (finding,) = detected_with_fixes("EXT008", parse(CODE), context)
     assert (finding.severity, finding.confidence) == (("warning", "likely"), ("error", "proven"))[ran]  # fmt: skip
     assert made(apply(CODE, finding.fixes[0].edits)).bias is None
 
 
 def test_what_is_read_before_is_not_left_out() -> None:
     code = CODE.replace("if bias:", "if self.bias:")
-    (finding,) = all_rules()["EXT008"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("EXT008", parse(code), Context())
     assert not finding.fixes
 
 
@@ -61,7 +61,7 @@ def test_a_module_that_nobody_imported_is_imported() -> None:
     code = CODE.replace("        self.bias = bias\n", "").replace(
         "if bias:", bound + "\n        if bias:"
     )
-    (finding,) = all_rules()["EXT003"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("EXT003", parse(code), Context())
     (change,) = finding.fixes
     assert change.label == "import math, F"
     assert made(apply(code, change.edits)).bias is None
@@ -71,7 +71,7 @@ def test_a_parameter_that_forward_reads_from_self_is_kept() -> None:
     code = CODE.replace("        self.bias = bias\n", "").replace(
         "* self.weight", "* self.weight * self.n"
     )
-    (finding,) = all_rules()["EXT007"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("EXT007", parse(code), Context())
     with pytest.raises(AttributeError):
         made(code)(torch.ones(4))
     assert made(apply(code, finding.fixes[0].edits))(torch.ones(4)).tolist() == [4.0] * 4

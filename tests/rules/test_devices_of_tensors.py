@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from grader.rules import review_text
 from grader.rules.api.tensor_left_on_the_cpu import MODEL, RIGHT, TOLD
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 
 def fixed(code: str) -> list[str]:
-    found = review_text(parse(code), TOLD, select=("API007",))
+    found = review_with_fixes(parse(code), TOLD, select=("API007",))
     return [apply(code, fix.edits) for finding in found for fix in finding.fixes]
 
 
@@ -29,7 +29,7 @@ def test_what_says_where_it_is_made_is_left_alone() -> None:
     for value in ('torch.zeros(n, device="cuda")', "torch.zeros(n).cuda()"):
         assert fixed(RIGHT.replace("nn.Parameter(torch.ones(n))", value)) == []
     code = MODEL.replace("SHIFT", "torch.zeros(n)").replace("MADE", "1")
-    assert review_text(parse(code), Context(), select=("API007",)) == ()
+    assert review_with_fixes(parse(code), Context(), select=("API007",)) == ()
 
 
 def test_a_weight_that_is_taken_off_the_gpu_stays_there() -> None:

@@ -10,6 +10,7 @@ from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 from .fixed import STRIDED, fixes, seen
 
@@ -142,7 +143,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_barrier_after_a_helper_stands_before_the_branch() -> None:
     code = as_submission(STRIDED)
-    (finding,) = all_rules()["SYN002"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("SYN002", parse(code), Context())
     (fix,) = finding.fixes
     branch = "if (threadIdx.x == 0) {\n        part[0]"
     assert f"__syncthreads();\n    {branch}" in apply(code, fix.edits)

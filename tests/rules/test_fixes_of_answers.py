@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.rules.sync.whole_warp import whole_warp
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 from .fixed import PLAIN, fixes, program, seen
 
@@ -128,7 +128,7 @@ class Wrapper(nn.Module):
 
 def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> dict[str, Any]:
     """Return what a program defines after a fix of a rule."""
-    (finding, *_) = all_rules()[rule].check(parse(code), context or Context())
+    (finding, *_) = detected_with_fixes(rule, parse(code), context or Context())
     names: dict[str, Any] = {}
     exec(apply(code, finding.fixes[at].edits), names)
     return names
@@ -232,20 +232,20 @@ def test_switches_that_are_all_of_a_block_leave_a_block_behind() -> None:
         "    torch.backends.cudnn.allow_tf32 = True\n"
     )
     code = program(PLAIN) + block
-    found = all_rules()["CHT006"].check(parse(code), Context())
+    found = detected_with_fixes("CHT006", parse(code), Context())
     edits = [edit for finding in found for fix in finding.fixes for edit in fix.edits]
     left = apply(code, edits)
     assert parse(left).python is not None
     assert left.endswith("if torch.cuda.is_available():\n    pass\n    # faster\n")
     beside = code + "    print(1)\n"
-    found = all_rules()["CHT006"].check(parse(beside), Context())
+    found = detected_with_fixes("CHT006", parse(beside), Context())
     edits = [edit for finding in found for fix in finding.fixes for edit in fix.edits]
     assert apply(beside, edits).endswith("is_available():\n    # faster\n    print(1)\n")
 
 
 def place_of(rule: str, code: str, words: str, context: Context) -> bool:
     """Whether the first finding of a rule stands at the first line with these words."""
-    (finding, *_) = all_rules()[rule].check(parse(code), context)
+    (finding, *_) = detected_with_fixes(rule, parse(code), context)
     line = next(n for n, text in enumerate(code.splitlines(), 1) if words in text)
     return finding.place is not None and finding.place.line == line
 
@@ -262,8 +262,8 @@ def test_a_wrong_shape_is_reported_where_the_result_is_made() -> None:
 
 def test_what_a_comment_leaves_out_weighs_more_where_results_are_wrong() -> None:
     code = program(PLAIN.replace("if (i < n)", "// simplified: no bounds\n    if (i < n)"))
-    (right,) = all_rules()["EXT006"].check(parse(code), Context())
-    (wrong,) = all_rules()["EXT006"].check(parse(code), seen("mismatch", "all wrong", "values"))
+    (right,) = detected_with_fixes("EXT006", parse(code), Context())
+    (wrong,) = detected_with_fixes("EXT006", parse(code), seen("mismatch", "all wrong", "values"))
     assert (right.severity, wrong.severity) == ("note", "warning")
 
 
@@ -271,7 +271,7 @@ def test_a_name_of_the_problems_file_is_said_to_be_found_by_kernelbench() -> Non
     code = program(PLAIN).replace("return ops.run(x)", "return ops.run(x) * scale")
     for reference, told in (("scale = 2.0\n", True), ("other = 2.0\n", False)):
         task = Task(name="t", title="t", source="file", reference=reference, workloads=())
-        (found,) = all_rules()["EXT003"].check(parse(code), Context(task=task))
+        (found,) = detected_with_fixes("EXT003", parse(code), Context(task=task))
         assert ("KernelBench" in found.message) == told
 
 
@@ -282,7 +282,7 @@ def test_an_access_of_several_elements_is_said_to_pass_the_end_with_its_last() -
     code = program(PLAIN.replace("if (i < n) y[i] = x[i] * 0.5f;", fours))
     load = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(97,)),))
     task = Task(name="t", title="t", source="file", reference="", workloads=(load,))
-    (found,) = all_rules()["MEM001"].check(parse(code), Context(task=task))
+    (found,) = detected_with_fixes("MEM001", parse(code), Context(task=task))
     assert "reads 4 elements of `x` at once, and nothing compares the last of them" in found.message
     assert "and 1 block of 256 threads" in found.message
 
@@ -350,7 +350,7 @@ def test_a_function_of_raw_pointers_takes_tensors_and_what_returns_nothing_is_ca
 def test_a_kernel_that_python_is_handed_is_launched_by_nothing(more: str) -> None:
     kernel = POINTERS.partition("void run")[0]
     bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {more}; }}" if more != "none" else ""
-    (finding,) = all_rules()["CHT003"].check(parse(program(kernel + bound)), Context())
+    (finding,) = detected_with_fixes("CHT003", parse(program(kernel + bound)), Context())
     handed = "Python is handed twice_kernel itself" in finding.message
     assert finding.message.startswith("nothing launches twice_kernel")
     assert handed == bool(bound)
@@ -368,7 +368,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """)
     found = [
-        f for f in all_rules()["EXT006"].check(parse(code), Context()) if f.severity == "error"
+        f for f in detected_with_fixes("EXT006", parse(code), Context()) if f.severity == "error"
     ]
     assert [f.message.partition(":")[0] for f in found] == [
         "there is no code in later",
@@ -392,7 +392,7 @@ torch::Tensor run(torch::Tensor x, torch::Tensor mask) {
 def test_bytes_that_are_asked_of_a_mask_are_taken_as_what_it_holds() -> None:
     code = program(MASKED, "torch::Tensor run(torch::Tensor x, torch::Tensor mask);")
     raised = seen("python", "RuntimeError: expected scalar type Byte but found Bool", "raised")
-    (finding,) = all_rules()["API005"].check(parse(code), raised)
+    (finding,) = detected_with_fixes("API005", parse(code), raised)
     assert finding.message.startswith("`mask.data_ptr<unsigned char>()` asks for Byte")
     texts = fixes("API005", code, raised)
     assert any("const bool* mask" in line for lines in texts for line in lines)

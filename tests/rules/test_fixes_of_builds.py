@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
-from grader.rules import all_rules, review_text
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes, review_with_fixes
 
 from .fixed import PLAIN, STRIDED, fixes, program, seen
 
@@ -100,7 +100,7 @@ def test_a_parameter_that_has_the_name_of_the_templates_type_gets_another(said: 
             ("nvcc: expression preceding parentheses must have function type.", line + 3),
         )
     )
-    [found] = review_text(parse(code), Context(evidence=after), select=("BLD015",))
+    [found] = review_with_fixes(parse(code), Context(evidence=after), select=("BLD015",))
     assert "`T` is the template's type" in found.message
     [made] = [apply(code, one.edits) for one in found.fixes]
     wanted = TWICE.replace("int T)", "int T_size)").replace("B * T)", "B * T_size)")
@@ -147,7 +147,7 @@ ops = load_inline(name="ops", cuda_sources=source, functions=["scale"],
 )
 def test_what_a_launch_and_the_bindings_are_told(rule: str, right: str, wrong: str) -> None:
     code = BOUND.replace(right, wrong)
-    findings = all_rules()[rule].check(parse(code), Context())
+    findings = detected_with_fixes(rule, parse(code), Context())
     made = [apply(code, fix.edits) for finding in findings for fix in finding.fixes]
     assert made == [BOUND]
 

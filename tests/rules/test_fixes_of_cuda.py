@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, KernelResources, LaunchRefused, Place
-from grader.rules import all_rules, review_text
+from grader.rules import all_rules
 from grader.rules.build import undeclared
 from grader.rules.build.line_fixes import line_fixes
 from grader.rules.examples import as_submission
@@ -14,6 +14,7 @@ from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes, review_with_fixes
 
 PLAIN = """
 __global__ void half_of(const float* x, float* y, int n) {
@@ -168,7 +169,7 @@ torch::Tensor run(torch::Tensor x) {
 )  # fmt: skip
 def test_a_shared_array_gets_room_for_the_threads_that_use_it(size: str, sizes: list[str]) -> None:
     code = as_submission(SMALL.replace("SIZE", size))
-    (finding,) = all_rules()["MEM002"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("MEM002", parse(code), Context())
     fixed = [apply(code, fix.edits) for fix in finding.fixes]
     assert [any(f"float {new};" in text for text in fixed) for new in sizes] == [True] * len(sizes)
 
@@ -202,7 +203,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_loop_of_exchanges_leaves_the_branch_as_a_whole() -> None:
     code = as_submission(LANES)
-    findings = tuple(all_rules()["SYN004"].check(parse(code), Context()))
+    findings = tuple(detected_with_fixes("SYN004", parse(code), Context()))
     fixed = apply(code, findings[0].fixes[0].edits)
     assert (
         "    for (int o = 16; o > 0; o /= 2) {\n"
@@ -216,7 +217,7 @@ def test_a_loop_of_exchanges_leaves_the_branch_as_a_whole() -> None:
 def test_a_block_that_is_too_large_is_told_to_the_template_as_well() -> None:
     code = LANES.replace("__global__", "template <int kThreads>\n__global__")
     code = as_submission(code.replace("rows<<<x.size(0), 32>>>", "rows<2048><<<x.size(0), 2048>>>"))
-    findings = tuple(all_rules()["IDX003"].check(parse(code), Context()))
+    findings = tuple(detected_with_fixes("IDX003", parse(code), Context()))
     labels = {fix.label: apply(code, fix.edits) for f in findings for fix in f.fixes}
     assert "rows<1024><<<x.size(0), 1024>>>" in labels["take at most 1024 threads"]
 
@@ -234,7 +235,7 @@ def test_a_launch_that_registers_forbid_is_one_finding_with_its_bounds() -> None
     )
     used = KernelResources(kernel="rows(float const*, float*)", registers=80, shared_bytes=0)
     seen = Context(evidence=(refused,), resources=(used,))
-    (finding,) = review_text(parse(code), seen, select=("IDX003", "IDX006"))
+    (finding,) = review_with_fixes(parse(code), seen, select=("IDX003", "IDX006"))
     assert (finding.rule, finding.confidence, finding.also) == ("IDX003", "proven", ("IDX006",))
     assert "80 registers a thread" in finding.message
     assert "__global__ __launch_bounds__(1024) void rows" in apply(code, finding.fixes[0].edits)
@@ -245,7 +246,7 @@ def test_a_shared_array_of_a_size_that_the_launch_gives_is_made_dynamic() -> Non
         "    float sum = 0.0f;", "    __shared__ float part[n];\n    float sum = 0.0f;"
     )
     code = as_submission(code.replace("<<<x.size(0), 32>>>", "<<<x.size(0), 32, 128>>>"))
-    (finding,) = all_rules()["BLD013"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("BLD013", parse(code), Context())
     assert "extern __shared__ float part[];" in apply(code, finding.fixes[0].edits)
 
 
@@ -264,7 +265,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_pointer_of_one_type_in_a_dispatch_takes_the_dispatched_type() -> None:
     code = as_submission(DISPATCHED)
-    (finding,) = all_rules()["BLD014"].check(parse(code), Context())
+    (finding,) = detected_with_fixes("BLD014", parse(code), Context())
     fixed = apply(code, finding.fixes[0].edits)
     assert "(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), 32)" in fixed
 
@@ -333,7 +334,7 @@ def test_threads_that_a_run_saw_leave_stay_and_a_return_too_many_is_dropped() ->
         kind="simulator", code="barrier-exited", text="threads have returned before the barrier",
         place=Place(line=line, column=0, end_line=line, end_column=1),
     )  # fmt: skip
-    (finding,) = all_rules()["SYN003"].check(parse(code), Context(evidence=(seen,)))
+    (finding,) = detected_with_fixes("SYN003", parse(code), Context(evidence=(seen,)))
     first, second, *_ = (apply(code, fix.edits) for fix in finding.fixes)
     assert "return;" not in first
     assert "const bool in_range = !(i >= n);" in second
@@ -346,8 +347,8 @@ def test_tensors_are_made_contiguous_before_a_macro_asks_for_it() -> None:
     )
     code = as_submission(macros + PLAIN.replace("    auto y", "    CHECK_INPUT(x);\n    auto y"))
     raised = Evidence(kind="python", code="raised", text="RuntimeError: x must be contiguous")
-    found = list(all_rules()["API006"].check(parse(code), Context(evidence=(raised,))))
+    found = list(detected_with_fixes("API006", parse(code), Context(evidence=(raised,))))
     (made,) = found[0].fixes
     assert "    x = x.contiguous(); CHECK_INPUT(x);" in apply(code, made.edits)
     other = Evidence(kind="python", code="raised", text="RuntimeError: weight must be contiguous")
-    assert not list(all_rules()["API006"].check(parse(code), Context(evidence=(other,))))
+    assert not list(detected_with_fixes("API006", parse(code), Context(evidence=(other,))))

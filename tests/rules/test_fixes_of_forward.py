@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.records import DtypeMismatch, Evidence, ShapeMismatch, Task, TensorSpec, Workload
-from grader.rules import all_rules, review_text
 from grader.rules.forward_fixes import suffixes
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes, review_with_fixes
 
 from .fixed import PLAIN, program, seen
 from .fixed import fixes as fixes_of
@@ -56,7 +56,7 @@ def test_a_change_of_shape_fits_every_workload(sizes: list[int], data: st.DataOb
 def test_how_many_results_there_are_is_said_where_forward_returns_them() -> None:
     code = program(PLAIN).replace("return ops.run(x)", "return ops.run(x), x")
     context = seen("mismatch", "2 tensors returned, 1 expected", "count")
-    [found] = review_text(parse(code), context, select=("EXT005",))
+    [found] = review_with_fixes(parse(code), context, select=("EXT005",))
     assert found.place is not None
     assert "return ops.run(x), x" in code.splitlines()[found.place.line - 1]
 
@@ -166,7 +166,7 @@ def test_names_and_arguments_that_python_lacks(
 ) -> None:
     code = CALLS.replace(old, new)
     task = Task(name="t", title="t", source="file", reference=REFERENCE, workloads=())
-    findings = all_rules()[rule].check(parse(code), Context(task=task))
+    findings = detected_with_fixes(rule, parse(code), Context(task=task))
     fixes = [fix for finding in findings for fix in finding.fixes]
     assert (fixed or CALLS) in [apply(code, fix.edits) for fix in fixes]
 
@@ -204,7 +204,7 @@ def test_a_function_for_a_kernel_over_one_dimension_is_written() -> None:
 
 
 def test_a_kernel_over_elements_is_not_taken_for_one_over_a_dimension() -> None:
-    found = all_rules()["BLD006"].check(parse(DECLARED), Context())
+    found = detected_with_fixes("BLD006", parse(DECLARED), Context())
     written = [apply(DECLARED, fix.edits) for finding in found for fix in finding.fixes]
     assert not any("shape.erase" in code.partition("Tensor shift(")[2] for code in written)
 

@@ -7,17 +7,17 @@ from typing import Any
 import torch
 
 from grader.records import Evidence, Task
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import detected_with_fixes
 
 from .fixed import fixes
 
 
 def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> dict[str, Any]:
     """Return what a program defines after a fix of a rule."""
-    (finding, *_) = all_rules()[rule].check(parse(code), context or Context())
+    (finding, *_) = detected_with_fixes(rule, parse(code), context or Context())
     names: dict[str, Any] = {}
     exec(apply(code, finding.fixes[at].edits), names)
     return names
@@ -103,7 +103,7 @@ def test_weights_are_taken_over_from_the_references_layers() -> None:
 def assert_taken_over(code: str, reference: str, settings: tuple[Any, ...], width: int) -> None:
     item = Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights")
     task = Task(name="t", title="t", source="file", reference=reference, workloads=())
-    found = all_rules()["NUM006"].check(parse(code), Context(evidence=(item,), task=task))
+    found = detected_with_fixes("NUM006", parse(code), Context(evidence=(item,), task=task))
     [fix, *_] = [
         one for finding in found for one in finding.fixes if "take the weights" in one.label
     ]

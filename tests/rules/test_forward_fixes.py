@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from grader.records import ContainerMismatch, CountMismatch, Evidence, FormMismatch
-from grader.rules import all_rules, review_text
+from grader.rules import all_rules
 from grader.rules.forward_fixes import result_in_form, suffixes
 from grader.rules.rule import Context, Example
 from grader.source import parse
 from grader.source.edits import apply
 from grader.source.python_code import python_code
+from tests.rules.reviews import review_with_fixes
 
 MODEL = """
 from torch import nn
@@ -86,7 +87,7 @@ class ModelNew(nn.Module):
 def test_a_function_of_the_last_dimension_is_handed_the_dimension_as_the_last() -> None:
     text = "RuntimeError: only the last of three dimensions is taken"
     raised = Evidence(kind="python", code="raised", text=text)
-    (found,) = review_text(parse(LAST_ONLY), Context(evidence=(raised,)), select=("API006",))
+    (found,) = review_with_fixes(parse(LAST_ONLY), Context(evidence=(raised,)), select=("API006",))
     fixed = [apply(LAST_ONLY, one.edits).rsplit("return ", 1)[1].strip() for one in found.fixes]
     call = "ext.longest(x.movedim(self.dim, -1).contiguous(), x.dim() - 1)"
     assert fixed == [call, f"{call}.unsqueeze(self.dim)", f"{call}.movedim(-1, self.dim)"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence
-from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.index.grid_capped import CODE, LOOP
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 LIMIT = "int blocks = std::min((n + 255) / 256, 1024);"
 FREE = "int blocks = (n + 255) / 256;"
@@ -23,7 +23,7 @@ FREE = "int blocks = (n + 255) / 256;"
 def test_the_limit_is_taken_off(capped: str) -> None:
     code = as_submission(CODE.replace(LIMIT, capped))
     wrong = Evidence(kind="mismatch", code="values", text="the end is zero")
-    (found,) = review_text(parse(code), Context(evidence=(wrong,)), select=("IDX009",))
+    (found,) = review_with_fixes(parse(code), Context(evidence=(wrong,)), select=("IDX009",))
     assert found.severity == "error"
     fixed = apply(code, found.fixes[0].edits)
     assert "1024" not in fixed
@@ -32,4 +32,4 @@ def test_the_limit_is_taken_off(capped: str) -> None:
 
 
 def test_a_loop_over_the_grid_goes_with_a_limit() -> None:
-    assert review_text(parse(as_submission(LOOP)), Context(), select=("IDX009",)) == ()
+    assert review_with_fixes(parse(as_submission(LOOP)), Context(), select=("IDX009",)) == ()

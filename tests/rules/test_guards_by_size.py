@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grader.records import Task, TensorSpec, Workload
-from grader.rules import all_rules
 from grader.rules.rule import Context
 from grader.source import parse
+from tests.rules.reviews import detected_with_fixes
 
 from .fixed import program
 
@@ -25,7 +25,7 @@ torch::Tensor run(torch::Tensor x) {
 def test_a_factor_of_the_index_is_no_limit() -> None:
     load = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(97, 3)),))
     task = Task(name="t", title="t", source="file", reference="", workloads=(load,))
-    found = all_rules()["MEM001"].check(parse(program(ROWS)), Context(task=task))
+    found = detected_with_fixes("MEM001", parse(program(ROWS)), Context(task=task))
     labels = {one.label for finding in found for one in finding.fixes}
     assert "guard the access with `r * cols + 1 < count`" in labels
     assert not any("+ 1 < cols" in label for label in labels)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules import review_text
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 ANSWER = '''
 import torch
@@ -58,14 +58,14 @@ def test_the_tensor_that_is_passed_counts(
     before: str, evidence: tuple[Evidence, ...], said: tuple[str, str]
 ) -> None:
     source = parse(ANSWER.format(before=before))
-    found = review_text(source, Context(task=TASK, evidence=evidence), select=("IDX",))
+    found = review_with_fixes(source, Context(task=TASK, evidence=evidence), select=("IDX",))
     assert [(f.severity, f.confidence) for f in found if f.rule == "IDX004"] == [said]
 
 
 def test_all_dimensions_are_made_two() -> None:
     code = ANSWER.format(before="pass")
     context = Context(evidence=(MISMATCH,), task=TASK, device="sim")
-    (finding,) = [f for f in review_text(parse(code), context) if f.rule == "IDX004"]
+    (finding,) = [f for f in review_with_fixes(parse(code), context) if f.rule == "IDX004"]
     lines = [apply(code, one.edits) for one in finding.fixes]
     wanted = (
         "int rows = a.size(0), cols = (a.numel() / a.size(0));",

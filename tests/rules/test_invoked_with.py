@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence
-from grader.rules import review_text
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 CODE = """
 import torch
@@ -48,7 +48,7 @@ def test_the_call_fits_the_function_after_the_fix(
     code = CODE.replace("OTHER", other).replace("ARGS", passed)
     said = f"TypeError: run(): incompatible function arguments. The following argument types are supported: 1. (...) Invoked with: {invoked}"
     raised = Evidence(kind="python", code="raised", text=said)
-    found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    found = review_with_fixes(parse(code), Context(evidence=(raised,)), select=("API004",))
     fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
     assert any(wanted in text for text in fixed), fixed
 
@@ -59,10 +59,10 @@ def test_what_was_none_is_told_by_its_place(name: str, channels: int) -> None:
     code = code.replace("ARGS", "x, self.kept.weight, self.kept.bias")
     said = f"TypeError: {name}(): incompatible function arguments. The following (...) Invoked with: tensor, tensor, None"
     raised = Evidence(kind="python", code="raised", text=said)
-    (finding,) = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    (finding,) = review_with_fixes(parse(code), Context(evidence=(raised,)), select=("API004",))
     assert "passes self.kept.bias, which is None" in finding.message
     assert f".new_zeros(self.kept.weight.shape[{channels}])" in apply(code, finding.fixes[0].edits)
-    assert review_text(parse(code), Context(), select=("API004",)) == ()
+    assert review_with_fixes(parse(code), Context(), select=("API004",)) == ()
 
 
 def test_another_function_s_refusal_changes_nothing() -> None:
@@ -70,14 +70,14 @@ def test_another_function_s_refusal_changes_nothing() -> None:
     raised = Evidence(
         kind="python", code="raised", text="TypeError: incompatible function arguments"
     )
-    assert review_text(parse(code), Context(evidence=(raised,)), select=("API004",)) == ()
+    assert review_with_fixes(parse(code), Context(evidence=(raised,)), select=("API004",)) == ()
 
 
 def test_an_attribute_whose_name_holds_the_parameters_is_passed() -> None:
     code = (
         CODE.replace("OTHER", "float slope").replace("ARGS", "x").replace("scale", "negative_slope")
     )
-    found = review_text(parse(code), Context(), select=("API004",))
+    found = review_with_fixes(parse(code), Context(), select=("API004",))
     fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
     assert any("ext.run(x, self.negative_slope)" in text for text in fixed)
 
@@ -87,6 +87,6 @@ def test_a_layer_whose_bias_is_handed_over_is_made_with_one() -> None:
     code = code.replace("nn.Linear(4, 4)", "nn.Linear(4, 4, bias=False)")
     said = "TypeError: run(): incompatible function arguments. Invoked with: tensor, None"
     raised = Evidence(kind="python", code="raised", text=said)
-    found = review_text(parse(code), Context(evidence=(raised,)), select=("API004",))
+    found = review_with_fixes(parse(code), Context(evidence=(raised,)), select=("API004",))
     fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
     assert any("self.layer = nn.Linear(4, 4)\n" in text for text in fixed)

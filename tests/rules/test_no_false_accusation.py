@@ -14,9 +14,10 @@ from grader.records import (
     Workload,
     WrongValues,
 )
-from grader.rules import Context, review_text
+from grader.rules import Context
 from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.reviews import review_with_fixes
 
 MATMUL = """
 __global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
@@ -43,7 +44,7 @@ def review(cuda: str, forward: str = "", context: Context | None = None) -> list
     if forward:
         head, _, _ = code.partition("    def forward")
         code = f"{head}    def forward(self, a, b):\n{forward}"
-    found = review_text(parse(code), context or Context())
+    found = review_with_fixes(parse(code), context or Context())
     return [finding for finding in found if finding.severity != "note"]
 
 
@@ -66,7 +67,7 @@ def test_only_the_argument_that_is_a_view_is_named(forward: str) -> None:
 
 def test_arguments_of_one_function_are_named_together() -> None:
     """What is to be done is the same for each: one finding, one fix of all."""
-    found = review_text(parse(as_submission(MATMUL)), Context())
+    found = review_with_fixes(parse(as_submission(MATMUL)), Context())
     [one] = [finding for finding in found if finding.rule == "MEM004"]
     assert "walks `a` and `b` as if their rows" in one.message
     [fix] = one.fixes
@@ -98,7 +99,7 @@ def test_what_a_recurrent_layer_returns_is_a_view_where_the_batch_is_first(
 ) -> None:
     """It works on (steps, batch, features), and transposes the result."""
     code = model_around(layer, f"{forward}\n        return self.multiply(a, b)")
-    found = [one for one in review_text(parse(code), WRONG) if one.rule == "MEM004"]
+    found = [one for one in review_with_fixes(parse(code), WRONG) if one.rule == "MEM004"]
     assert [one.message.split("`")[1] for one in found if one.severity == "error"] == named
     assert all("batch_first" in one.message for one in found if one.severity == "error")
 
@@ -415,7 +416,7 @@ def test_a_kernel_that_forward_never_reaches_is_not_called_trivial(
 ) -> None:
     head, _, _ = as_submission(HEAVY).partition("    def forward")
     code = f"{head}    def forward(self, a, b):\n{forward}"
-    rules = {finding.rule for finding in review_text(parse(code), Context())}
+    rules = {finding.rule for finding in review_with_fixes(parse(code), Context())}
     assert ("PRF013" in rules) is said
     assert ("CHT003" in rules) is not said
 
@@ -573,7 +574,7 @@ def test_a_block_has_a_number_of_threads_where_the_task_tells_it(given: str, sai
     code = as_submission(TAIL).replace("return extension.run(x)", f"return extension.run({given})")
     work = Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(2, 24, 8, 8, 8)),))
     task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
-    found = review_text(parse(code), Context(task=task), select=("SYN004",))
+    found = review_with_fixes(parse(code), Context(task=task), select=("SYN004",))
     assert {finding.message.startswith(said) for finding in found} == {True}
 
 
@@ -640,5 +641,5 @@ class ModelNew(torch.nn.Module):
 
 
 def test_a_text_that_the_program_filters_first_still_holds_its_kernel() -> None:
-    found = review_text(parse(KEPT_LINES), Context())
+    found = review_with_fixes(parse(KEPT_LINES), Context())
     assert not [f for f in found if f.severity == "error"], found

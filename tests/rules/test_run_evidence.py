@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from grader.records import Build, Evidence, Launch, LineCount, Place, Run, WrongValues
-from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.outcome import Outcome
 from grader.rules.rule import Context
 from grader.simulator.wording import KINDS
 from grader.source import parse
 from grader.tasks import builtin_tasks
+from tests.rules.reviews import review_with_fixes
 
 KERNELS = Path(__file__).parent / "kernels"
 HOST = (
@@ -48,7 +48,7 @@ def test_alone_it_is_one_finding(kind: str) -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     item = _evidence(kind, _line(code, "s[tid] += s[tid + k]"), "row_mean")
     context = Context(evidence=(item,), device="sim")
-    found = review_text(parse(code), context, select=FAMILIES)
+    found = review_with_fixes(parse(code), context, select=FAMILIES)
     carrying = [f for f in found if item in f.evidence]
     assert len(carrying) == 1, [(f.rule, f.message) for f in carrying]
     assert carrying[0].confidence == "proven"
@@ -59,7 +59,7 @@ def test_it_proves_what_the_text_said() -> None:
     code = as_submission(text)
     line = _line(code, "s[tid] += s[tid + k]")
     context = Context(evidence=(_evidence("uninit-shared-read", line, "row_mean"),), device="sim")
-    found = [f for f in review_text(parse(code), context, select=FAMILIES) if f.evidence]
+    found = [f for f in review_with_fixes(parse(code), context, select=FAMILIES) if f.evidence]
     assert [(f.rule, f.confidence) for f in found] == [("SYN001", "proven")]
 
 
@@ -68,7 +68,7 @@ def test_a_race_of_two_lines_is_one_finding() -> None:
     code = as_submission(text.replace("s[tid] = sum;\n    __syncthreads();", "s[tid] = sum;"))
     store, read = _line(code, "s[tid] = sum;"), _line(code, "s[tid] += s[tid + k]")
     items = (_evidence("race", read, "row_mean", store), _evidence("race", store, "row_mean", read))
-    found = review_text(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
+    found = review_with_fixes(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
     assert [(f.rule, f.confidence, len(f.evidence)) for f in found if f.severity == "error"] == [
         ("SYN002", "proven", 2)
     ]
@@ -83,12 +83,14 @@ def test_a_clean_run_takes_a_text_finding_back() -> None:
     ]
     run = Run(workload="w", device="sim", status="ran", launches=(launch,), counts=tuple(lines))
     ran = Context(device="sim", outcome=Outcome(Build(status="built", device="sim"), (run,)))
-    assert [f.rule for f in review_text(parse(code), Context(), select=("SYN",))] == ["SYN002"]
-    assert review_text(parse(code), ran, select=("SYN",)) == ()
+    assert [f.rule for f in review_with_fixes(parse(code), Context(), select=("SYN",))] == [
+        "SYN002"
+    ]
+    assert review_with_fixes(parse(code), ran, select=("SYN",)) == ()
 
 
 def _rules(code: str, *items: Evidence) -> list[str]:
-    found = review_text(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
+    found = review_with_fixes(parse(code), Context(evidence=items, device="sim"), select=FAMILIES)
     return sorted(f.rule for f in found if f.evidence)
 
 
@@ -117,7 +119,9 @@ def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:
     item = _evidence("host-memory", _line(code, "<<<"), "row_mean")
     found = [
         f
-        for f in review_text(parse(code), Context(evidence=(item,), device="sim"), select=("MEM",))
+        for f in review_with_fixes(
+            parse(code), Context(evidence=(item,), device="sim"), select=("MEM",)
+        )
         if f.rule == "MEM003"
     ]
     assert [(f.confidence, f.place.line) for f in found] == [("proven", _line(code, "empty("))]
@@ -137,7 +141,7 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
 
     def patterns(*items: Evidence) -> list[object]:
         context = Context(task=task, evidence=items)
-        found = review_text(parse(code), context, select=("NUM001",))
+        found = review_with_fixes(parse(code), context, select=("NUM001",))
         return [(finding.evidence[0].code, finding.severity) for finding in found]
 
     assert patterns(zeros["nominal"]) == [("zeros", "error")]
@@ -148,7 +152,7 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
 def _unwritten(text: str, *more: Evidence) -> list[tuple[str, str, tuple[str, ...]]]:
     item = _evidence("unwritten-output", 0, "").model_copy(update={"place": None})
     context = Context(evidence=(item, *more), device="sim")
-    found = review_text(parse(as_submission(text)), context, select=FAMILIES)
+    found = review_with_fixes(parse(as_submission(text)), context, select=FAMILIES)
     return [(f.rule, f.confidence, f.also) for f in found if f.severity == "error"]
 
 
@@ -179,7 +183,7 @@ def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
             kind="mismatch", code="unwritten", text="NaN", details=WrongValues(bits=bits)
         )
         context = Context(evidence=(item,), device="sim")
-        found = review_text(parse(code), context, select=("MEM008",))
+        found = review_with_fixes(parse(code), context, select=("MEM008",))
         assert [f.rule for f in found] == rules
 
 
@@ -188,12 +192,14 @@ def test_bits_that_only_a_read_outside_gives_are_one() -> None:
     item = Evidence(
         kind="mismatch", code="outside", text="NaN", details=WrongValues(bits="0x7ffb7ffb")
     )
-    (found,) = review_text(parse(code), Context(evidence=(item,), device="cuda"), select=("MEM",))
+    (found,) = review_with_fixes(
+        parse(code), Context(evidence=(item,), device="cuda"), select=("MEM",)
+    )
     assert (found.rule, found.confidence, found.place) == ("MEM011", "proven", None)
     line = _line(code, "s[tid] += s[tid + k]")
     run = _evidence("out-of-bounds", line, "row_mean")
     both = Context(evidence=(item, run), device="sim")
-    (found,) = review_text(parse(code), both, select=("MEM011",))
+    (found,) = review_with_fixes(parse(code), both, select=("MEM011",))
     assert found.place is not None  # the run names the line; the bits say no more
 
 
@@ -203,7 +209,7 @@ def test_threads_that_left_are_one_defect_wherever_they_are_missed() -> None:
     kinds = ("barrier-exited", first), ("barrier-exited", second), ("sync-exited-lanes", first)
     items = tuple(_evidence(kind, line, "row_mean") for kind, line in kinds)
     context = Context(evidence=items, device="sim")
-    (found,) = [f for f in review_text(parse(code), context, select=("SYN",)) if f.evidence]
+    (found,) = [f for f in review_with_fixes(parse(code), context, select=("SYN",)) if f.evidence]
     assert (found.rule, found.also, len(found.evidence)) == ("SYN004", ("SYN003",), 3)
 
 
@@ -214,7 +220,7 @@ def test_an_explanation_holds_where_it_was_seen() -> None:
         line = _line(code, "s[tid] += s[tid + k]")
         race = _evidence("race", line, "row_mean", line).model_copy(update={"workload": workload})
         context = Context(evidence=(wrong, race), device="sim")
-        found = review_text(parse(code), context, select=("SYN", "NUM001"))
+        found = review_with_fixes(parse(code), context, select=("SYN", "NUM001"))
         assert {f.rule for f in found if f.severity == "error"} == rules
 
 
@@ -250,7 +256,7 @@ def test_a_check_of_its_own_that_refuses_the_input_is_named(
     for role, severity in (("nominal", "error"), ("general", "note")):
         workload = next(w.name for w in task.workloads if w.role == role)
         evidence = Evidence(kind="python", code="raised", text=raised, workload=workload)
-        found = review_text(parse(CHECKED), Context(task=task, evidence=(evidence,)))
+        found = review_with_fixes(parse(CHECKED), Context(task=task, evidence=(evidence,)))
         (refused,) = [f for f in found if f.rule == "API006"]
         assert refused.severity == severity
         assert refused.place is not None
@@ -262,7 +268,7 @@ def test_a_check_of_its_own_that_refuses_the_input_is_named(
 def test_checks_for_one_layout_are_fixed_together() -> None:
     code = CHECKED.replace('x.is_cuda(), "x must be on the GPU"', "w.is_contiguous()")
     evidence = Evidence(kind="python", code="raised", text="RuntimeError: x must be contiguous")
-    found = review_text(parse(code), Context(evidence=(evidence,)))
+    found = review_with_fixes(parse(code), Context(evidence=(evidence,)))
     (fixes,) = [f.fixes for f in found if f.rule == "API006"]
     assert {edit.text for fix in fixes for edit in fix.edits} == {
         "w = w.contiguous();",

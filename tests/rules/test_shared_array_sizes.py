@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Finding, Launch, Place, Task, TensorSpec, Workload
-from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
+from tests.rules.reviews import review_with_fixes
 
 CODE = as_submission("""
 __global__ void mix(const float* x, const float* w, float* y, int c) {
@@ -34,7 +34,9 @@ RAN = Launch(
 
 
 def _found(context: Context) -> list[Finding]:
-    return [f for f in review_text(parse(CODE), context, select=("MEM",)) if f.rule == "MEM002"]
+    return [
+        f for f in review_with_fixes(parse(CODE), context, select=("MEM",)) if f.rule == "MEM002"
+    ]
 
 
 def test_at_sizes_that_are_only_assumed_it_is_a_warning_that_says_so() -> None:
@@ -91,7 +93,7 @@ torch::Tensor run(torch::Tensor x) {
 @pytest.mark.parametrize(("halves", "said"), [("2", []), ("1", ["MEM005"])])
 def test_a_part_of_shared_bytes_starts_at_its_byte(halves: str, said: list[str]) -> None:
     source = parse(as_submission(BYTES.replace("HALVES", halves)))
-    assert [f.rule for f in review_text(source, Context(), select=("MEM005", "SYN"))] == said
+    assert [f.rule for f in review_with_fixes(source, Context(), select=("MEM005", "SYN"))] == said
 
 
 @pytest.mark.parametrize(
@@ -104,5 +106,5 @@ def test_a_part_of_shared_bytes_starts_at_its_byte(halves: str, said: list[str])
 def test_what_counts_bytes_is_not_told_to(bytes_: str, labels: set[str]) -> None:
     source = parse(as_submission(BYTES.replace("HALVES * 256 * sizeof(float)", bytes_)
                                  .replace("mem + 256 * sizeof(float)", "mem")))  # fmt: skip
-    (found,) = (f for f in review_text(source, Context(), select=("MEM005",)))
+    (found,) = (f for f in review_with_fixes(source, Context(), select=("MEM005",)))
     assert {one.label for one in found.fixes} == labels

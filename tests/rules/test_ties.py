@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence
-from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.reviews import review_with_fixes
 
 SHUFFLED = """
 __global__ void lowest(const float* x, int* y, int n) {
@@ -42,7 +42,7 @@ EXACT = "far < low || (far == low && far_where < where)"
 
 def reviewed(condition: str, context: Context, *rules: str) -> list[tuple[str, str]]:
     code = as_submission(SHUFFLED.replace("CONDITION", condition))
-    found = review_text(parse(code), context, select=rules)
+    found = review_with_fixes(parse(code), context, select=rules)
     return [(f.severity, apply(code, [e for one in f.fixes for e in one.edits])) for f in found]
 
 

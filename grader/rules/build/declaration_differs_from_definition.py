@@ -147,4 +147,5 @@ void shift(torch::Tensor const& x, c10::IntArrayRef d) {}
     fix="Replaces the prototype by the head of the definition, or writes the missing function where a "
     "kernel of that name goes over the elements.",
     check=check,
+    explained_by=("BLD002",),
 )

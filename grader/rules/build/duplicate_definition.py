@@ -236,4 +236,5 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
     fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
     "prototype; deletes a second copy.",
     check=check,
+    explained_by=("BLD005",),
 )

@@ -170,4 +170,5 @@ def build(decl):
     fix="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments included, from the definitions into "
     "cpp_sources.",
     check=check,
+    explained_by=("BLD005",),
 )

@@ -266,4 +266,6 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "
     "exchanges of a warp; an atomic maximum of floats. See `grader/rules/build/fixes/`.",
     check=check,
+    explained_by=("EXT001",),
+    catch_all=True,
 )

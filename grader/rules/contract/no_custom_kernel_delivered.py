@@ -140,5 +140,6 @@ RULE = Rule(
     "files count as CUDA; strings that can't be read in full count as kernels.",
     fix="",
     check=check,
+    explained_by=("EXT003",),
     predicts="nothing",
 )

@@ -231,4 +231,5 @@ torch::Tensor f(torch::Tensor x) {
     "through what it was copied to.",
     fix="",
     check=check,
+    explained_by=("API004",),
 )

@@ -210,5 +210,6 @@ torch::Tensor run(torch::Tensor x) {
     "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
     fix="Rounds the number of blocks up.",
     check=check,
+    explained_by=("MEM002",),
     predicts="elsewhere",
 )

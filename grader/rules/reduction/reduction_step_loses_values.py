@@ -277,4 +277,5 @@ torch::Tensor run(torch::Tensor x) {
     "running total under another name. Block sizes that are no power of two are RED004.",
     fix="Exchanges the accumulator, started with the thread's own value; stores each step back.",
     check=check,
+    explained_by=("SYN001",),
 )

@@ -89,4 +89,5 @@ torch::Tensor run(torch::Tensor x) {
     "thread rightly has a different part, are recognised and left alone.",
     fix="Exchanges crosswise, or hands the total to the block through shared memory.",
     check=check,
+    explained_by=("RED001",),
 )

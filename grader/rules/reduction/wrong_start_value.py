@@ -289,5 +289,6 @@ __global__ void peak(const float* x, float* y, int n) {
     "simulator and all results were right.",
     fix="Puts the neutral value there.",
     check=check,
+    explained_by=("SYN001",),
     conditions="rows in which every value lies beyond the start value",
 )
