@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from grader.languages import languages
 from grader.rules.examples import WHOLE
 from grader.rules.families import family_of
 from grader.rules.predictions import SENTENCES
@@ -27,7 +28,7 @@ def page(rule: Rule) -> str:
         f"# {rule.code} `{rule.name}` ({rule.severity})",
         rule.summary,
         rule.why,
-        f"**Found from** {found}.",
+        f"**Found from** {found}{_where(rule)}.",
         f"**What a run shows if it is right:** {_prediction(rule)}",
         f"**Not reported:** {rule.guards}",
         f"**AppliedFix:** {rule.fix or 'none; it is explained only.'}",
@@ -37,6 +38,12 @@ def page(rule: Rule) -> str:
         *_blocks(rule.good),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _where(rule: Rule) -> str:
+    """Return which languages' programs the rule is asked about, where it isn't all."""
+    titles = [languages()[name].title for name in rule.languages if name in languages()]
+    return f", in {' and '.join(titles)} programs" if titles else ""
 
 
 def _prediction(rule: Rule) -> str:
