@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
 from grader.devices.capabilities import DryRunner, IdleRunner, Sanitizer, Timer, looks_closer
-from grader.devices.choose import choose_device
+from grader.devices.choose import choose_checker, choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
@@ -20,6 +20,7 @@ __all__ = [
     "Sanitizer",
     "Timed",
     "Timer",
+    "choose_checker",
     "choose_device",
     "cuda_gpus",
     "devices",

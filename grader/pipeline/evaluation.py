@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
@@ -57,13 +60,17 @@ def _evaluate(
             build = device.build(submission, init_of(task))
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
-        seen = Trial(grading, device, submission, build, task, clock).seen(closely=closely)
+        with checked_beside(grading, submission, task, closely=closely) as checked:
+            trial = Trial(grading, device, submission, build, task, clock, checked)
+            seen = trial.seen(closely=closely)
+            seen = replace(seen, checked=checked())
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
         sandbox=grading.form.name,
         build=build,
         runs=seen.runs,
+        checked=seen.checked,
         comparisons=seen.comparisons,
         timings=seen.timings,
         work=seen.work,
@@ -98,7 +105,15 @@ def _sanitized(
     if verdict.status == "correct":
         verdict = _updated(
             verdict,
-            verdict_of(grading, task, build, runs, evaluation.comparisons, evaluation.probes),
+            verdict_of(
+                grading,
+                task,
+                build,
+                runs,
+                evaluation.comparisons,
+                evaluation.probes,
+                checked=evaluation.checked,
+            ),
         )
     verdict = verdict.model_copy(update={"reasons": (*verdict.reasons, *seen.notes)})
     return evaluation.model_copy(update={"runs": runs, "verdict": verdict})
