@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
+from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
 from grader.pipeline.soundness_check import checked_beside
@@ -57,7 +58,7 @@ def _evaluate(
     build: Build | None = None
     if device is not None:
         with clock.stage("build"):
-            build = device.build(submission, init_of(task))
+            build = build_on(grading, device, submission, task)
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
         with checked_beside(grading, submission, task, closely=closely) as checked:
@@ -129,8 +130,3 @@ def _updated(before: Verdict, now: Verdict) -> Verdict:
     decided = {name: getattr(now, name) for name in ("status", "sentence", "correct", "general")}
     reasons = tuple(dict.fromkeys((*now.reasons, *before.reasons)))
     return before.model_copy(update={**decided, "reasons": reasons})
-
-
-def init_of(task: Task | None) -> tuple[object, ...] | None:
-    """Return what the constructor of a task's first workload is called with."""
-    return task.workloads[0].init if task and task.workloads else None

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from grader.devices import Device
 from grader.errors import GraderError
+from grader.pipeline.building import build_on
 from grader.pipeline.context import GradingContext, known
 from grader.records import Run, Submission, Task
 
@@ -40,7 +41,7 @@ def check(
 ) -> tuple[Run, ...]:
     """Build and run a program on the device that checks; what keeps it from doing so is in the runs."""
     try:
-        build = checker.build(submission, task.workloads[0].init if task.workloads else None)
+        build = build_on(grading, checker, submission, task)
         if build.status != "built":
             return unchecked(task, checker.name, f"the build for it fails: {build.reason}")
         results = checker.run(submission, build, task, known(grading, task))
