@@ -9,8 +9,8 @@ from grader.records import LaunchRefused, MemoryAccess, ProbedInput, WrongValues
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from grader.records import Evidence, Finding, Fix, Limit
-    from grader.rules.rule import Context, Rule
+    from grader.records import Context, Evidence, Finding, Fix, Limit
+from grader.rules.rule import Rule
 
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""

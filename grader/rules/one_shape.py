@@ -10,7 +10,7 @@ from grader.rules.walks import task_inputs
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
-    from grader.rules.rule import Context
+    from grader.records import Context
     from grader.source import Source
 
 

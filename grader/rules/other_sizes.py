@@ -9,8 +9,7 @@ from grader.rules.observed import RUN_KINDS, wrong_results
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grader.records import Finding
-    from grader.rules.rule import Context
+    from grader.records import Context, Finding
 
 SURE = frozenset(
     {

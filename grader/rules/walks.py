@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from grader.records import Place, Task, TensorSpec
-from grader.rules.rule import Context
+from grader.records import Context, Place, Task, TensorSpec
 from grader.source.flow import (
     EVEN,
     LONG,

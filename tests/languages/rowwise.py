@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.languages import CodeText, CompiledLine, Entry, Kernel, Language, Recipe
-from grader.records import Evidence, Finding, Place, ToolMessage
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Evidence, Finding, Place, ToolMessage
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 
 MARK = "rowwise"

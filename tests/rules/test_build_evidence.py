@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding
-from grader.rules import Context
+from grader.records import Context, Evidence, Finding
 from grader.rules.build.messages import explain
 from grader.rules.examples import as_submission
 from grader.source import Source, parse

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import Evidence, Place
+from grader.records import Context, Evidence, Place
 from grader.rules.build.fixes import fixes
 from grader.rules.build.semicolons import semicolon
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.rules.rule import Context
+from grader.records import Context
 from grader.rules.walks import cases
 from grader.source import parse
 from grader.source.flow import Walk

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, MemoryAccess, Place
+from grader.records import Context, Evidence, MemoryAccess, Place
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

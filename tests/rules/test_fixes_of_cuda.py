@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, KernelResources, LaunchRefused, Place
+from grader.records import Context, Evidence, KernelResources, LaunchRefused, Place
 from grader.rules import all_rules
 from grader.rules.build import undeclared
 from grader.rules.build.line_fixes import line_fixes
 from grader.rules.examples import as_submission
 from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import DtypeMismatch, Evidence, ShapeMismatch, Task, TensorSpec, Workload
+from grader.records import (
+    Context,
+    DtypeMismatch,
+    Evidence,
+    ShapeMismatch,
+    Task,
+    TensorSpec,
+    Workload,
+)
 from grader.rules.forward_fixes import suffixes
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes

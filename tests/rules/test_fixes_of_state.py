@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules.rule import Context
+from grader.records import Context, Evidence, Task, TensorSpec, Workload
 
 from .fixed import PLAIN, fixes, program, seen
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import ContainerMismatch, CountMismatch, Evidence, FormMismatch
+from grader.records import ContainerMismatch, Context, CountMismatch, Evidence, FormMismatch
 from grader.rules import all_rules
 from grader.rules.forward_fixes import result_in_form, suffixes
-from grader.rules.rule import Context, Example
+from grader.rules.rule import Example
 from grader.source import parse
 from grader.source.edits import apply
 from grader.source.python_code import python_code

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix
+from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.api.argument_fixes import (
     add_defaults,
     pass_by_position,
@@ -22,7 +22,7 @@ from grader.rules.api.raw_pointers import (
     take_tensors,
     used_result,
 )
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source import dotted
 from grader.source.cuda_code import one_line
 from grader.source.python_code import PythonCode, python_code

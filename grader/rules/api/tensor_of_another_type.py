@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.api.pointer_types import own_type
 from grader.rules.forward_fixes import inputs_as
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow

@@ -7,7 +7,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
+from grader.records import Context, Edit, Finding
 from grader.rules.build.messages import confirming
 from grader.rules.build.source_arguments import (
     as_cuda_sources,
@@ -15,7 +15,7 @@ from grader.rules.build.source_arguments import (
     inline,
     with_cpp_sources,
 )
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.source.code_edits import delete_item, fix, replace
 
 if TYPE_CHECKING:

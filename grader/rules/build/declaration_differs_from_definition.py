@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.records import Context
 from grader.rules.build.host_wrapper import missing_function
 from grader.rules.build.messages import errors
 from grader.rules.build.signatures import known, signature
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.source.code_edits import fix, head, replace_node
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
+from grader.records import Context, Evidence, Finding, Place
 from grader.rules.build.fixes import fixes
 from grader.rules.build.fixes.build_call import too_old
 from grader.rules.build.fixes.template_names import lines_behind
@@ -14,7 +14,7 @@ from grader.rules.build.line_fixes import line_fixes
 from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import around, cuda_code, units
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from grader.source.cuda_code import cuda_code, one_line, read_call, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Evidence, Fix, Place
-    from grader.rules.rule import Context
+    from grader.records import Context, Evidence, Fix, Place
     from grader.source import Unit
 
 SHAPING = {"reshape", "view", "expand", "permute", "repeat"}

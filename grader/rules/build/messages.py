@@ -16,8 +16,7 @@ from grader.rules.build.wordings import MESSAGES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grader.records import Evidence
-    from grader.rules.rule import Context
+    from grader.records import Context, Evidence
 
 BUILD = ("compiler", "ptxas", "link", "python")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.build.messages import confirming
 from grader.rules.contract.function_wrapped import wrapped
 from grader.rules.contract.module_lists import pairs_in_module_lists
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code

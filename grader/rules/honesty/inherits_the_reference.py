@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.records import Context
 from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.source import dotted, nodes_under
 from grader.source.python_code import Function, PythonCode, python_code
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.index.grid_axes import into_x
 from grader.rules.memory.hosts import resolve
 from grader.rules.observed import launch_cause, refused
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, full_size_of
 from grader.source.flow.tree import Items
 

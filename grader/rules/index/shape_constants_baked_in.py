@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding, Fix, TensorSpec
+from grader.records import Context, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.rules.memory.hosts import global_regions
 from grader.rules.observed import confirm, kernel_of, observed, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text

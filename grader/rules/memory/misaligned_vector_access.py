@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.memory.hosts import refuses
 from grader.rules.memory.loose_vectors import element_by_element
 from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Walk
 

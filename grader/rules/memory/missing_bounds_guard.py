@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.rules.memory.hosts import checked, origin
 from grader.rules.memory.unguarded_reads import zero_outside
 from grader.rules.observed import confirm, observed
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, TensorSpec
+from grader.records import Context, Evidence, Finding, Fix, TensorSpec
 from grader.rules.memory.hosts import body_start
 from grader.rules.memory.views import passed_views
 from grader.rules.observed import ran_right, wrong_results
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Member, Name, walk

@@ -18,8 +18,7 @@ from grader.source.statements import simple_statement
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.records import Edit, Fix
-    from grader.rules.rule import Context
+    from grader.records import Context, Edit, Fix
     from grader.source import Kernel, Source, Unit
 
 _NAME = re.compile(r"\w+")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place, Severity, WrongValues
+from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
 from grader.rules.memory.hosts import origin
 from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
@@ -17,7 +17,7 @@ from grader.rules.numeric.unused_input import unused_input
 from grader.rules.observed import probed_input, values_of, wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Confidence, Evidence, Finding, Fix, Task
+from grader.records import Confidence, Context, Evidence, Finding, Fix, Task
 from grader.rules.numeric.drawn_weights import taken_over
 from grader.rules.numeric.own_parameters import (
     DRAWS,
@@ -23,7 +23,7 @@ from grader.rules.numeric.own_parameters import (
 from grader.rules.numeric.references import Reference, last_name, reference_of
 from grader.rules.numeric.take_weights import reference_layers_weights
 from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
 from grader.source.code_edits import delete_statement, fix
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context
+from grader.records import Context
 from grader.source import nodes_under
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task
+from grader.records import Context, Finding, Task
 from grader.rules.numeric.batch_statistics import STATISTIC, batch_statistics
 from grader.rules.numeric.references import reference_of
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
 
 if TYPE_CHECKING:

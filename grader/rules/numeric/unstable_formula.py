@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from math import log
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Task
+from grader.records import Context, Evidence, Finding, Task
 from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
 from grader.rules.numeric.references import reference_of
 from grader.rules.observed import values_of, wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function

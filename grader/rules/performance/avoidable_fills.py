@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.memory.hosts import global_regions, made_by
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Region
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.index.grid_dimension_over_limit import _where as grid_place
 from grader.rules.memory.hosts import origin, resolve
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care

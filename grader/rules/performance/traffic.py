@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import AccessShape, Confidence, Evidence, Place, SectorCounts
-from grader.rules.rule import Context
+from grader.records import AccessShape, Confidence, Context, Evidence, Place, SectorCounts
 from grader.rules.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.scalar_types import SIZES

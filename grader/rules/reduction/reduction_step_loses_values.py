@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.observed import wrong_results
 from grader.rules.reduction.fixes import store_in_tree
 from grader.rules.reduction.result import result_evidence, settled
@@ -19,7 +19,7 @@ from grader.rules.reduction.steps import (
     stores_to,
 )
 from grader.rules.reduction.suspects import suspects
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from grader.records import Evidence, Finding
-from grader.rules.rule import Context
+from grader.records import Context, Evidence, Finding
 
 CODES = frozenset(
     {"constant-factor", "row-factor", "zeros", "one-value", "constant-offset", "partial"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.reduction.fixes import broadcast
 from grader.rules.reduction.result import result_evidence, settled
 from grader.rules.reduction.steps import reduces
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
 

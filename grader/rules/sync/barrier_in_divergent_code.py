@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Place, Severity
+from grader.records import Context, Evidence, Finding, Fix, Place, Severity
 from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
 from grader.rules.sync.starved import starved_reads
 from grader.rules.sync.whole_warp import whole_warp

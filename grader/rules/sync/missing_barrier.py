@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
+from grader.records import Context, Evidence, Finding
 from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.sync.barriers import of_the_race, separate
 from grader.rules.walks import Case, cases, spans
 from grader.source.flow import Event

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.sync.filled import filled
 from grader.rules.sync.partial_tiles import as_large_as_the_block
 from grader.rules.sync.starved import starved_reads

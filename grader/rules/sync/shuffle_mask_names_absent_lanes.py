@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules.observed import observed, of_the_leavers, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
 from grader.rules.sync.full_mask import full_mask
 from grader.rules.sync.whole_warp import whole_warp

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence
+from grader.records import Context, Evidence
 from grader.rules.observed import kernel_of, observed
-from grader.rules.rule import Context
 from grader.rules.walks import cases, spans
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
+from grader.rules.rule import Rule
 from grader.rules.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.flow import Event

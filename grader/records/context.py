@@ -1,10 +1,13 @@
-"""What came of a program before its findings are weighed: its build, its runs, its comparisons."""
+"""What is known of a program beside its text: its task, what tools and runs showed, what came of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.records import Build, Comparison, Run
+from grader.records.finding import Evidence
+from grader.records.run import Build, Comparison, KernelResources, Launch, LineCount, Run
+from grader.records.sample import Extraction, Sample
+from grader.records.task import Task
 
 LAUNCHED = frozenset({"ran", "raised", "crashed", "hung", "timeout", "out_of_memory"})
 """How runs end that began; the others say nothing of the program."""
@@ -48,3 +51,27 @@ class Outcome:
             for item in self.comparisons
             if (general or item.role != "general") and workload in {"", item.workload}
         )
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beside the submission's text; everything in it may be missing."""
+
+    task: Task | None = None
+    torch_version: tuple[int, int] = (2, 6)
+    """Major and minor version of the torch that builds it."""
+    evidence: tuple[Evidence, ...] = ()
+    """What compilers, the simulator, probes and sanitizers showed."""
+    resources: tuple[KernelResources, ...] = ()
+    counts: tuple[LineCount, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    extraction: Extraction | None = None
+    sample: Sample | None = None
+    device: str = "none"
+    """Where it ran: `sim`, `cuda`, or `none` while there is only text."""
+    outcome: Outcome | None = None
+    """What came of it as a whole, by which its findings are weighed; None leaves them as the rules say them."""
+
+    def seen(self, *kinds: str) -> tuple[Evidence, ...]:
+        """Return the evidence of these kinds, in the order in which it was observed."""
+        return tuple(item for item in self.evidence if item.kind in kinds)
