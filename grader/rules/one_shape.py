@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Fix, TensorSpec
 from grader.rules.forward_fixes import inputs_broadcast
-from grader.rules.walks import task_inputs
+from grader.source.analysis.walks import task_inputs
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:

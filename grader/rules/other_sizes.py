@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.observed import RUN_KINDS, wrong_results
+from grader.records.observed import RUN_KINDS, wrong_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from grader.records import Outcome
-from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
+from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
-from grader.rules.walks import spans
+from grader.source.analysis.walks import spans
 from grader.source.blocks import beside
 from grader.source.python_code import python_code
 

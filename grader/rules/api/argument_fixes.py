@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.api.layer_attributes import without_affine
 from grader.source import dotted
+from grader.source.analysis.layer_attributes import without_affine
 from grader.source.code_edits import delete_keyword, fix
 from grader.source.cuda_code import one_line
 from grader.source.python_code import python_code

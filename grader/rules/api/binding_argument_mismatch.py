@@ -14,7 +14,6 @@ from grader.rules.api.argument_fixes import (
     with_defaults,
 )
 from grader.rules.api.invoked_with import given_values, invoked_fixes
-from grader.rules.api.layer_attributes import absent, keeps_tuples
 from grader.rules.api.missing_arguments import pass_the_rest
 from grader.rules.api.raw_pointers import (
     keep_the_output,
@@ -24,6 +23,7 @@ from grader.rules.api.raw_pointers import (
 )
 from grader.rules.rule import Example, Rule
 from grader.source import dotted
+from grader.source.analysis.layer_attributes import absent, keeps_tuples
 from grader.source.cuda_code import one_line
 from grader.source.python_code import PythonCode, python_code
 

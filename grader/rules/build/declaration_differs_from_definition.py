@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context
 from grader.rules.build.host_wrapper import missing_function
-from grader.rules.build.messages import errors
-from grader.rules.build.signatures import known, signature
 from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
+from grader.source.analysis.signatures import known, signature
 from grader.source.code_edits import fix, head, replace_node
 
 if TYPE_CHECKING:

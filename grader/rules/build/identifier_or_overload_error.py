@@ -11,10 +11,10 @@ from grader.rules.build.fixes.build_call import too_old
 from grader.rules.build.fixes.template_names import lines_behind
 from grader.rules.build.idioms import idioms
 from grader.rules.build.line_fixes import line_fixes
-from grader.rules.build.messages import confirming, explain, failures, said
 from grader.rules.build.semicolons import semicolon
 from grader.rules.build.undeclared import declared
 from grader.rules.rule import Example, Rule
+from grader.source.analysis.diagnostics import confirming, explain, failures, said
 from grader.source.cuda_code import around, cuda_code, units
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
-    from grader.rules.build.messages import Explained
     from grader.source import Source, Unit
+    from grader.source.analysis.diagnostics import Explained
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}

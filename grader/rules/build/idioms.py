@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from grader.rules.build.launch_fixes import written_through
-from grader.rules.build.messages import confirming, errors
+from grader.source.analysis.diagnostics import confirming, errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import cuda_code, one_line, read_call, text

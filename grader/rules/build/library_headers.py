@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import explain, said
+from grader.source.analysis.diagnostics import explain, said
 
 if TYPE_CHECKING:
     from grader.records import Evidence

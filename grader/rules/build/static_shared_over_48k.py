@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Context
-from grader.rules.build.messages import errors
 from grader.rules.build.shared_edits import make_dynamic, unstage
 from grader.rules.build.shared_sizes import cap, shrink
 from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around
 from grader.source.instantiations import (

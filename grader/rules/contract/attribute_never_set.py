@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Context
-from grader.rules.build.messages import confirming
 from grader.rules.contract.named_anew import never_set
 from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Extraction, Finding, Place, Prose
-from grader.rules.observed import wrong_results
+from grader.records.observed import wrong_results
 from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import cuda_code, text, units
 

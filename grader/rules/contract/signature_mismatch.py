@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.build.messages import confirming
 from grader.rules.contract.function_wrapped import wrapped
-from grader.rules.contract.module_lists import pairs_in_module_lists
 from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.module_lists import pairs_in_module_lists
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
 

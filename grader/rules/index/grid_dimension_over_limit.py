@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
+from grader.records.observed import refused
 from grader.rules.index.grid_axes import into_x
-from grader.rules.memory.hosts import resolve
-from grader.rules.observed import launch_cause, refused
+from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases, full_size_of
+from grader.source.analysis.host_code import resolve
+from grader.source.analysis.walks import Case, cases, full_size_of
 from grader.source.flow.tree import Items
 
 if TYPE_CHECKING:

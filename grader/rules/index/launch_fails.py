@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, observed
 from grader.rules.index.grid_axes import into_x
-from grader.rules.observed import kernel_of, launch_cause, observed
+from grader.rules.proofs import launch_cause
 from grader.rules.rule import Example, Rule
-from grader.rules.walks import spans
+from grader.source.analysis.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source

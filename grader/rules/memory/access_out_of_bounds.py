@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, observed, wrapped
 from grader.rules.memory.small_arrays import enlarged_where
 from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import kernel_of, observed, wrapped
 from grader.rules.one_shape import of_one_shape
 from grader.rules.rule import Example, Rule
-from grader.rules.walks import spans
+from grader.source.analysis.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source

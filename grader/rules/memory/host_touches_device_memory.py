@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence
-from grader.rules.observed import observed
+from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import cuda_code, text, units
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.records import Context, Finding
-from grader.rules.memory.hosts import refuses
+from grader.records.observed import observed
 from grader.rules.memory.loose_vectors import element_by_element
-from grader.rules.observed import observed, settle
+from grader.rules.proofs import settle
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Walk
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import Context, Finding, Fix
-from grader.rules.memory.hosts import checked, origin
+from grader.records.observed import observed
 from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import confirm, observed
+from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.host_code import checked, origin
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, UnwrittenOutput
-from grader.rules.memory.hosts import global_regions, made_by
-from grader.rules.observed import observed, values_of
+from grader.records.observed import observed, values_of
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.host_code import global_regions, made_by
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
 

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader.rules.walks import cases
+from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.indices import Coordinate, Reader, bare, comparisons, declared

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
-from grader.rules.memory.hosts import origin
+from grader.records.observed import probed_input, values_of, wrong_results
 from grader.rules.numeric.halves import in_halves
-from grader.rules.numeric.kept_weights import kept_weights
-from grader.rules.numeric.narrowed import narrowed
-from grader.rules.numeric.own_draws import own_draw
-from grader.rules.numeric.references import reference_of
-from grader.rules.numeric.unused_input import unused_input
-from grader.rules.observed import probed_input, values_of, wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
 from grader.rules.rule import Example, Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.host_code import origin
+from grader.source.analysis.kept_weights import kept_weights
+from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.own_draws import own_draw
+from grader.source.analysis.reference_text import reference_of
+from grader.source.analysis.unused_input import unused_input
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import last_name
 from grader.source.code_edits import fix
 
 if TYPE_CHECKING:

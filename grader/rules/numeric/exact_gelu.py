@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.memory.hosts import resolve
+from grader.source.analysis.host_code import resolve
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk

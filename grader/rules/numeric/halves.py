@@ -10,8 +10,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.numeric.references import Reference, last_name
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import Reference, last_name
 from grader.source.code_edits import fix
 from grader.source.python_code import python_code
 

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Confidence, Context, Evidence, Finding, Fix, Task
+from grader.records.observed import wrong_results
 from grader.rules.numeric.drawn_weights import taken_over
-from grader.rules.numeric.own_parameters import (
+from grader.rules.numeric.take_weights import reference_layers_weights
+from grader.rules.rule import Example, Rule
+from grader.source import nodes_under
+from grader.source.analysis.own_parameters import (
     DRAWS,
     LAYERS,
     biases,
@@ -20,11 +24,7 @@ from grader.rules.numeric.own_parameters import (
     parameters,
     turned_weight,
 )
-from grader.rules.numeric.references import Reference, last_name, reference_of
-from grader.rules.numeric.take_weights import reference_layers_weights
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:

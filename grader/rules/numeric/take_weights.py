@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import last_name
 from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:

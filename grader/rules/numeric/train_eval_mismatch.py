@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Task
 from grader.rules.numeric.batch_statistics import STATISTIC, batch_statistics
-from grader.rules.numeric.references import reference_of
 from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import reference_of
 
 if TYPE_CHECKING:
     from grader.source import Source

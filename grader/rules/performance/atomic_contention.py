@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.rules.walks import cases
+from grader.source.analysis.walks import cases
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow.scalar_types import SIZES
 
 if TYPE_CHECKING:

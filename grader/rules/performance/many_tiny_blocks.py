@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.index.grid_dimension_over_limit import _where as grid_place
-from grader.rules.memory.hosts import origin, resolve
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.host_code import origin, resolve
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number

@@ -23,8 +23,8 @@ from grader.source.statements import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.rules.walks import Case
     from grader.source import Unit
+    from grader.source.analysis.walks import Case
     from grader.source.flow.reduction import Loss
 
 FULL = "0xffffffff"

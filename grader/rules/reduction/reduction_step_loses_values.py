@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.observed import wrong_results
+from grader.records.observed import wrong_results
 from grader.rules.reduction.fixes import store_in_tree
-from grader.rules.reduction.result import result_evidence, settled
-from grader.rules.reduction.steps import (
+from grader.rules.rule import Rule
+from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduction_steps import (
     Halving,
     array_of,
     exchanged_value,
@@ -18,9 +19,8 @@ from grader.rules.reduction.steps import (
     shuffled,
     stores_to,
 )
-from grader.rules.reduction.suspects import suspects
-from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.reduction_suspects import suspects
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants
 from grader.source.flow import flow

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.reduction.fixes import broadcast
-from grader.rules.reduction.result import result_evidence, settled
-from grader.rules.reduction.steps import reduces
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduction_steps import reduces
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
 
 if TYPE_CHECKING:

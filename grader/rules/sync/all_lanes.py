@@ -22,7 +22,7 @@ from grader.source.statements import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.rules.walks import Case
+    from grader.source.analysis.walks import Case
 
 NEUTRAL = "let every lane take part in the exchange, the others with a neutral value"
 OWN = "let every lane take part in the exchange"

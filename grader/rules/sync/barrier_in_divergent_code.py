@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, Severity
-from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule
 from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
-from grader.rules.sync.starved import starved_reads
 from grader.rules.sync.whole_warp import whole_warp
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import Event

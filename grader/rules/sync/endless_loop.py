@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
-from grader.rules.observed import observed
+from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
 
 if TYPE_CHECKING:

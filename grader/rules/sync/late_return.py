@@ -15,7 +15,7 @@ from grader.source.statements import indent_of, simple_statement
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.rules.walks import Case
+    from grader.source.analysis.walks import Case
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
-from grader.rules.observed import observed, settle
+from grader.records.observed import observed
+from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.rules.sync.barriers import of_the_race, separate
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
 
 if TYPE_CHECKING:

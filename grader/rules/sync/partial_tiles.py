@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Edit, Fix
-    from grader.rules.walks import Case
     from grader.source import Kernel, SharedArray
+    from grader.source.analysis.walks import Case
 
 
 def as_large_as_the_block(case: Case) -> tuple[Fix, ...]:

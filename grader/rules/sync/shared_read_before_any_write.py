@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.observed import observed, settle
+from grader.records.observed import observed
+from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.rules.sync.filled import filled
 from grader.rules.sync.partial_tiles import as_large_as_the_block
-from grader.rules.sync.starved import starved_reads
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event

@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
-from grader.rules.observed import observed, of_the_leavers, settle
+from grader.records.observed import observed
+from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule
 from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
 from grader.rules.sync.full_mask import full_mask
 from grader.rules.sync.whole_warp import whole_warp
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
-from grader.rules.observed import observed, settle
+from grader.records.observed import observed
+from grader.rules.proofs import settle
 from grader.rules.rule import Rule
-from grader.rules.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.flow import Event
 from grader.source.flow.tree import Call, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import explain, said
+from grader.source.analysis.diagnostics import explain, said
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import cuda_code, text, units
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.rules.reduction.steps import EXCHANGES, Halving, array_of, halving_loops, shuffled
+from grader.source.analysis.reduction_steps import (
+    EXCHANGES,
+    Halving,
+    array_of,
+    halving_loops,
+    shuffled,
+)
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import (
     Assign,

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source import nodes_under
+from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source.cuda_code import CudaCode, text
 
 if TYPE_CHECKING:

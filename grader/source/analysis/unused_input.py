@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.numeric.own_draws import Cause
-from grader.rules.observed import probed_input
+from grader.records.observed import probed_input
 from grader.source import nodes_under
+from grader.source.analysis.own_draws import Cause
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:

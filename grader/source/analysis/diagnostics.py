@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import ToolMessage
-from grader.rules.build.wordings import MESSAGES
+from grader.source.analysis.wordings import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import last_name
 
 READ = ("weight", "bias", "running_mean", "running_var")
 """How the attributes begin that hold a layer's state; recurrent layers say `weight_ih_l0`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import AccessShape, Confidence, Context, Evidence, Place, SectorCounts
-from grader.rules.walks import Case, cases
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.scalar_types import SIZES
 

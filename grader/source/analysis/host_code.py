@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.rules.forward_guards import guarded
-from grader.rules.walks import Case
+from grader.source.analysis.forward_guards import guarded
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Region, Tensor

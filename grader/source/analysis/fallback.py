@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.extension_use import computes_with_torch, holders, mentions
 from grader.source import dotted, nodes_under
+from grader.source.analysis.extension_use import computes_with_torch, holders, mentions
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence
-from grader.rules.observed import kernel_of, observed
-from grader.rules.walks import cases, spans
+from grader.records.observed import kernel_of, observed
+from grader.source.analysis.walks import cases, spans
 
 if TYPE_CHECKING:
     from grader.source import Source

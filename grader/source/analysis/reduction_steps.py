@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.rules.walks import Case
+from grader.source.analysis.walks import Case
 from grader.source.flow.program import Function, Program
 from grader.source.flow.reduction import Loss
 from grader.source.flow.tree import (

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.rules.numeric.references import last_name
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import last_name
 
 LAYERS = (
     "Conv",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import FILLING
 from grader.source import nodes_under
+from grader.source.analysis.data_flow import FILLING
 from grader.source.python_code import MODEL
 
 if TYPE_CHECKING:
