@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical
-from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
-    from grader.source import Function, Kernel, Launch, Parameter, Unit
+    from grader.source import Kernel, Launch, Parameter, Unit
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
 """What `data_ptr` is asked for where C++ calls the type otherwise."""
@@ -74,26 +74,3 @@ def _known(launch: Launch) -> dict[str, str]:
             if name.type == "identifier":
                 found[text(name)] = "Tensor" if kind == "auto" and made else kind
     return found
-
-
-def written_through(unit: Unit, function: Function, name: str) -> bool:
-    """Whether a function may write through a pointer: it stores, or hands the pointer on."""
-    code = cuda_code(unit)
-    for node in code.variable(name):
-        if not function.node.start_byte <= node.start_byte < function.node.end_byte:
-            continue
-        parent = node.parent
-        if parent is None or parent.type == "pointer_declarator":
-            continue
-        if parent.type != "subscript_expression":
-            return True
-        outer = parent.parent
-        if outer is not None and (
-            outer.type in {"update_expression", "pointer_expression"}
-            or (
-                outer.type == "assignment_expression"
-                and outer.child_by_field_name("left") == parent
-            )
-        ):
-            return True
-    return False
