@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from grader.records.observed import kernel_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from grader.records import Evidence, Finding, Fix
+    from grader.records import Evidence, Finding
     from grader.rules.rule import Rule
 
-MOST_PROOFS = 4
-"""Proofs of one finding that fixes are looked for: the same line is often seen on many workloads."""
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""
 CARRIED_ON = FORGIVEN | {"sync-exited-lanes"}
@@ -59,14 +57,13 @@ def settle(
     found: Sequence[tuple[str, Finding]],
     evidence: Iterable[Evidence],
     spans: Sequence[tuple[str, int, int]],
-    fixes: Callable[[Evidence], Iterable[Fix]] = lambda _: (),
 ) -> Iterator[Finding]:
     """Join text findings of one rule with what runs showed of the same kernels.
 
     `found` pairs each text finding with its kernel's name; `spans` gives kernels (and helpers) with
     their first and last line. Evidence goes to the nearest text finding of the same kernel; what no
     text finding explains becomes a finding of its own. What runs did not show is weighed elsewhere
-    (`grader.rules.refuted`). `fixes` gives what settles evidence by itself; a text finding's own fixes come first.
+    (`grader.rules.refuted`).
     """
     pending: dict[int, list[Evidence]] = {}
     rest: dict[tuple[str, int], list[Evidence]] = {}
@@ -78,11 +75,7 @@ def settle(
             rest.setdefault((item.code, item.place.line if item.place else 0), []).append(item)
     for index, (_, finding) in enumerate(found):
         proof = pending.get(index)
-        if proof:
-            proved = _proved(finding, proof)
-            yield proved.model_copy(update={"fixes": _once(proved.fixes, proof, fixes)})
-        else:
-            yield finding
+        yield _proved(finding, proof) if proof else finding
     for items in rest.values():
         yield rule.finding(
             items[0].place,
@@ -90,17 +83,7 @@ def settle(
             severity="warning" if items[0].code in FORGIVEN else "error",
             confidence="proven",
             evidence=items,
-            fixes=_once((), items, fixes),
         )
-
-
-def _once(
-    known: Sequence[Fix], proof: Sequence[Evidence], fixes: Callable[[Evidence], Iterable[Fix]]
-) -> tuple[Fix, ...]:
-    """Return the known fixes and those of the first few proofs, each once."""
-    more = [fix for item in proof[:MOST_PROOFS] for fix in fixes(item)]
-    edits = {fix.edits: fix for fix in reversed((*known, *more))}
-    return tuple(reversed(edits.values()))
 
 
 def _proved(finding: Finding, proof: Sequence[Evidence]) -> Finding:

@@ -134,8 +134,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """
     )
-    (finding,) = rule.check(parse(code), Context())
-    whole, before = finding.fixes
+    (finding,) = detected_with_fixes(rule.code, parse(code), Context())
+    before, whole = finding.fixes
     assert "if (threadIdx.x < 32) v = warp_sum(v);" in apply(code, whole.edits)
     assert "0.0f;\n    v = warp_sum(v);\n    return v;" in apply(code, before.edits)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grader.records import Context, Evidence, Task, TensorSpec, Workload
-from grader.rules.sync.whole_warp import whole_warp
+from grader.repair.fixes.whole_warp import whole_warp
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

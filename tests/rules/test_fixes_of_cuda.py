@@ -6,10 +6,10 @@ import pytest
 
 from grader.records import Context, Evidence, KernelResources, LaunchRefused, Place
 from grader.repair.fixes.compiler.fixes import compiler_fixes
+from grader.repair.fixes.small_arrays import enlarged_where
+from grader.repair.fixes.unguarded_reads import zero_outside
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
-from grader.rules.memory.small_arrays import enlarged_where
-from grader.rules.memory.unguarded_reads import zero_outside
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes

@@ -7,11 +7,10 @@ import builtins
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.contract.named_anew import undefined
-from grader.rules.contract.signature_mismatch import reference_parameters
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.reference_text import reference_parameters
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
     binds_unseen,
@@ -22,6 +21,7 @@ from grader.source.analysis.unbound_names import (
 )
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.named_anew import undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.honesty.launch_left_out import launch
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
@@ -23,6 +22,7 @@ from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.launch_left_out import launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

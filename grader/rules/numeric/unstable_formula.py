@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Task
 from grader.records.observed import values_of, wrong_results
-from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
@@ -29,6 +28,7 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
+from grader.source.rewriting.exact_gelu import TANH, exact_form, is_cubic
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.reduction.fixes import store_in_tree
 from grader.rules.rule import Rule
 from grader.source.analysis.reduced_result import result_evidence, settled
 from grader.source.analysis.reduction_steps import (
@@ -27,6 +26,7 @@ from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.rewriting.reductions import store_in_tree
 from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Region, Tensor
 from grader.source.flow.program import Function
-from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Name, Number, walk
+from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -92,6 +92,14 @@ def resolve(function: Function, expr: Expr, *, once: bool = False) -> Expr:
             return expr
         expr = init
     return expr
+
+
+def grid_node(case: Case) -> Node:
+    """Return the expression of a launch's grid."""
+    expr = resolve(case.launch.host, case.launch.call.config[0])
+    here: Node = expr.node
+    outer = here.parent if isinstance(expr, Items) and here is not None else None
+    return outer if outer is not None else here
 
 
 def body_start(function: Function) -> Node | None:

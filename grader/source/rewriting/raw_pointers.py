@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.rules.build.launch_fixes import data_of
 from grader.source.code_edits import fix, replace, replace_node
+from grader.source.rewriting.launch_arguments import data_of
 
 if TYPE_CHECKING:
     from grader.records import Fix

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source import nodes_under
-from grader.source.analysis.reference_text import Reference, last_name
+from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import fix
 from grader.source.python_code import python_code
 
@@ -93,3 +95,16 @@ def _is_product(reference: Reference) -> bool:
 
 
 __all__ = ["in_halves"]
+
+
+ROUNDED = "half-precision"
+"""Code of evidence: all that is wrong is wrong in its last digits."""
+
+
+def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
+    """Return the fix where digits are all that lacks, and the program narrows its values."""
+    rounded = all(item.code == ROUNDED for item in finding.evidence)
+    return in_halves(source, reference_of(source, context)) if rounded and narrowed(source) else ()
+
+
+FIX = FixMaker(codes=("NUM001",), propose=propose)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_fixes import data_of
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
+from grader.source.rewriting.launch_arguments import data_of
 from grader.source.statements import insert_before
 
 if TYPE_CHECKING:

@@ -1,17 +1,19 @@
-"""The host function that an answer declares and forgets to write, for a kernel over elements or a dimension."""
+"""The host function that an answer declares and forgets to write, for a kernel over elements."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.build.host_launch import THREADS, Launch, launch_of
+from grader.records import Context, Finding
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix, head
 from grader.source.cpp_types import canonical
 
 if TYPE_CHECKING:
     from grader.records import Fix
-    from grader.source import Extension, Function, Kernel, Parameter
+    from grader.source import Extension, Function, Kernel, Parameter, Source
 
 ENDS = re.compile(r"_(?:cuda|kernel|forward|launcher|wrapper|torch|op)(?=_|$)")
 COUNT = re.compile(
@@ -25,7 +27,7 @@ NUMBERS = {"float", "double", "int", "long", "unsigned", "bool"}
 def missing_function(extension: Extension, declared: Function) -> tuple[Fix, ...]:
     """Return the fix that defines a declared function, where a kernel of that name goes over a tensor's elements.
 
-    Or takes one dimension of the tensor together. Empty where a parameter of the kernel is not plain.
+    Empty where a parameter of the kernel is not plain.
     """
     for unit in extension.cuda:
         for kernel in unit.kernels:
@@ -51,8 +53,6 @@ def _written(kernel: Kernel, declared: Function) -> str | None:
     if "output" in tensors:
         return None
     first = tensors[0]
-    if reducing := launch_of(kernel, first, numbers):
-        return _reducing(kernel, declared, reducing, tensors)
     given = _arguments(kernel, list(tensors), list(numbers))
     if given is None:
         return None
@@ -63,28 +63,6 @@ def _written(kernel: Kernel, declared: Function) -> str | None:
         f"    const int threads = 256;\n"
         f"    const int blocks = (total + threads - 1) / threads;\n"
         f"    {kernel.name}<<<blocks, threads>>>({', '.join(given)});\n"
-        f"    return output;\n"
-        f"}}"
-    )
-
-
-def _reducing(kernel: Kernel, declared: Function, launch: Launch, tensors: list[str]) -> str | None:
-    """Return the function for a kernel that makes one value of a whole dimension of the first tensor."""
-    left, first = list(tensors), tensors[0]
-    given = [
-        launch.sizes.get(p.name) or _argument(p, left, list(launch.sizes))
-        for p in kernel.parameters
-    ]
-    known = [words for words in given if words is not None]
-    if len(known) < len(given):
-        return None
-    which = "begin() + 1" if launch.reduced == 1 else "end() - 1"
-    return (
-        f"{head(declared)} {{\n"
-        f"    auto shape = {first}.sizes().vec();\n"
-        f"    shape.erase(shape.{which});\n"
-        f"    auto output = torch::empty(shape, {first}.options());\n"
-        f"    {kernel.name}<<<{launch.grid}, {THREADS}>>>({', '.join(known)});\n"
         f"    return output;\n"
         f"}}"
     )
@@ -117,3 +95,16 @@ def _argument(parameter: Parameter, tensors: list[str], numbers: list[str]) -> s
 def _taken(name: str, known: list[str]) -> str:
     """Take the one of that name, else the first, out of a list."""
     return known.pop(known.index(name) if name in known else 0)
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the fix for the declaration that the finding is about."""
+    for extension in source.extensions:
+        defined = {one.name for unit in extension.units for one in unit.functions}
+        for unit in extension.cpp:
+            for declared in unit.declarations:
+                if declared.name not in defined and unit.place(declared.node) == finding.place:
+                    yield from missing_function(extension, declared)
+
+
+FIX = FixMaker(codes=("BLD006",), propose=propose)

@@ -1,33 +1,31 @@
-"""Fixes that put barriers where they are missing."""
+"""Fixes of races that runs showed, from their two lines alone: a barrier between them, or one thread that stores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Fix
+from grader.records import Context, Evidence, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, cuda_code, text
-from grader.source.divergence import all_arrive
-from grader.source.statements import (
-    child_of,
-    common_block,
-    enclosing_loops,
-    insert_after,
-    insert_before,
-    simple_statement,
-)
+from grader.source.cuda_code import cuda_code, text
+from grader.source.rewriting.barriers import separate
+from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.records import Evidence
     from grader.source import Source, Unit
 
-BARRIER = "__syncthreads();"
-LABEL = "meet at a barrier between the two accesses"
-TURN = "meet at a barrier at the end of each turn of the loop"
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
+MOST = 4
+"""Proofs of one finding that fixes are looked for."""
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the fixes for the races that runs showed."""
+    for item in finding.evidence[:MOST]:
+        yield from of_the_race(source, item)
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -68,36 +66,4 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
         yield from fix(f"let one thread store `{text(target)}`", [edit])
 
 
-def separate(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
-    """Yield the ways to put a barrier between two accesses, the likeliest first.
-
-    A barrier stands only where all threads arrive; one in a loop's turn keeps its accesses from the next turn's.
-    """
-    block = common_block(first, second)
-    outer = [one for one in around(second) if one.type == "compound_statement"]
-    if block is None and outer:  # the first is in a function that is called before
-        yield from fix(LABEL, [insert_before(unit, child_of(outer[-1], second), BARRIER)])
-    if block is not None and first.start_byte < second.start_byte and all_arrive(block):
-        here = child_of(block, second)
-        if child_of(block, first).id != here.id:
-            yield from fix(LABEL, [insert_before(unit, here, BARRIER)])
-    yield from _each_turn(unit, first, second)
-
-
-def _each_turn(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
-    """Yield a barrier at the end of the turns of the loops that hold both accesses, the innermost two."""
-    bodies = (loop.child_by_field_name("body") for loop in enclosing_loops(first))
-    both = [
-        body
-        for body in bodies
-        if body is not None
-        and body.type == "compound_statement"
-        and body.named_children
-        and body.start_byte <= second.start_byte < body.end_byte
-        and all_arrive(body)
-    ]
-    for body in both[:2]:
-        yield from fix(
-            TURN,
-            [insert_after(unit, body.named_children[-1], BARRIER)],
-        )
+FIX = FixMaker(codes=("SYN002",), propose=propose)

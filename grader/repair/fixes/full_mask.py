@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, text
 
@@ -43,3 +45,16 @@ def _masks(unit: Unit, line: int) -> Iterator[Node]:
 def _leaves_out(mask: Node) -> bool:
     number = _NUMBER.fullmatch(text(mask))
     return number is not None and int(number[1], 0) != ALL
+
+
+MOST = 4
+"""Proofs of one finding that fixes are looked for."""
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the fixes for the exchanges that runs showed."""
+    for item in finding.evidence[:MOST]:
+        yield from full_mask(source, item)
+
+
+FIX = FixMaker(codes=("SYN004",), propose=propose)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.divergence import all_arrive
@@ -44,3 +46,16 @@ def _zeroed(unit: Unit, array: SharedArray) -> Iterator[Fix]:
     yield from fix(
         f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
     )
+
+
+MOST = 4
+"""Proofs of one finding that fixes are looked for: the same line is often seen on many workloads."""
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the fixes for the reads that runs showed."""
+    for item in finding.evidence[:MOST]:
+        yield from filled(source, item)
+
+
+FIX = FixMaker(codes=("SYN001",), propose=propose)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from grader.source.code_edits import fix
 from grader.source.constants import fold
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.records import Evidence, Fix
-    from grader.source import Kernel, SharedArray, Source, Unit
+    from grader.records import Fix
+    from grader.source import SharedArray, Unit
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)
@@ -36,20 +36,3 @@ def enlarged(unit: Unit, array: SharedArray, threads: int = 0) -> Iterator[Fix]:
             dim = array.dims[0]
             edit = unit.edit(dim.start_byte, dim.end_byte, str(count))
             yield from fix(f"give `{array.name}` {count} elements", [edit])
-
-
-def enlarged_where(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fixes for the arrays that a line uses on which a run saw an access past the end."""
-    for unit in source.cuda if item.place is not None else ():
-        for kernel in unit.kernels:
-            for array in _on_line(unit, kernel, item.place.line if item.place else 0):
-                yield from enlarged(unit, array, COUNTS[-1])
-
-
-def _on_line(unit: Unit, kernel: Kernel, line: int) -> Iterator[SharedArray]:
-    used = {
-        text(node)
-        for node in descendants(kernel.node, "identifier")
-        if unit.place(node).line == line
-    }
-    yield from (array for array in kernel.shared if array.name in used)

@@ -9,6 +9,9 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader.records import Finding
+from grader.repair.fixes.maker import FixMaker
+from grader.source.analysis.overruns import overruns
 from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
@@ -258,3 +261,17 @@ def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launche
         counts = {n: t.numel for n, t in tensors.items() if t is not None and t.numel is not None}
         found.append(Launched(numbers, counts))
     return tuple(found)
+
+
+def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
+    """Return the fix for all accesses of the kernel that leave a tensor, by the text or by what runs showed."""
+    if any("shared" in item.code for item in finding.evidence[:1]):
+        return ()
+    lines = {item.place.line for item in finding.evidence if item.place is not None}
+    if finding.rule == "MEM001":
+        known = (one for one in overruns(source, context) if one.case.kernel in finding.kernels)
+        lines = next((one.lines for one in known), lines)
+    return zero_outside(source, context, lines)
+
+
+FIX = FixMaker(codes=("MEM001", "MEM011"), propose=propose, order=1)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, read_call, text, units
 
@@ -156,3 +157,11 @@ def _neutral(unit: Unit, branch: Node) -> str:
 
 
 __all__ = ["whole_warp"]
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> tuple[Fix, ...]:
+    """Return the fix of exchanges; of a barrier only where nothing else is proposed."""
+    return () if finding.rule == "SYN003" and finding.fixes else whole_warp(source)
+
+
+FIX = FixMaker(codes=("SYN003", "SYN004"), propose=propose)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.rules.reduction.fixes import Step, step_of
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, text
+from grader.source.rewriting.reductions import Step, step_of
 from grader.source.statements import (
     LOOPS,
     enclosing_loops,

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source import dotted, nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import PythonCode, python_code
@@ -65,3 +66,15 @@ def unused_arguments(source: Source, code: PythonCode) -> Iterator[Fix]:
                 yield from fix(
                     f"set self.{name} to the argument", [Edit(start=start, end=end, text=name)]
                 )
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the slips where a run saw results of another form, or wrong ones at the sizes that decide."""
+    code = python_code(source)
+    if finding.rule == "NUM001" and finding.severity == "error":
+        yield from python_slips(source)
+    elif finding.cause == "form" and code is not None:
+        yield from unused_arguments(source, code)
+
+
+FIX = FixMaker(codes=("NUM001", "EXT005"), propose=propose)

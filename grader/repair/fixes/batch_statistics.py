@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 
@@ -88,3 +89,12 @@ def _inside(argument: ast.expr) -> Iterator[ast.Attribute]:
         if argument.attr not in MOVED:
             return
         argument = argument.value
+
+
+def propose(_finding: Finding, source: Source, _context: Context) -> tuple[Fix, ...]:
+    """Return the fixes of the submission's model."""
+    model = source.classes.get("ModelNew")
+    return batch_statistics(source, model) if model is not None else ()
+
+
+FIX = FixMaker(codes=("NUM005",), propose=propose)

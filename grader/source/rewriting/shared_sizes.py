@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.shared_edits import index_of, subscript_of, uses
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cuda_code import cuda_code, text
+from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
