@@ -11,11 +11,13 @@ from grader.pipeline.evaluation import evaluate
 from grader.pipeline.prepare import Prepared
 from grader.pipeline.verdicts import weighed
 from grader.records import (
+    Context,
     Evaluation,
     Evidence,
     Extraction,
     Finding,
     Mismatch,
+    Outcome,
     Raised,
     Run,
     Sample,
@@ -25,9 +27,8 @@ from grader.records import (
     digest,
 )
 from grader.repair import fixes
-from grader.rules import Context, engine
+from grader.rules import engine
 from grader.rules.engine import Inspection
-from grader.rules.outcome import Outcome
 from grader.source import parse
 
 SEEN = {"build", "runs", "checked", "comparisons", "probes", "device"}

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
-from grader.rules.outcome import Outcome
+from grader.records import Outcome
+from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
-from grader.rules.walks import spans
+from grader.source.analysis.walks import spans
 from grader.source.blocks import beside
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
-    from grader.records import Evidence, Finding, Prediction, Run
-    from grader.rules.rule import Context
+    from grader.records import Context, Evidence, Finding, Prediction, Run
     from grader.source import Source
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
