@@ -56,29 +56,29 @@ class Service:
     async def health(self, request: Request) -> JSONResponse:
         """Say how many answers are waiting or being graded."""
         if not self._allowed(request):
-            return _refused(401, "no such token")
+            return refused(401, "no such token")
         return JSONResponse({"status": "ok", "waiting": self._waiting, "queue": self._queue})
 
     async def grade(self, request: Request) -> JSONResponse:
         """Grade one answer."""
         if not self._allowed(request):
-            return _refused(401, "no such token")
+            return refused(401, "no such token")
         if self._waiting >= self._queue:
-            return _refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
+            return refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
         self._waiting += 1
         try:
             async with asyncio.timeout(MOST_SECONDS):
-                body = await _body(request)
+                body = await body_of(request)
             if body is None:
-                return _refused(413, f"more than {MOST_BYTES} bytes")
+                return refused(413, f"more than {MOST_BYTES} bytes")
             answer = _answer(body)
             reward = await self._grader.grade_async(answer.text, answer.task)
         except TimeoutError:
-            return _refused(408, f"not there after {MOST_SECONDS:.0f} s")
+            return refused(408, f"not there after {MOST_SECONDS:.0f} s")
         except UsageError as error:
-            return _refused(422, str(error)[:1000])
+            return refused(422, str(error)[:1000])
         except GraderError as error:
-            return _refused(503, str(error)[:1000])
+            return refused(503, str(error)[:1000])
         finally:
             self._waiting -= 1
         return JSONResponse(shown(reward))
@@ -97,6 +97,7 @@ def shown(reward: Reward) -> dict[str, Any]:
     return {
         "score": reward.value,
         "parts": reward.parts,
+        "signals": reward.signals,
         "status": reward.status,
         "sentence": reward.sentence,
         "general": verdict.general,
@@ -130,7 +131,7 @@ def _answer(body: bytes) -> Answer:
         raise UsageError(f"the field {name!r} must be a string", EXPECTED) from error
 
 
-async def _body(request: Request) -> bytes | None:
+async def body_of(request: Request) -> bytes | None:
     """Return the request's body; None where it is too long.
 
     What is beyond is read and dropped: a client that is answered while it still writes may never
@@ -147,20 +148,17 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts) if size <= MOST_BYTES else None
 
 
-def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return an answer that says why there is no grade."""
     return JSONResponse({"error": reason}, status_code=status, headers=headers)
 
 
-def serve(grader: Grader, token: str, *, host: str, port: int, queue: int) -> None:
-    """Answer requests until interrupted. Raises GraderError where the address is taken."""
+def run(application: Any, *, host: str, port: int) -> None:
+    """Serve an application until interrupted. Raises GraderError where the address is taken."""
     import uvicorn
 
     settings = uvicorn.Config(
-        Service(grader, token, queue).application(),
-        host=host,
-        port=port,
-        log_level="warning",
-        timeout_graceful_shutdown=5,
+        application, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5
     )
     try:
         uvicorn.Server(settings).run()
