@@ -19,8 +19,7 @@ from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
-from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded
-from grader.service.http import shown
+from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded, shown
 from tests.whole import transcript
 
 

@@ -14,7 +14,7 @@ from grader.reward.feedback import Feedback, Level, feedback
 from grader.reward.function import function
 from grader.reward.grader import Answer, Graded, Grader, task_of
 from grader.reward.questions import Question, questions
-from grader.reward.shaping import CHEATS, UNKNOWN, Reward, Shaping, Told, rewarded
+from grader.reward.shaping import CHEATS, UNKNOWN, Reward, Shaping, Told, rewarded, shown
 
 __all__ = [
     "CHEATS",
@@ -34,5 +34,6 @@ __all__ = [
     "function",
     "questions",
     "rewarded",
+    "shown",
     "task_of",
 ]

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic import Field
 
@@ -108,6 +109,27 @@ def rewarded(
         findings=tuple(map(_told, findings)),
         evaluation=evaluation,
     )
+
+
+def shown(reward: Reward) -> dict[str, Any]:
+    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
+
+    No text of the answer but the names and the few words of it that sentences quote.
+    """
+    verdict = reward.evaluation.verdict
+    return {
+        "score": reward.value,
+        "parts": reward.parts,
+        "signals": reward.signals,
+        "status": reward.status,
+        "sentence": reward.sentence,
+        "general": verdict.general,
+        "findings": [finding.model_dump(mode="json") for finding in reward.findings],
+        "speedup": verdict.speedup,
+        "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
+        "device": reward.evaluation.device,
+        "seconds": reward.evaluation.seconds,
+    }
 
 
 def _told(finding: Finding) -> Told:

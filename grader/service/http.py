@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from grader.errors import GraderError, UsageError
-from grader.reward import Answer, Grader, Reward
+from grader.reward import Answer, Grader, shown
 
 MOST_BYTES = 16 << 20
 """Length of a request."""
@@ -86,27 +86,6 @@ class Service:
     def _allowed(self, request: Request) -> bool:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
-
-
-def shown(reward: Reward) -> dict[str, Any]:
-    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
-
-    No text of the answer but the names and the few words of it that sentences quote.
-    """
-    verdict = reward.evaluation.verdict
-    return {
-        "score": reward.value,
-        "parts": reward.parts,
-        "signals": reward.signals,
-        "status": reward.status,
-        "sentence": reward.sentence,
-        "general": verdict.general,
-        "findings": [finding.model_dump(mode="json") for finding in reward.findings],
-        "speedup": verdict.speedup,
-        "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
-        "device": reward.evaluation.device,
-        "seconds": reward.evaluation.seconds,
-    }
 
 
 def _answer(body: bytes) -> Answer:
