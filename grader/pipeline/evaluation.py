@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.devices import Sanitizer, looks_closer
+from grader.devices import CallBuilder, Sanitizer, looks_closer
 from grader.judge import References
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
@@ -55,6 +55,8 @@ def _evaluate(
     if device is not None:
         with clock.stage("build"):
             build = device.build(submission, init_of(task))
+            if task and build.status == "built" and isinstance(device, CallBuilder):
+                build = device.build_by_call(submission, build, task, known(grading, task))
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
         seen = Trial(grading, device, submission, build, task, clock).seen(closely=closely)
