@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from grader.rules import Context, review_text
+from grader.records import Context
+from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
 
