@@ -34,7 +34,9 @@ def makers() -> dict[str, Any]:
         start = source.index(line)
         source = source[:start] + source[source.index("\n", start) + 1 :]
     space: dict[str, Any] = {"GraderError": RuntimeError, "TensorSpec": object}
-    source = "from __future__ import annotations\n" + source.replace("from __future__ import annotations", "")
+    source = "from __future__ import annotations\n" + source.replace(
+        "from __future__ import annotations", ""
+    )
     exec(compile(source, "inputs.py", "exec"), space)
     return space
 
@@ -69,7 +71,12 @@ def compared(got: Any, wanted: Any, native: Any) -> dict[str, Any]:
     off = (a - r).abs() / (scale + r.abs() + 1e-30)
     off = torch.nan_to_num(off, nan=float("inf"))
     wrong = int((off > BOUND).sum())
-    return {"equal": wrong == 0, "wrong": wrong, "of": r.numel(), "off": float(off.max()) if r.numel() else 0.0}
+    return {
+        "equal": wrong == 0,
+        "wrong": wrong,
+        "of": r.numel(),
+        "off": float(off.max()) if r.numel() else 0.0,
+    }
 
 
 def run(name: str, code: str, task: str, held: dict[str, Any], device: str, send: Any) -> None:
@@ -102,14 +109,26 @@ def run(name: str, code: str, task: str, held: dict[str, Any], device: str, send
             torch.manual_seed(7)
             ours = space["ModelNew"](*init)
             ours.load_state_dict(model.state_dict(), strict=False)
-            values = [torch.from_numpy(v.copy()) if hasattr(v, "dtype") else v for v in arguments(task, workload, make, 7)]
+            values = [
+                torch.from_numpy(v.copy()) if hasattr(v, "dtype") else v
+                for v in arguments(task, workload, make, 7)
+            ]
             with torch.no_grad():
                 native = model(*values)
-                exact = model.double()(*[v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v for v in values])
-                got = ours.to(device)(*[v.to(device) if isinstance(v, torch.Tensor) else v for v in values])
+                exact = model.double()(
+                    *[
+                        v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+                        for v in values
+                    ]
+                )
+                got = ours.to(device)(
+                    *[v.to(device) if isinstance(v, torch.Tensor) else v for v in values]
+                )
             if device == "cuda":
                 torch.cuda.synchronize()
-            said.append({"name": workload["name"], "role": workload["role"], **compared(got, exact, native)})
+            said.append(
+                {"name": workload["name"], "role": workload["role"], **compared(got, exact, native)}
+            )
         send.send(("done", said))
     except BaseException as error:
         last = traceback.format_exc().strip().splitlines()
@@ -122,7 +141,9 @@ def judged(name: str, held: dict[str, Any], device: str) -> dict[str, Any]:
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(False)
     task = program["task"]
-    child = context.Process(target=run, args=(name, program["code"], task, held["tasks"][task], device, send))
+    child = context.Process(
+        target=run, args=(name, program["code"], task, held["tasks"][task], device, send)
+    )
     start = time.monotonic()
     child.start()
     send.close()
@@ -162,7 +183,7 @@ def main() -> None:
     device = "cpu" if "--cpu" in sys.argv else "cuda"
     jobs = int(sys.argv[sys.argv.index("--jobs") + 1]) if "--jobs" in sys.argv else 12
     parts = [a for a in sys.argv[2:] if not a.startswith("--") and not a.isdigit()]
-    import torch  # noqa: F401
+    import torch
     import triton
 
     held = json.loads(unpacked(HELD))
@@ -172,11 +193,33 @@ def main() -> None:
         rows = dict(zip(names, pool.map(lambda n: judged(n, held, device), names), strict=True))
     import subprocess
 
-    card = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False).stdout if device == "cuda" else "interpreter"
-    machine = {"gpu": card.strip(), "torch": torch.__version__, "triton": triton.__version__, "bound": BOUND}
-    Path(sys.argv[1]).write_text(json.dumps({"machine": machine, "programs": rows}, indent=1) + "\n", "utf-8")
+    card = (
+        subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        if device == "cuda"
+        else "interpreter"
+    )
+    machine = {
+        "gpu": card.strip(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+        "bound": BOUND,
+    }
+    Path(sys.argv[1]).write_text(
+        json.dumps({"machine": machine, "programs": rows}, indent=1) + "\n", "utf-8"
+    )
     for name, row in rows.items():
-        print(name, row["end"], row.get("nominal_right", ""), row.get("all_right", ""), row.get("error", "")[:100])
+        print(
+            name,
+            row["end"],
+            row.get("nominal_right", ""),
+            row.get("all_right", ""),
+            row.get("error", "")[:100],
+        )
 
 
 if __name__ == "__main__":
