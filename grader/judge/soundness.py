@@ -85,6 +85,20 @@ def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
     yield from found.values()
 
 
+def unexamined(checked: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
+    """Yield in words, each reason once, what kept another device from looking for undefined behaviour."""
+    why: dict[str, Run] = {}
+    for run in checked:
+        if run.workload in workloads and run.status != "ran":
+            why.setdefault(f"{run.status}: {run.reason}", run)
+    for run in why.values():
+        on_it = f" on {run.device}" if run.device != "none" else ""
+        ended = (
+            "" if run.status == "not_run" else f"on {run.workload} it ended there as {run.status}: "
+        )
+        yield f"not examined{on_it} for races and accesses out of bounds: {ended}{' '.join(run.reason.split())}"
+
+
 def sentence(found: Sequence[Evidence], where: str) -> str:
     """Return the verdict's sentence: line and cause first; `where` says what the values were right on."""
     said = brief(found[0])
@@ -98,8 +112,9 @@ def luck(where: str) -> str:
 
 
 def brief(item: Evidence) -> str:
-    """Return line, cause and what was seen, without a full stop."""
-    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}"
+    """Return line, cause and what was seen, and by which other device, without a full stop."""
+    seen_on = f" (seen on {item.device})" if item.device else ""
+    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}{seen_on}"
 
 
 def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, ...]:

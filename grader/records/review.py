@@ -73,6 +73,9 @@ class Evaluation(Record):
     """Name of the form of isolation that held."""
     build: Build | None = None
     runs: tuple[Run, ...] = ()
+    checked: tuple[Run, ...] = ()
+    """The same workloads on a device that checks each access, where `device` doesn't: what they prove of the
+    program counts, how they end does not."""
     comparisons: tuple[Comparison, ...] = ()
     timings: tuple[Timing, ...] = ()
     work: Work | None = None

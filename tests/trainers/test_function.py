@@ -65,7 +65,7 @@ def test_trl_calls_it() -> None:
         reward_func_names=[reward.__name__],
         chat_template_kwargs={},
         environments=None,
-        state=None,
+        state=SimpleNamespace(global_step=0),
         _log_completion_extra=None,
         _log_metric=None,
     )
