@@ -9,6 +9,7 @@ from grader.judge import References
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial
 from grader.pipeline.verdicts import verdict_of
@@ -80,6 +81,9 @@ def _evaluate(
         verdict=seen.verdict,
         seconds=clock.seconds,
     )
+    if task is not None:
+        share = own_share(grading, task, evaluation)
+        evaluation = evaluation.model_copy(update={"own_share": share})
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
     if not isinstance(device, Sanitizer):
