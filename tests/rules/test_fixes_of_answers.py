@@ -91,18 +91,6 @@ def test_an_argument_that_is_left_out_is_the_variable_of_its_name(given: str, fi
     assert f"if (i < n) {fixed}" in lines
 
 
-def test_a_type_of_ones_own_is_read_without_ldg() -> None:
-    cuda = PLAIN.replace(
-        "y[i] = x[i] * 0.5f;",
-        "{ const Four* p = (const Four*)x; Four a = __ldg(&p[i]); y[i] = a.x + __ldg(&x[i]); }",
-    )
-    code = program("struct Four { float x, y, z, w; };" + cuda)
-    line = next(k for k, words in enumerate(code.splitlines(), 1) if "__ldg" in words)
-    said = 'nvcc: no instance of overloaded function "__ldg" matches the argument list'
-    (lines,) = fixes("BLD015", code, seen("compiler", said, line=line))
-    assert any("Four a = p[i]; y[i] = a.x + __ldg(&x[i]);" in words for words in lines)
-
-
 FUNCTION = """
 import torch
 from torch import nn
