@@ -143,19 +143,6 @@ def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
     assert any("x.numel() + 255" in words for words in counted - plain)
 
 
-def test_a_macro_of_two_statements_is_guarded_as_a_whole() -> None:
-    cuda = (
-        "#define CHECKED(x) TORCH_CHECK(x.is_cuda(), #x); TORCH_CHECK(x.is_contiguous(), #x)\n"
-        + PLAIN
-    )
-    cuda = cuda.replace(
-        "auto y", "if (b.has_value()) CHECKED(b.value());\n    CHECKED(x);\n    auto y"
-    )
-    said = "RuntimeError: bad optional access"
-    (lines,) = fixes("API006", program(cuda), seen("python", said, "raised"))
-    assert "if (b.has_value()) { CHECKED(b.value()); }" in lines
-
-
 TWICE = """
 __device__ float warp_sum(float v) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
@@ -317,22 +304,6 @@ void run(const float* x, float* y, int n) { twice_kernel<<<(n + 255) / 256, 256>
 """
 
 
-def test_a_function_of_raw_pointers_takes_tensors_and_what_returns_nothing_is_called_alone() -> (
-    None
-):
-    code = program(POINTERS, "void run(const float* x, float* y, int n);").replace(
-        "return ops.run(x)",
-        "y = torch.empty_like(x)\n        y = ops.run(x, y, x.numel())\n        return y",
-    )
-    alone, taken = fixes("API004", code)
-    assert "ops.run(x, y, x.numel())" in alone
-    assert {"auto x = x_tensor.data_ptr<float>();", "auto y = y_tensor.data_ptr<float>();"} <= {
-        line.split(" twice_kernel")[0] for line in taken
-    }
-    declared = "void run(torch::Tensor x_tensor, torch::Tensor y_tensor, int n)"
-    assert sum(declared in line for line in taken) == 2, "declared and defined"
-
-
 @pytest.mark.parametrize("more", ['m.def("run", &twice_kernel)', "none"])
 def test_a_kernel_that_python_is_handed_is_launched_by_nothing(more: str) -> None:
     kernel = POINTERS.partition("void run")[0]
@@ -361,25 +332,3 @@ torch::Tensor run(torch::Tensor x) {
         "there is no code in later",
         "three dots stand for the sizes of this launch",
     ]
-
-
-MASKED = """
-__global__ void kept(const float* x, const unsigned char* mask, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = mask[i] ? x[i] : 0.0f;
-}
-torch::Tensor run(torch::Tensor x, torch::Tensor mask) {
-    auto y = torch::empty_like(x);
-    kept<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), mask.data_ptr<unsigned char>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
-
-
-def test_bytes_that_are_asked_of_a_mask_are_taken_as_what_it_holds() -> None:
-    code = program(MASKED, "torch::Tensor run(torch::Tensor x, torch::Tensor mask);")
-    raised = seen("python", "RuntimeError: expected scalar type Byte but found Bool", "raised")
-    (finding,) = detected_with_fixes("API005", parse(code), raised)
-    assert finding.message.startswith("`mask.data_ptr<unsigned char>()` asks for Byte")
-    texts = fixes("API005", code, raised)
-    assert any("const bool* mask" in line for lines in texts for line in lines)

@@ -25,7 +25,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import python_code
-from grader.source.rewriting.forward import DTYPES, after_results, at_the_start
+from grader.source.rewriting.forward import after_results, at_the_start
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]
 MOST_DIMS = 8
+DTYPES = {
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+}
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
@@ -61,7 +73,7 @@ def result_in_form(
         yield from _last_returned(source, code)
     elif seen and all(map(_one_is_wanted, seen)):
         yield from _one_of_results(source, code)
-    elif len(dtypes) == 1 and f"torch.{min(dtypes)}" in DTYPES.values():
+    elif len(dtypes) == 1 and min(dtypes) in DTYPES:
         yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
 
 
