@@ -291,24 +291,6 @@ def test_an_untyped_pointer_is_asked_for_its_type() -> None:
     assert apply(code, made.edits) == as_submission(PROGRAM)
 
 
-def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
-    code = BUILD.replace(
-        '"torch::Tensor twice(torch::Tensor x) { return x + x; }"', 'f"""int f() { return 1; }"""'
-    )
-    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
-    (made,) = [fix for finding in found for fix in finding.fixes]
-    assert apply(code, made.edits) == code.replace('f"""', '"""')
-
-
-def test_a_raw_string_of_cpp_is_written_as_python_s() -> None:
-    code = 'import torch\nsrc = R"(\nint f();\n)";\nmore = R"cpp(\nint g();\n)cpp"\nclass ModelNew: pass\n'
-    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
-    (made,) = [fix for finding in found for fix in finding.fixes]
-    assert apply(code, made.edits) == (
-        'import torch\nsrc = r"""\nint f();\n""";\nmore = r"""\nint g();\n"""\nclass ModelNew: pass\n'
-    )
-
-
 def test_a_function_that_forgets_its_result_returns_what_it_made() -> None:
     code = as_submission(PROGRAM.replace("    return y;\n", ""))
     found = review_with_fixes(parse(code), Context(), select=("BLD015",))

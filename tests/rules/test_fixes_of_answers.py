@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
 
 from grader.records import Context, Evidence, Task, TensorSpec, Workload
 from grader.repair.fixes.whole_warp import whole_warp
@@ -121,13 +120,6 @@ def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> 
     return names
 
 
-@pytest.mark.parametrize("more", ["", WRAPPER])
-def test_a_function_in_the_place_of_a_module_is_applied_by_one(more: str) -> None:
-    model = fixed("EXT004", FUNCTION + more)["ModelNew"](3.0)
-    assert isinstance(model, torch.nn.Module)
-    assert model(torch.ones(2)).tolist() == [3.0, 3.0]
-
-
 def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
     cuda = PLAIN.replace("run(torch::Tensor x)", "run(torch::Tensor x, torch::Tensor y)")
     cuda = cuda.replace("x.numel()", "x.size(0)").replace("auto y = torch", "auto z = torch")
@@ -137,10 +129,9 @@ def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
     task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
     item = Evidence(kind="mismatch", code="values", text="every element is wrong", workload="w")
     context = Context(evidence=(item,), task=task, device="sim")
-    plain, counted = fixes("NUM001", code, context)
+    (plain,) = fixes("NUM001", code, context)
     line = "x, y = (t.contiguous() for t in torch.broadcast_tensors(x, y))"
-    assert line in plain & counted
-    assert any("x.numel() + 255" in words for words in counted - plain)
+    assert line in plain
 
 
 TWICE = """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Example, Rule
+from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -17,14 +17,6 @@ from grader.source.flow.tree import Call, Declare, Expr, Name, walk
 if TYPE_CHECKING:
     from grader.source import Source, Unit
 
-RAISED = re.compile(r"expected scalar type (\w+) but found (\w+)", re.IGNORECASE)
-TYPES = {
-    "float": "Float", "double": "Double", "int64_t": "Long", "long": "Long", "int": "Int",
-    "int32_t": "Int", "at::Half": "Half", "c10::Half": "Half", "torch::Half": "Half",
-    "at::BFloat16": "BFloat16", "c10::BFloat16": "BFloat16", "bool": "Bool", "uint8_t": "Byte",
-    "unsigned char": "Byte", "int16_t": "Short", "short": "Short", "int8_t": "Char",
-}  # fmt: skip
-"""The scalar type that `data_ptr<T>` asks for."""
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
     "kInt64": "Long", "kLong": "Long", "kInt32": "Int", "kInt": "Int", "kFloat16": "Half",
