@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.devices import CallBuilder, Sanitizer, looks_closer
 from grader.judge import References
+from grader.languages import lacking
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
 from grader.pipeline.trial import Seen, Trial
@@ -18,6 +21,7 @@ from grader.records import (
     Verdict,
     digest,
 )
+from grader.source import parse
 
 
 def evaluate(
@@ -52,6 +56,8 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
+    if device is not None and (lacks := lacking(parse(submission.code))):
+        device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
             build = device.build(submission, init_of(task))

@@ -62,6 +62,7 @@ from grader.records.review import (
     Verdict,
 )
 from grader.records.run import (
+    Autotuned,
     Build,
     BuildStatus,
     Comparison,
@@ -100,6 +101,7 @@ __all__ = [
     "Actor",
     "AppliedFix",
     "Assessment",
+    "Autotuned",
     "Build",
     "BuildStatus",
     "Claim",
