@@ -21,9 +21,9 @@ from grader.build.programs import programs
 from grader.build.workspace import FILES, BuildWorkspace
 from grader.errors import GraderError
 from grader.records import Build, JsonValue, Submission, Task, digest
-from grader.rules.reaching import IN_EXTENSION, RUNTIME
 from grader.sandbox import Form, Limits
 from grader.source import parse
+from grader.source.analysis.reaching import IN_EXTENSION, RUNTIME
 from grader.store import grader_version, touch
 
 STOCK_TIMES = 3

@@ -1,6 +1,7 @@
 """The nouns, frozen. Imports nothing else of ours."""
 
 from grader.records.base import JsonValue, Record, digest
+from grader.records.context import Context, Outcome
 from grader.records.evidence import (
     Actor,
     ContainerMismatch,
@@ -108,6 +109,7 @@ __all__ = [
     "Comparison",
     "Confidence",
     "ContainerMismatch",
+    "Context",
     "CountMismatch",
     "DType",
     "Details",
@@ -142,6 +144,7 @@ __all__ = [
     "Mismatch",
     "Narrowed",
     "NotDeviceMemory",
+    "Outcome",
     "Place",
     "PlaceLanguage",
     "Prediction",

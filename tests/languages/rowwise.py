@@ -20,8 +20,8 @@ from grader.languages import (
     Language,
     Recipe,
 )
-from grader.records import Evidence, Finding, Place, ToolMessage
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Evidence, Finding, Place, ToolMessage
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 
 MARK = "rowwise"
