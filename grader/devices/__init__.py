@@ -11,7 +11,7 @@ from grader.devices.capabilities import (
     Timer,
     looks_closer,
 )
-from grader.devices.choose import choose_device
+from grader.devices.choose import choose_checker, choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
@@ -28,6 +28,7 @@ __all__ = [
     "Sanitizer",
     "Timed",
     "Timer",
+    "choose_checker",
     "choose_device",
     "cuda_gpus",
     "devices",

@@ -20,11 +20,18 @@ class Outcome:
     build: Build | None = None
     runs: tuple[Run, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    checked: tuple[Run, ...] = ()
+    """The same runs on another device, which checks each access and counts each line's instructions."""
 
     @property
     def begun(self) -> tuple[Run, ...]:
         """The runs that say something of the program."""
         return tuple(run for run in self.runs if run.status in LAUNCHED)
+
+    @property
+    def examined(self) -> tuple[Run, ...]:
+        """The runs that say most of its lines: those of a device that checks, where one was asked."""
+        return tuple(run for run in self.checked if run.status in LAUNCHED) or self.begun
 
     @property
     def ended(self) -> bool:

@@ -37,6 +37,7 @@ GROUPS: dict[str, frozenset[str]] = {
     "race": frozenset({"race"}),
     "race-volatile": frozenset({"race-volatile"}),
     "global-race": frozenset({"global-race"}),
+    "same-value": frozenset({"same-value-race"}),
     "grid": frozenset({"grid-deadlock"}),
     "divergence": frozenset({"barrier-divergence", "deadlock"}),
     "endless": frozenset({"livelock"}),
