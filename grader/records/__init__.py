@@ -63,6 +63,7 @@ from grader.records.review import (
     Verdict,
 )
 from grader.records.run import (
+    Autotuned,
     Build,
     BuildStatus,
     Comparison,
@@ -101,6 +102,7 @@ __all__ = [
     "Actor",
     "AppliedFix",
     "Assessment",
+    "Autotuned",
     "Build",
     "BuildStatus",
     "Claim",
