@@ -119,6 +119,7 @@ def where(deciding: int) -> str:
 
 AT: Mapping[SeenAt, str] = {
     "full": "",
+    "first rows": " and on the first rows of the task's own size",
     "sampled blocks": " and in sampled blocks of the task's own size",
     "reduced sizes": ", at reduced sizes alone",
 }
