@@ -98,6 +98,11 @@ class Seen:
         ended = all(run.status == "ran" for run in self.runs.values())
         return ended and bool(wrong) and all(item.half_precision for item in wrong)
 
+    def switched(self) -> tuple[str, ...]:
+        """Return the switches of torch for fewer digits that were on where a run was seen to lose digits by them."""
+        known = (name for run in self.runs.values() if run.narrowed for name in run.switches)
+        return tuple(dict.fromkeys(known))
+
     def wrong_at_full_size(self) -> Comparison | None:
         """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
 

@@ -15,6 +15,8 @@ STRUCTURES = frozenset(get_args(Structure))
 WIDE = 16.0
 """How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
 of them are still finite."""
+TINY = 2.0**-10
+"""The standard deviation of tiny values, beside whose variance a norm's epsilon is large."""
 NEAR = 2.0**-5
 """How far from 1 a value may be of which thousands are multiplied: the product stays within a few powers of e."""
 MANY = 2**28
@@ -62,6 +64,7 @@ class Maker:
             yield self._made(chosen.single, "general")
         if real:
             yield self._made(chosen.stressed, "general", "heavy tails")
+            yield self._made(chosen.stressed, "general", "tiny")
         if chosen.nominal[0]["weights"]:
             yield self._made(chosen.nominal[0], "general", weights="drawn")
 
@@ -150,6 +153,12 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
         return {"distribution": "skewed", "low": low, "high": high}
     if label == "ties":
         return {"distribution": "randint", "low": round(low), "high": round(low) + 8}
+    if label == "tiny":
+        return {
+            "distribution": "normal",
+            "low": 0.0,
+            "high": TINY * max(abs(low), abs(high), 1.0),
+        }
     if label == "heavy tails":
         return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))
