@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
 from grader.records.observed import probed_input, values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source.analysis import triton
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed
@@ -97,7 +98,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
-        ),
+        )
+        or _triton_store(source),
         f"{_say(first)}{cause.words if cause else ''} ({first.text})",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
@@ -118,7 +120,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _place(cases(source, context), zeros.code, flipped=False),
+        _place(cases(source, context), zeros.code, flipped=False) or _triton_store(source),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         confidence="proven",
         evidence=seen,
@@ -204,6 +206,12 @@ def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
                 return scale or case.place(access.node)
         return case.place(case.walk.kernel.node)
     return None
+
+
+def _triton_store(source: Source) -> Place | None:
+    """Return the last store of the Triton kernel that is launched last."""
+    store = triton.last_store(source)
+    return source.place(store.call) if store else None
 
 
 def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:
