@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
-from grader.devices.capabilities import DryRunner, IdleRunner, Sanitizer, Timer, looks_closer
+from grader.devices.capabilities import DryRunner, IdleRunner, Sanitizer, Timer, Tracer, looks_closer
 from grader.devices.choose import choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices
@@ -20,6 +20,7 @@ __all__ = [
     "Sanitizer",
     "Timed",
     "Timer",
+    "Tracer",
     "choose_device",
     "cuda_gpus",
     "devices",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader.devices.base import Traced
 from grader.judge import References, groups
 from grader.records import Build, JsonValue, Submission, Task, Workload
 from grader.simulator import fields
@@ -13,8 +14,6 @@ from grader.simulator import fields
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
-Element = tuple[int, int]
-"""Number of an output, and flat index in it."""
 SETTINGS: Mapping[str, JsonValue] = {
     "provenance": 1,
     "check_races": 0,
@@ -22,16 +21,16 @@ SETTINGS: Mapping[str, JsonValue] = {
 }
 
 
-def provenance(
+def trace(
     device: Simulator,
     submission: Submission,
     build: Build,
     task: Task,
     references: References,
     workload: Workload,
-    asked: Sequence[Element],
-) -> JsonValue:
-    """Return what the simulator tells of these elements of a workload's outputs; None where it can't.
+    asked: Sequence[tuple[int, int]],
+) -> Traced:
+    """Return what the simulator tells of these elements (output, flat index) of a workload's outputs.
 
     Raises:
         GraderError: the device can't be used any more.
@@ -48,5 +47,8 @@ def provenance(
     reply = device.observe(
         replace(job, options=options), device.limits(device.options.run_seconds)
     )
-    report = reply.results[0].report if reply.results else None
-    return fields.mapping(fields.mapping(report).get("simulator")).get("provenance")
+    if not reply.results or reply.results[0].status != "ran":
+        return Traced()
+    result = reply.results[0]
+    simulator = fields.mapping(fields.mapping(result.report).get("simulator"))
+    return Traced(tuple(output.array for output in result.outputs), simulator.get("provenance"))

@@ -1,0 +1,81 @@
+"""DEP004: a tensor is read through a pointer to a narrower type than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Evidence, Finding, Place
+from grader.rules.dependence.shown import example_touched, touched, wrong
+from grader.rules.rule import Context, Example, Rule
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+MISMATCH = Evidence(kind="mismatch", code="zeros", text="half of the results are wrong")
+
+
+def check(_source: Source, context: Context) -> Iterator[Finding]:
+    """Say which line takes parts of elements for elements."""
+    mismatches = wrong(context)
+    told: set[tuple[str, str, int]] = set()
+    for item, details in touched(context):
+        line = item.place.line if item.place else 0
+        key = (details.tensor, details.access, line)
+        if not mismatches or details.width >= details.item or key in told:
+            continue
+        told.add(key)
+        verb = "reads" if details.access == "load" else "writes"
+        yield RULE.finding(
+            item.place,
+            f"line {line} {verb} {details.tensor}, a tensor of {details.dtype} ({details.item} bytes an element), "
+            f"in elements of {details.width} bytes: index i is then half-way into another element, and "
+            f"{details.size - details.elements} of its {details.size} elements are not reached",
+            confidence="proven",
+            evidence=[item, *mismatches[:1]],
+            cause="view",
+            root_cause=True,
+        )
+
+
+_CODE = """
+__global__ void pick(const float* x, const int* at, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[at[i]];
+}
+"""
+
+RULE = Rule(
+    code="DEP004",
+    name="view-of-a-narrower-type",
+    severity="error",
+    summary="A tensor is accessed through a pointer to a narrower type: `int*` on a tensor of int64.",
+    why="`data_ptr<T>()` checks the type, `(int*)x.data_ptr()` does not. Each second `int` of an int64 tensor is the "
+    "upper half of the element before, a zero for small numbers, and the second half of the tensor is never "
+    "read. Class indices are int64 in PyTorch: take `const int64_t*` (`long long`), or convert on the host with "
+    "`x.to(torch::kInt)`.",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                MISMATCH,
+                example_touched(
+                    7,
+                    tensor="input 2",
+                    dtype="int64",
+                    item=8,
+                    access="load",
+                    width=4,
+                    extents=(),
+                    elements=4,
+                    size=8,
+                ),
+            )
+        ),
+    ),
+    good=_CODE,
+    detects=("evidence",),
+    guards="Only with a result that is wrong: bytes can be copied in any width.",
+    fix="",
+    check=check,
+)
