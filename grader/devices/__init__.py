@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
-from grader.devices.capabilities import DryRunner, IdleRunner, Sanitizer, Timer, Tracer, looks_closer
+from grader.devices.capabilities import (
+    DryRunner,
+    IdleRunner,
+    Sanitizer,
+    Timer,
+    Tracer,
+    looks_closer,
+)
 from grader.devices.choose import choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices

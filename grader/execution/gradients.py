@@ -27,7 +27,9 @@ def gradients(
     """
     arguments = known.inputs[workload.name]
     state = known.states.get(workload.name)
-    group = next(g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads))
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
     reply = converse(
         GuestJob(
             role="reference",

@@ -30,12 +30,7 @@ def tell(
     known = [(role, t) for role, t in tensors if t.layout == torch.strided and t.numel()]
     seen = dict(_parse(take_text(runtime.kgsim_provenance_touched())))
     accesses = seen["accesses"]
-    for number, access in enumerate(accesses):
-        access["tensors"] = [
-            {"tensor": at, **box}
-            for at, (_, tensor) in enumerate(known)
-            if (box := _box(runtime, number, access, tensor)) is not None
-        ]
+    _add_boxes(runtime, accesses, [tensor for _, tensor in known])
     seen["tensors"] = [_described(role, tensor) for role, tensor in known]
     flat = [_addresses(tensor) for tensor in outputs]
     chosen = [int(flat[o][i]) for o, i in asked if o < len(flat) and i < len(flat[o])]
@@ -99,18 +94,39 @@ def _stored(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch.Tensor:
     return torch.zeros(0, dtype=torch.int64)
 
 
-def _box(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> dict[str, Any] | None:
-    """Return which elements of a tensor an access touched: what is common to them, dim by dim."""
+def _add_boxes(runtime: Any, accesses: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
+    """Add to each access what its line touched of each tensor: what is common to the elements, dim by dim."""
+    masks: dict[Any, torch.Tensor] = {}
+    lines: list[list[tuple[int, Any]]] = []
+    for number, access in enumerate(accesses):
+        lines.append([])
+        for at, tensor in enumerate(tensors):
+            mask = _mask(runtime, number, access, tensor)
+            if mask is None:
+                continue
+            line = (at, access["file"], access["line"], access["what"], access["width"])
+            lines[-1].append((at, line))
+            masks[line] = mask | masks[line] if line in masks else mask
+    boxes = {line: _box(mask, tensors[line[0]]) for line, mask in masks.items()}
+    for access, found in zip(accesses, lines, strict=True):
+        access["tensors"] = [{"tensor": at, **boxes[line]} for at, line in found]
+
+
+def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return which elements of a tensor's memory an access touched; None where it is another's memory."""
     start = tensor.data_ptr() - access["base"]
     if not 0 <= start < max(access["size"], 1):
         return None
-    item, width = tensor.itemsize, access["width"]
-    touched = _touched(runtime, number).nonzero().flatten() * width
-    flat = torch.div(touched - start, item, rounding_mode="floor")
+    touched = _touched(runtime, number).nonzero().flatten() * access["width"]
+    flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     mask = torch.zeros(extent, dtype=torch.bool)
     mask[flat[(flat >= 0) & (flat < extent)]] = True
-    laid_out = mask.as_strided(tensor.shape, tensor.stride()) if extent > 1 else mask.reshape(tensor.shape)
+    return mask
+
+
+def _box(mask: torch.Tensor, tensor: torch.Tensor) -> dict[str, Any]:
+    laid_out = mask.as_strided(tensor.shape, tensor.stride())
     dims = [_range(laid_out, dim) for dim in range(tensor.dim())]
     return {"count": int(laid_out.sum()), "dims": dims}
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import Dependence, Evidence, Extent, Place, Touched
-from grader.simulator.provenance import NOTHING, Flat, Lost, Reads, Tensor, Told
+from grader.records import Constant, Dependence, Evidence, Extent, Place, Slice, Touched
+from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Tensor, Told
 
 NEGLIGIBLE = 1e-12
 """Gradient, relative to the largest one, that counts as none."""
+LEAST_READ = 0.4
+"""Share of a tensor's elements from which a line is taken to be meant to read all of them."""
 LUCKY = 0.1
 """Share of right elements up to which they may be right by chance: they say nothing then."""
 MOST_ASKED = 4
@@ -60,7 +62,9 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     touched = tuple(_touched(told, workload))
     if told.unfollowed:
         return touched
-    return (*touched, *_dependences(told, asked, workload))
+    differences = tuple(_dependences(told, asked, workload))
+    skipped = () if differences else tuple(_skipped(told, asked, workload))
+    return (*touched, *differences, *skipped, *_slices(told, asked, workload))
 
 
 def extents(flat: Flat, shape: tuple[int, ...]) -> tuple[Extent, ...]:
@@ -106,21 +110,23 @@ def _indices(extent: Extent) -> str:
 
 
 def _touched(told: Told, workload: str) -> Iterator[Evidence]:
+    said = set()
     for access in told.accesses:
         for at, (count, ranges) in access.boxes.items():
             tensor = told.tensors[at]
             if not tensor.role or not count or access.place is None:
                 continue
+            key = (at, access.place.line, access.what, access.width)
+            if key in said:
+                continue
+            said.add(key)
             details = Touched(
                 tensor=tensor.role,
                 dtype=tensor.dtype,
                 item=tensor.item,
                 access=access.what,
                 width=access.width,
-                extents=tuple(
-                    Extent(first=a, last=b, step=s, count=n, size=size)
-                    for (a, b, s, n), size in zip(ranges, tensor.shape, strict=False)
-                ),
+                extents=_ranges(ranges, tensor),
                 elements=count,
                 size=tensor.size,
                 twice=access.twice,
@@ -154,14 +160,15 @@ class _Difference:
     extra: Flat
     got: Flat
     reads: tuple[Reads, ...]
+    origin: Origin | None = None
 
 
 def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
     for tensor in told.tensors:
         differences = [
             difference
-            for one, origin in _paired(told, asked)
-            if (difference := _difference(told, one, origin, tensor)) is not None
+            for one, reads, origin in _paired(told, asked)
+            if (difference := _difference(told, one, reads, origin, tensor)) is not None
         ]
         wrong = [one for one in differences if one.asked.wrong and len(one.missing)]
         # Where a right element misses the same, a choice between values leaves it out.
@@ -178,27 +185,71 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
 
 def _paired(
     told: Told, asked: Sequence[Asked]
-) -> Iterator[tuple[Asked, tuple[Reads, ...]]]:
+) -> Iterator[tuple[Asked, tuple[Reads, ...], Origin | None]]:
     """Yield the elements with what they came from; with what all came from where torch made the results."""
     if told.of_results:
         for one, origin in zip(asked, told.origins, strict=False):
-            yield one, origin or ()
+            yield one, origin.reads if origin else (), origin
         return
-    pooled = tuple(reads for origin in told.origins for reads in origin or ())
-    yield from ((one, pooled) for one in asked if one.wrong)
+    pooled = tuple(reads for origin in told.origins if origin for reads in origin.reads)
+    yield from ((one, pooled, None) for one in asked if one.wrong)
 
 
 def _difference(
-    told: Told, asked: Asked, origin: tuple[Reads, ...], tensor: Tensor
+    told: Told, asked: Asked, given: tuple[Reads, ...], origin: Origin | None, tensor: Tensor
 ) -> _Difference | None:
     needs = asked.needs.get(tensor.role)
     if needs is None:
         return None
-    reads = tuple(one for one in origin if told.tensors.index(tensor) in one.access.boxes)
+    reads = tuple(one for one in given if told.tensors.index(tensor) in one.access.boxes)
     parts = [told.elements_of(one, tensor) for one in reads]
     got = np.unique(np.concatenate(parts)) if parts else NOTHING
     missing, extra = np.setdiff1d(needs, got), np.setdiff1d(got, needs)
-    return _Difference(asked, tensor, missing, extra, got, reads)
+    return _Difference(asked, tensor, missing, extra, got, reads, origin)
+
+
+def _skipped(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
+    """Yield the lines that leave out some elements of a tensor of which other lines read all.
+
+    The result is made of all of it, and one of its parts (a mean, a sum of squares) is not.
+    """
+    needed_whole = {role for one in asked for role, flat in one.needs.items() if len(flat)}
+    for at, tensor in enumerate(told.tensors):
+        loads = [
+            a for a in told.accesses if a.what == "load" and a.boxes.get(at, (0,))[0] and a.place
+        ]
+        if tensor.role not in needed_whole or not loads:
+            continue
+        most = max(a.boxes[at][0] for a in loads)
+        for access in loads:
+            count, ranges = access.boxes[at]
+            if not LEAST_READ * most <= count < most or access.place is None:
+                continue
+            box = _ranges(ranges, tensor)
+            yield Evidence(
+                kind="provenance",
+                code="skipped",
+                text=f"line {access.place.line} reads {count} of the {most} elements of {tensor.role} that other "
+                f"lines read{': ' + in_words(box) if in_words(box) else ''}",
+                place=access.place,
+                workload=workload,
+                details=Dependence(
+                    element=asked[0].index,
+                    tensor=tensor.role,
+                    extents=box,
+                    count=most - count,
+                    expected=most,
+                    read=True,
+                ),
+            )
+            break
+
+
+def _ranges(ranges: Sequence[tuple[int, int, int, int]], tensor: Tensor) -> tuple[Extent, ...]:
+    return tuple(
+        Extent(first=a, last=b, step=s, count=n, size=size)
+        for (a, b, s, n), size in zip(ranges, tensor.shape, strict=False)
+    )
 
 
 def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
@@ -217,17 +268,24 @@ def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
     )
     if lost is not None and lost.place is not None:
         text += f"; they are read, and their values end at line {lost.place.line}"
+        if lost.goes_on is not None and lost.goes_on.line != lost.place.line:
+            text += f": line {lost.goes_on.line} goes on with others, and not with these"
     swapped = len(found.extra) > 0 and lost is None
+    combined = _combined(told, found) if read and not swapped and lost is None else None
     if swapped:
-        text += f"; in their place it has {in_words(extents(found.extra, tensor.shape)) or 'others'}"
+        text += (
+            f"; in their place it has {in_words(extents(found.extra, tensor.shape)) or 'others'}"
+        )
     elif not read:
         text += "; no thread reads them"
+    elif combined is not None:
+        text += f"; they are read, and line {combined.line} computes this element without them"
     return Evidence(
         kind="provenance",
-        code="lost" if lost is not None else "other-elements" if swapped else "missing",
+        code="lost" if lost or combined else "other-elements" if swapped else "missing",
         text=text,
-        place=lost.place if lost is not None else reader,
-        related=(reader,) if lost is not None and reader is not None else (),
+        place=(lost.goes_on or lost.place) if lost is not None else combined or reader,
+        related=tuple(p for p in (lost.place if lost else None, reader) if p is not None),
         workload=workload,
         details=Dependence(
             element=found.asked.index,
@@ -267,16 +325,29 @@ def _extra(found: _Difference, workload: str) -> Evidence:
 
 def _lost(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
     """Return the end of the reads of most of these elements, where they are read and reach no result."""
-    best, most = None, 0
+    ends: dict[int, tuple[Lost, set[int]]] = {}
     for one in told.lost:
         if one.what in {"compare", "control"} or one.place is None:
             continue
         if told.tensors.index(tensor) not in one.reads.access.boxes:
             continue
-        common = len(np.intersect1d(told.elements_of(one.reads, tensor), missing))
-        if common > most:
-            best, most = one, common
-    return best if most * 2 > len(missing) else None
+        common = np.intersect1d(told.elements_of(one.reads, tensor), missing)
+        first, known = ends.setdefault(one.place.line, (one, set()))
+        known.update(common.tolist())
+        if first.goes_on is None and one.goes_on is not None:
+            ends[one.place.line] = (one, known)
+    most = max(ends.values(), key=lambda end: len(end[1]), default=None)
+    return most[0] if most is not None and 2 * len(most[1]) > len(missing) else None
+
+
+def _combined(told: Told, found: _Difference) -> Place | None:
+    """Return the first step that computes with floats on the way to the element, after what reads the input."""
+    origin = found.origin
+    readers = [reads.access.place.line for reads in found.reads if reads.access.place]
+    if origin is None or not readers:
+        return None
+    after = [place for place in origin.computed if place.line > min(readers)]
+    return after[0] if after else None
 
 
 def _read_by_any(told: Told, tensor: Tensor, missing: Flat) -> bool:
@@ -305,3 +376,32 @@ def _reader(told: Told, found: _Difference) -> Place | None:
     stores = [a for a in told.accesses if a.what != "load" and a.place is not None]
     best = max(readers, key=lambda a: a.boxes[at][0]) if readers else stores[-1] if stores else None
     return best.place if best is not None else None
+
+
+# ---------------------------------------------------------------- values
+
+
+def _slices(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
+    """Yield what made the first wrong element of each result."""
+    done = set()
+    for one, origin in zip(asked, told.origins, strict=False):
+        if not one.wrong or origin is None or one.output in done:
+            continue
+        done.add(one.output)
+        stored = origin.stored[-1] if origin.stored else 0
+        computed = tuple(dict.fromkeys(place.line for place in origin.computed))
+        lines = ", ".join(map(str, computed))
+        yield Evidence(
+            kind="provenance",
+            code="slice",
+            text=f"element {list(one.index)} of the result is computed in line{'s' * (len(computed) > 1)} "
+            f"{lines or 'no'} and stored in line {stored}",
+            workload=workload,
+            details=Slice(
+                element=one.index,
+                output=one.output,
+                computed=computed,
+                stored=stored,
+                constants=tuple(Constant(line=at, value=value) for at, value in origin.constants),
+            ),
+        )

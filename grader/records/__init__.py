@@ -3,6 +3,7 @@
 from grader.records.base import JsonValue, Record, digest
 from grader.records.evidence import (
     Actor,
+    Constant,
     ContainerMismatch,
     CountMismatch,
     Dependence,
@@ -25,6 +26,7 @@ from grader.records.evidence import (
     Raised,
     SectorCounts,
     ShapeMismatch,
+    Slice,
     ToolMessage,
     Touched,
     UnwrittenOutput,
@@ -108,6 +110,7 @@ __all__ = [
     "Claim",
     "Comparison",
     "Confidence",
+    "Constant",
     "ContainerMismatch",
     "CountMismatch",
     "DType",
@@ -165,6 +168,7 @@ __all__ = [
     "SelfReview",
     "Severity",
     "ShapeMismatch",
+    "Slice",
     "Status",
     "Structure",
     "Submission",

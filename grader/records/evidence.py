@@ -336,6 +336,26 @@ class Dependence(Record):
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
 
 
+class Constant(Record):
+    """A number of the program's text that takes part in a value."""
+
+    line: int
+    value: float
+
+
+class Slice(Record):
+    """What made one wrong element, from what it read to where it was stored."""
+
+    kind: Literal["slice"] = "slice"
+    element: tuple[int, ...]
+    output: int = 0
+    computed: tuple[int, ...]
+    """Lines that compute with floats on the way, in the order of the text."""
+    stored: int
+    """The line that stores it; 0 where torch does."""
+    constants: tuple[Constant, ...] = ()
+
+
 FormMismatch = CountMismatch | ContainerMismatch | ShapeMismatch | DtypeMismatch | DeviceMismatch
 """What is wrong with a result before any of its values counts."""
 Details = Annotated[
@@ -362,6 +382,7 @@ Details = Annotated[
     | WrongRegion
     | ProbedInput
     | Touched
-    | Dependence,
+    | Dependence
+    | Slice,
     Field(discriminator="kind"),
 ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.records import LaunchRefused, MemoryAccess, ProbedInput, WrongValues
+from grader.records import (
+    Dependence,
+    LaunchRefused,
+    MemoryAccess,
+    ProbedInput,
+    Slice,
+    WrongValues,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,6 +86,17 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
     )
+
+
+def dependence_differs(context: Context) -> bool:
+    """Whether a run showed that wrong elements are made of others than the reference's."""
+    return any(isinstance(item.details, Dependence) for item in context.evidence)
+
+
+def slices(context: Context) -> tuple[Slice, ...]:
+    """Return what made the wrong elements that a run followed."""
+    found = (item.details for item in context.evidence)
+    return tuple(details for details in found if isinstance(details, Slice))
 
 
 def values_of(item: Evidence) -> WrongValues:

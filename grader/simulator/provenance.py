@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -65,7 +65,9 @@ class Access:
     base: int
     twice: int
     blocks: int
-    boxes: Mapping[int, tuple[int, tuple[tuple[int, int, int, int], ...]]] = field(default_factory=dict)
+    boxes: Mapping[int, tuple[int, tuple[tuple[int, int, int, int], ...]]] = field(
+        default_factory=dict
+    )
     """By tensor: how many elements were touched, and along each dim first, last, step and number."""
 
 
@@ -76,8 +78,21 @@ class Reads:
     access: Access
     elements: Flat
     """Of `access.width` bytes, from the allocation's start."""
-    often: Flat = field(default_factory=lambda: NOTHING)
-    """Those that counted more often than others."""
+    times: int = 0
+    """How many reads brought them."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one element came from."""
+
+    reads: tuple[Reads, ...]
+    computed: tuple[Place, ...] = ()
+    """Where the submission computes with floats on the way, in the order of the text."""
+    stored: tuple[int, ...] = ()
+    """Lines that store to global memory on the way."""
+    constants: tuple[tuple[int, float], ...] = ()
+    """Numbers that take part, each with its line."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,9 @@ class Lost:
 
     reads: Reads
     place: Place | None
+    """Where they end."""
+    goes_on: Place | None
+    """The step that takes what the same line gives elsewhere, and leaves these out."""
     what: str
     """The class of the last instruction."""
     threads: tuple[int, ...]
@@ -100,7 +118,7 @@ class Told:
     """What could not be followed; then dependences are not whole."""
     tensors: tuple[Tensor, ...]
     accesses: tuple[Access, ...]
-    origins: tuple[tuple[Reads, ...] | None, ...]
+    origins: tuple[Origin | None, ...]
     """For each element that was asked about; None where no kernel wrote it from memory."""
     of_results: bool
     """Whether `origins` are of forward's results; else of what the last kernel stored, whatever torch made of it."""
@@ -110,7 +128,9 @@ class Told:
         """Return the tensor's elements among them."""
         return _elements(reads.access, reads.elements, tensor)
 
-    def box(self, access: Access, tensor: Tensor) -> tuple[int, tuple[tuple[int, int, int, int], ...]]:
+    def box(
+        self, access: Access, tensor: Tensor
+    ) -> tuple[int, tuple[tuple[int, int, int, int], ...]]:
         """Return what an access touched of a tensor."""
         return access.boxes.get(self.tensors.index(tensor), (0, ()))
 
@@ -141,7 +161,7 @@ def told(report: JsonValue, source: Source) -> Told | None:
         unfollowed=fields.text(given.get("unfollowed")),
         tensors=tensors,
         accesses=accesses,
-        origins=tuple(_origin(entry, accesses) for entry in origins[:200]),
+        origins=tuple(_origin(entry, accesses, source) for entry in origins[:200]),
         of_results=given.get("roots") == "outputs",
         lost=tuple(_lost(fields.entries(given.get("lost"), 500), accesses, source)),
     )
@@ -198,7 +218,9 @@ def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
     given = entry.get("frames")
     frames: list[tuple[JsonValue, JsonValue]] = [(entry.get("file"), entry.get("line"))]
     if isinstance(given, list):
-        frames += [(pair[0], pair[1]) for pair in given[:20] if isinstance(pair, list) and len(pair) == 2]
+        frames += [
+            (pair[0], pair[1]) for pair in given[:20] if isinstance(pair, list) and len(pair) == 2
+        ]
     found = (
         place_compiled_line(source, fields.text(file), fields.whole(line)) for file, line in frames
     )
@@ -206,7 +228,7 @@ def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
 
 
 def _runs(value: JsonValue) -> Flat:
-    rows = value[:500] if isinstance(value, list) else []
+    rows = value[:20000] if isinstance(value, list) else []
     parts = []
     for row in rows:
         first, step, count = (*_wholes(row, 3), 0, 0, 0)[:3]
@@ -218,14 +240,45 @@ def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...]) -> Reads |
     number = fields.whole(entry.get("access"))
     if number >= len(accesses):
         return None
-    return Reads(accesses[number], _runs(entry.get("runs")), _runs(entry.get("often")))
+    return Reads(accesses[number], _runs(entry.get("runs")), fields.whole(entry.get("reads")))
 
 
-def _origin(value: JsonValue, accesses: tuple[Access, ...]) -> tuple[Reads, ...] | None:
+FLOATS = frozenset({"fp32", "fp64", "fp16", "special"})
+
+
+def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> Origin | None:
     if not isinstance(value, dict):
         return None
     found = (_reads(entry, accesses) for entry in fields.entries(value.get("reads"), MOST_ACCESSES))
-    return tuple(reads for reads in found if reads is not None)
+    steps = [
+        (fields.text(entry.get("class")), place)
+        for entry in fields.entries(value.get("lines"), 500)
+        if (place := _place(entry, source)) is not None
+    ]
+    constants = {
+        (place.line, number)
+        for entry in fields.entries(value.get("constants"), 500)
+        if (place := _place(entry, source)) is not None
+        and math.isfinite(number := _single(fields.whole(entry.get("bits"))))
+    }
+    return Origin(
+        reads=tuple(reads for reads in found if reads is not None),
+        computed=_in_order(place for what, place in steps if what in FLOATS),
+        stored=tuple(
+            place.line
+            for place in _in_order(p for what, p in steps if what in {"store_global", "atomic"})
+        ),
+        constants=tuple(sorted(constants)),
+    )
+
+
+def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
+    by_line = {place.line: place for place in places}
+    return tuple(by_line[line] for line in sorted(by_line))
+
+
+def _single(bits: int) -> float:
+    return float(np.array(bits & 0xFFFFFFFF, np.uint32).view(np.float32))
 
 
 def _lost(
@@ -236,4 +289,5 @@ def _lost(
         threads = _runs(entry.get("threads"))
         if reads is not None:
             ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
-            yield Lost(reads, _place(entry, source), fields.text(entry.get("class")), ends)
+            goes_on = _place(fields.mapping(entry.get("next")), source)
+            yield Lost(reads, _place(entry, source), goes_on, fields.text(entry.get("class")), ends)

@@ -36,7 +36,9 @@ def trace(
         GraderError: the device can't be used any more.
 
     """
-    group = next(g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads))
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
     job = device.job(submission, build, group, (workload,), references)
     simulator = fields.mapping(job.options["simulator"])
     options: dict[str, JsonValue] = {
@@ -44,9 +46,7 @@ def trace(
         "simulator": {**simulator, **SETTINGS},
         "origins": {workload.name: [list(one) for one in asked]},
     }
-    reply = device.observe(
-        replace(job, options=options), device.limits(device.options.run_seconds)
-    )
+    reply = device.observe(replace(job, options=options), device.limits(device.options.run_seconds))
     if not reply.results or reply.results[0].status != "ran":
         return Traced()
     result = reply.results[0]

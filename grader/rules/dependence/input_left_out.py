@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which loop, condition or launch leaves them out."""
-    for item, gap in differences(context, "missing"):
+    for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
         cause = _cause(source, item.place, gap)
@@ -29,6 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=[item],
             fixes=fixes,
             cause="dependence",
+            last_resort=True,
         )
 
 
@@ -58,7 +59,11 @@ def _said(
     if cause is None:
         launch = launch_place(source, line)
         if launch is not None and _all_threads_read(context, line):
-            return (f"line {line} is reached by each thread once, and there are too few threads", launch, ())
+            return (
+                f"line {line} is reached by each thread once, and there are too few threads",
+                launch,
+                (),
+            )
         return f"line {line} reads the input, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"
     if cause.is_loop and (cut := cause.quotient) is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
+from grader.records import Evidence, Finding, Place, Touched
 from grader.rules.dependence.shown import example_touched, touched, wrong
 from grader.rules.rule import Context, Example, Rule
+from grader.source.cuda_tree import node_text
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 MISMATCH = Evidence(kind="mismatch", code="zeros", text="half of the results are wrong")
 
 
-def check(_source: Source, context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line takes parts of elements for elements."""
     mismatches = wrong(context)
     told: set[tuple[str, str, int]] = set()
@@ -26,9 +28,10 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
             continue
         told.add(key)
         verb = "reads" if details.access == "load" else "writes"
+        cast = _cast(source, details)
         yield RULE.finding(
-            item.place,
-            f"line {line} {verb} {details.tensor}, a tensor of {details.dtype} ({details.item} bytes an element), "
+            cast or item.place,
+            f"{f'`{cast.excerpt}`: ' if cast else ''}line {line} {verb} {details.tensor}, a tensor of {details.dtype} ({details.item} bytes an element), "
             f"in elements of {details.width} bytes: index i is then half-way into another element, and "
             f"{details.size - details.elements} of its {details.size} elements are not reached",
             confidence="proven",
@@ -36,6 +39,33 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
             cause="view",
             root_cause=True,
         )
+
+
+def _cast(source: Source, details: Touched) -> Place | None:
+    """Return the only cast of a tensor's pointer to a type of that width and not the tensor's own."""
+    found = [
+        unit.place(node)
+        for unit in source.cuda
+        for kind in ("cast_expression", "call_expression")
+        for node in unit.nodes(kind)
+        if (match := _CAST.match(node_text(node))) and _WIDTHS.get(match["type"]) == details.width
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+_CAST = re.compile(
+    r"(?:\(|(?:reinterpret|static)_cast\s*<)\s*(?:const\s+)?(?P<type>[\w:]+)\s*(?:const\s*)?\*[^,;]*data_ptr"
+)
+_WIDTHS = {
+    "int": 4,
+    "int32_t": 4,
+    "float": 4,
+    "unsigned": 4,
+    "uint32_t": 4,
+    "short": 2,
+    "half": 2,
+    "__half": 2,
+}
 
 
 _CODE = """

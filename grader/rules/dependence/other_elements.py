@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Dependence, Evidence, Extent, Finding, Place
 from grader.rules.dependence.shown import differences
+from grader.rules.dependence.steering import pointer_start
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
@@ -18,16 +19,24 @@ MEANING = {
 }
 
 
-def check(_source: Source, context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
-    for item, _ in differences(context, *MEANING):
+    for item, gap in differences(context, *MEANING):
+        start = pointer_start(source, item.place) if item.place and _whole_rows(gap) else None
+        where = f": `{start.excerpt}` says where its row begins" if start else ""
         yield RULE.finding(
-            item.place,
-            f"{item.text}: {MEANING[item.code]}",
+            start or item.place,
+            f"{item.text}: {MEANING[item.code]}{where}",
             confidence="proven",
             evidence=[item],
             cause="dependence",
+            last_resort=True,
         )
+
+
+def _whole_rows(gap: Dependence) -> bool:
+    """Whether all of the last dim is another's: then it is not the index along it that is wrong."""
+    return len(gap.extents) > 1 and gap.extents[-1].count == gap.extents[-1].size > 1
 
 
 _CODE = """

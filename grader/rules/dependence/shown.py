@@ -52,4 +52,3 @@ def example_touched(line: int, **fields: object) -> Evidence:
         place=Place(line=line, end_line=line),
         details=Touched.model_validate(fields),
     )
-

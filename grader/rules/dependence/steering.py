@@ -93,6 +93,25 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
     return ()
 
 
+def pointer_start(source: Source, place: Place) -> Place | None:
+    """Return where the pointer that a line indexes is computed from another one, if it is a local one."""
+    for unit in source.cuda:
+        spot = _at(unit, place)
+        function = ancestor(spot, "function_definition") if spot is not None else None
+        if spot is None or function is None:
+            continue
+        indexed = {
+            node_text(node.child_by_field_name("argument"))
+            for node in descend(spot, "subscript_expression")
+        }
+        for node in descend(function, "init_declarator"):
+            target = node.child_by_field_name("declarator")
+            name = next(_identifiers(target), "")
+            if target is not None and target.type == "pointer_declarator" and name in indexed:
+                return unit.place(node)
+    return None
+
+
 def _own_names(one: Steering) -> set[str]:
     """Return what a loop moves, or what a condition asks for."""
     if not one.is_loop:

@@ -7,29 +7,45 @@ from typing import TYPE_CHECKING
 
 from grader.records import Dependence, Evidence, Extent, Finding, Place
 from grader.rules.dependence.shown import differences
+from grader.rules.dependence.steering import Steering, around
 from grader.rules.rule import Context, Example, Rule
 
 if TYPE_CHECKING:
     from grader.source import Source
 
 
-def check(_source: Source, context: Context) -> Iterator[Finding]:
+def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
+        loop = _bound(source, item.place) if item.place else None
         yield RULE.finding(
-            item.place,
-            f"{item.text}{_of_threads(gap)}: nothing goes on with what is computed there",
+            loop.place if loop else item.place,
+            f"{item.text}{_of_threads(gap)}{_by(loop)}",
             confidence="proven",
             evidence=[item],
             cause="dependence",
+            last_resort=True,
         )
+
+
+def _bound(source: Source, place: Place) -> Steering | None:
+    """Return the innermost loop around the step that leaves the values out."""
+    return next((one for one in around(source, place) if one.is_loop), None)
+
+
+def _by(loop: Steering | None) -> str:
+    return f": the loop of line {loop.place.line} says how far it goes" if loop else ""
 
 
 def _of_threads(gap: Dependence) -> str:
     if not gap.threads:
         return ""
     first, last = gap.threads
-    return f", in thread {first}" if first == last else f", in threads {first} to {last} of their blocks"
+    return (
+        f" (thread {first} read them)"
+        if first == last
+        else f" (threads {first} to {last} of their blocks read them)"
+    )
 
 
 _CODE = """

@@ -11,10 +11,11 @@ from grader.rules.memory.hosts import origin
 from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
+from grader.rules.numeric.on_the_way import on_the_way
 from grader.rules.numeric.own_draws import own_draw
 from grader.rules.numeric.references import reference_of
 from grader.rules.numeric.unused_input import unused_input
-from grader.rules.observed import probed_input, values_of, wrong_results
+from grader.rules.observed import dependence_differs, probed_input, values_of, wrong_results
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
 from grader.rules.rule import Context, Example, Rule
@@ -64,6 +65,8 @@ ROUNDED = "half-precision"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
+    if dependence_differs(context):  # what it is made of explains it
+        return
     deciding = wrong_results(context)
     every = deciding or wrong_results(context, general=True)
     found = [item for item in every if item.code not in FORMS]
@@ -92,7 +95,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     every_case = cases(source, context)
     unsteady = first.code == "probe-unsteady"
     cause = own_draw(source) if unsteady else unused_input(source, first)
-    yield RULE.finding(
+    place = (
         cause.place
         if cause
         else _forward(source)
@@ -101,8 +104,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
-        ),
-        f"{_say(first)}{cause.words if cause else ''} ({first.text})",
+        )
+    )
+    made = None if cause or first.code in STATE else on_the_way(source, context, first, place)
+    yield RULE.finding(
+        made.place if made else place,
+        f"{_say(first)}{cause.words if cause else ''} ({first.text}){made.words if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),

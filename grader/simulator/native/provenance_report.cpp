@@ -8,7 +8,7 @@
 namespace kgsim {
 namespace {
 
-constexpr size_t most_runs = 400;   // of elements, of one instruction and one question
+constexpr size_t most_runs = 20000;  // of elements, of one instruction and one question
 constexpr size_t most_lines = 200;
 
 // Elements in order, as runs [first, step, count].
@@ -161,11 +161,24 @@ std::string Provenance::lost(const u64* addresses, size_t count) const {
         r.elements.push_back((n.address() - t->base) / t->width);
         r.threads.insert(n.from[2] & 1023);
     }
+    // Who goes on with what the same instructions gave elsewhere, where it is not lost.
+    std::map<u32, std::map<u32, u64>> next;
+    std::set<u32> ending;
+    for (const auto& [key, r] : ends) ending.insert(key.second);
+    for (size_t k = 1; k < nodes_.size(); ++k)
+        if (nodes_[k].kind() != NodeKind::constant && reached[k] && used_by[k] && ending.count(nodes_[k].number()))
+            ++next[nodes_[k].number()][nodes_[used_by[k]].number()];
     std::vector<std::string> all;
     for (const auto& [key, r] : ends) {
         const Instruction& i = instructions_[key.second];
+        std::string goes_on = "null";
+        if (const auto& after = next[key.second]; !after.empty()) {
+            const auto most = std::max_element(after.begin(), after.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+            const Instruction& n = instructions_[most->first];
+            goes_on = "{\"file\":" + quoted(n.file) + ",\"line\":" + number(u64(n.line)) + ",\"frames\":" + n.frames + "}";
+        }
         all.push_back("{\"access\":" + number(u64(key.first)) + ",\"runs\":" + runs_json(r.elements) + ",\"file\":" + quoted(i.file) + ",\"line\":" +
-                      number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" + quoted(class_name(i.klass)) + ",\"threads\":" +
+                      number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" + quoted(class_name(i.klass)) + ",\"next\":" + goes_on + ",\"threads\":" +
                       runs_json({r.threads.begin(), r.threads.end()}) + "}");
         if (all.size() >= most_lines) break;
     }
