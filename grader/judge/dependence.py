@@ -271,7 +271,7 @@ def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
         if lost.goes_on is not None and lost.goes_on.line != lost.place.line:
             text += f": line {lost.goes_on.line} goes on with others, and not with these"
     swapped = len(found.extra) > 0 and lost is None
-    combined = _combined(told, found) if read and not swapped and lost is None else None
+    combined = _combined(found) if read and not swapped and lost is None else None
     if swapped:
         text += (
             f"; in their place it has {in_words(extents(found.extra, tensor.shape)) or 'others'}"
@@ -340,7 +340,7 @@ def _lost(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
     return most[0] if most is not None and 2 * len(most[1]) > len(missing) else None
 
 
-def _combined(told: Told, found: _Difference) -> Place | None:
+def _combined(found: _Difference) -> Place | None:
     """Return the first step that computes with floats on the way to the element, after what reads the input."""
     origin = found.origin
     readers = [reads.access.place.line for reads in found.reads if reads.access.place]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Dependence, Evidence, Extent, Finding, Fix, Place
-from grader.rules.dependence.shown import differences, launch_place, touched
-from grader.rules.dependence.steering import Steering, steering
+from grader.rules.dependences import differences, launch_place, touched
 from grader.rules.rule import Context, Example, Rule
+from grader.rules.steering import Steering, steering
 from grader.source.code_edits import fix, replace_node
 
 if TYPE_CHECKING:
@@ -70,12 +70,11 @@ def _said(
         node, left, right = cut
         rounded = f"({left} + {right} - 1) / {right}"
         edit = replace_node(cause.unit, node, rounded)
-        return (
+        said = (
             f"line {line} reads the input, and the loop of line {cause.place.line} runs {left} / {right} "
-            f"times, which cuts the remainder off; it takes `{rounded}`",
-            cause.place,
-            fix(f"round the number of turns up: `{rounded}`", [edit]),
+            f"times, which cuts the remainder off; it takes `{rounded}`"
         )
+        return said, cause.place, fix(f"round the number of turns up: `{rounded}`", [edit])
     return (
         f"line {line} reads the input, and the {what} of line {cause.place.line} does not let it come by them",
         cause.place,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Evidence, Finding, Place, Touched
-from grader.rules.dependence.shown import example_touched, touched, wrong
+from grader.rules.dependences import example_touched, touched, wrong
 from grader.rules.rule import Context, Example, Rule
 from grader.source.cuda_tree import node_text
 

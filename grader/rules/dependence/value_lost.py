@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Dependence, Evidence, Extent, Finding, Place
-from grader.rules.dependence.shown import differences
-from grader.rules.dependence.steering import Steering, around
+from grader.rules.dependences import differences
 from grader.rules.rule import Context, Example, Rule
+from grader.rules.steering import Steering, around
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -11,11 +11,11 @@ from grader.rules.memory.hosts import origin
 from grader.rules.numeric.halves import in_halves
 from grader.rules.numeric.kept_weights import kept_weights
 from grader.rules.numeric.narrowed import narrowed
-from grader.rules.numeric.on_the_way import on_the_way
 from grader.rules.numeric.own_draws import own_draw
 from grader.rules.numeric.references import reference_of
 from grader.rules.numeric.unused_input import unused_input
 from grader.rules.observed import dependence_differs, probed_input, values_of, wrong_results
+from grader.rules.on_the_way import on_the_way
 from grader.rules.one_shape import of_one_shape
 from grader.rules.python_slips import python_slips
 from grader.rules.rule import Context, Example, Rule

@@ -127,7 +127,7 @@ def _identifiers(node: Node | None) -> Iterator[str]:
 
 def _names_behind(spot: Node, function: Node) -> set[str]:
     """Return the names in the indices of a statement, and those that these were computed from."""
-    indices = [node for node in descend(spot, "subscript_expression", "pointer_expression")]
+    indices = list(descend(spot, "subscript_expression", "pointer_expression"))
     names = {name for node in indices or [spot] for name in _identifiers(node)}
     sources: dict[str, set[str]] = {}
     for node in descend(function, "init_declarator", "assignment_expression"):
