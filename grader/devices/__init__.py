@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
 from grader.devices.capabilities import (
+    CallBuilder,
     DryRunner,
     IdleRunner,
     Sanitizer,
@@ -11,12 +12,13 @@ from grader.devices.capabilities import (
     Tracer,
     looks_closer,
 )
-from grader.devices.choose import choose_device
+from grader.devices.choose import choose_checker, choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
 
 __all__ = [
+    "CallBuilder",
     "Device",
     "DeviceEntry",
     "DryRunner",
@@ -28,6 +30,7 @@ __all__ = [
     "Timed",
     "Timer",
     "Tracer",
+    "choose_checker",
     "choose_device",
     "cuda_gpus",
     "devices",

@@ -13,6 +13,21 @@ from grader.records import Build, Evaluation, Evidence, Run, Submission, Task, W
 
 
 @runtime_checkable
+class CallBuilder(Protocol):
+    """A device on which a program may compile something only in a call."""
+
+    def build_by_call(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> Build:
+        """Call a program whose build made nothing, and return the build with what that compiled.
+
+        Raises:
+            GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
 class Timer(Protocol):
     """A device with a clock that programs can't reach."""
 

@@ -3,6 +3,7 @@
 from grader.languages.language import (
     CodeText,
     CompiledLine,
+    CompilerException,
     EmbeddedTexts,
     Entry,
     Kernel,
@@ -27,6 +28,7 @@ from grader.languages.registry import (
 __all__ = [
     "CodeText",
     "CompiledLine",
+    "CompilerException",
     "EmbeddedTexts",
     "Entry",
     "Kernel",

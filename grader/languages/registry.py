@@ -7,7 +7,14 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from grader.languages.language import CompiledLine, EmbeddedTexts, Language, Reading, Recipe
+from grader.languages.language import (
+    CompiledLine,
+    CompilerException,
+    EmbeddedTexts,
+    Language,
+    Reading,
+    Recipe,
+)
 from grader.plugins import members
 
 if TYPE_CHECKING:
@@ -62,9 +69,9 @@ def guest_options(source: Source) -> dict[str, JsonValue]:
     return {key: value for recipe in recipes(source) for key, value in recipe.options.items()}
 
 
-def diagnose(source: Source, reason: str, line: int | None) -> Evidence | None:
+def diagnose(source: Source, raised: CompilerException) -> Evidence | None:
     """Return what a compiler refused that raised in Python; None where no compiler did."""
-    said = (recipe.diagnose(reason, line, source) for recipe in recipes(source) if recipe.diagnose)
+    said = (recipe.diagnose(raised, source) for recipe in recipes(source) if recipe.diagnose)
     return next((evidence for evidence in said if evidence is not None), None)
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from grader import execution, plugins, sandbox
 from grader.config import Options
-from grader.devices import Device, choose_device
+from grader.devices import Device, choose_checker, choose_device
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart, full_size_part
 from grader.execution.reference import Inputs
@@ -65,6 +65,10 @@ class GradingContext:
     device: Device | None
     no_device: str = ""
     """Why there is no device, where there is none."""
+    checker: Device | None = None
+    """A device that checks each access, asked beside a `device` that doesn't."""
+    no_checker: str = ""
+    """Why none is asked, where one should be."""
     references: dict[str, References] = field(default_factory=dict)
     parts: dict[str, FullSizePart | None] = field(default_factory=dict)
     fixed: dict[str, Fixed] = field(default_factory=dict)
@@ -81,10 +85,9 @@ class GradingContext:
     def identity(self) -> str:
         """Content address of everything but the sample that could change a review."""
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
-        device = self.device.identity if self.device else "none"
-        return digest(
-            "grading", SCHEMA, grader_version(), kept, device, str(self.seed), *plugins.installed()
-        )
+        devices = [one.identity if one else "none" for one in (self.device, self.checker)]
+        named = (*devices, str(self.seed), *plugins.installed())
+        return digest("grading", SCHEMA, grader_version(), kept, *named)
 
     def once(self, made: dict[str, T], key: str, make: Callable[[], T]) -> T:
         """Return what is kept under the key; the first to ask makes it, the others wait."""
@@ -103,8 +106,11 @@ def open_context(
     """
     form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
     device, reason = choose_device(options, form, store, preparing)
+    checker, no_checker = choose_checker(options, form, store, device, preparing)
     preparing("")
-    return GradingContext(options, store, seed, form, device, reason)
+    return GradingContext(
+        options, store, seed, form, device, reason, checker=checker, no_checker=no_checker
+    )
 
 
 def review_key(grading: GradingContext, sample: Sample) -> str:

@@ -1,6 +1,7 @@
 """The nouns, frozen. Imports nothing else of ours."""
 
 from grader.records.base import JsonValue, Record, digest
+from grader.records.context import Context, Outcome
 from grader.records.evidence import (
     Actor,
     Constant,
@@ -112,6 +113,7 @@ __all__ = [
     "Confidence",
     "Constant",
     "ContainerMismatch",
+    "Context",
     "CountMismatch",
     "DType",
     "Dependence",
@@ -148,6 +150,7 @@ __all__ = [
     "Mismatch",
     "Narrowed",
     "NotDeviceMemory",
+    "Outcome",
     "Place",
     "PlaceLanguage",
     "Prediction",

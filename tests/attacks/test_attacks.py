@@ -12,7 +12,8 @@ import os
 import pytest
 from grader.judge.honesty import LAUNCH_RULES
 from grader.pipeline import GradingContext
-from grader.rules import Context, review_text
+from grader.records import Context
+from grader.rules import review_text
 from grader.source import parse
 from grader.tasks.registry import builtin_tasks
 

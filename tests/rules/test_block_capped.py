@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Task, TensorSpec, Workload
+from grader.records import Context, Evidence, Task, TensorSpec, Workload
 from grader.rules.examples import as_submission
 from grader.rules.index.block_capped import CODE
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes

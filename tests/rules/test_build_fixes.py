@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import Evidence, Place
-from grader.rules.build.fixes import fixes
-from grader.rules.build.semicolons import semicolon
+from grader.records import Context, Evidence, Place
+from grader.repair.fixes.compiler.fixes import compiler_fixes as fixes
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes
@@ -289,7 +287,7 @@ def test_the_last_declaration_gets_its_semicolon_inside_of_the_string() -> None:
     code = BUILD.replace(
         "cuda_sources", 'cpp_sources="torch::Tensor twice(torch::Tensor x)", cuda_sources'
     )
-    (made,) = semicolon(parse(code), compiled(5, "expected ';' after top level declarator"))
+    (made,) = fixes(parse(code), compiled(5, "expected ';' after top level declarator"))
     assert 'cpp_sources="torch::Tensor twice(torch::Tensor x);"' in apply(code, made.edits)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.records import Evidence
-from grader.rules.rule import Context
+from grader.records import Context, Evidence
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

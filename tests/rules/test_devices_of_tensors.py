@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from grader.records import Context
 from grader.rules.api.tensor_left_on_the_cpu import MODEL, RIGHT, TOLD
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, MemoryAccess, Place
+from grader.records import Context, Evidence, MemoryAccess, Place
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes
@@ -135,8 +134,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """
     )
-    (finding,) = rule.check(parse(code), Context())
-    whole, before = finding.fixes
+    (finding,) = detected_with_fixes(rule.code, parse(code), Context())
+    before, whole = finding.fixes
     assert "if (threadIdx.x < 32) v = warp_sum(v);" in apply(code, whole.edits)
     assert "0.0f;\n    v = warp_sum(v);\n    return v;" in apply(code, before.edits)
 

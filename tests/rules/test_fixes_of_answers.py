@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules.rule import Context
-from grader.rules.sync.whole_warp import whole_warp
+from grader.records import Context, Evidence, Task, TensorSpec, Workload
+from grader.repair.fixes.whole_warp import whole_warp
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Place
+from grader.records import Context, Evidence, Place
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes

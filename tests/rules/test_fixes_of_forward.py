@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import DtypeMismatch, Evidence, ShapeMismatch, Task, TensorSpec, Workload
-from grader.rules.forward_fixes import suffixes
-from grader.rules.rule import Context
+from grader.records import (
+    Context,
+    DtypeMismatch,
+    Evidence,
+    ShapeMismatch,
+    Task,
+    TensorSpec,
+    Workload,
+)
+from grader.repair.fixes.result_form import suffixes
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes
@@ -169,44 +176,6 @@ def test_names_and_arguments_that_python_lacks(
     findings = detected_with_fixes(rule, parse(code), Context(task=task))
     fixes = [fix for finding in findings for fix in finding.fixes]
     assert (fixed or CALLS) in [apply(code, fix.edits) for fix in fixes]
-
-
-DECLARED = '''
-from torch.utils.cpp_extension import load_inline
-source = """
-#include <torch/extension.h>
-__global__ void top_kernel(const float* x, float* y, int batch, int channels, int inner) {
-    int b = blockIdx.x;
-    int p = blockIdx.y * blockDim.x + threadIdx.x;
-    if (b >= batch || p >= inner) return;
-    float most = x[b * channels * inner + p];
-    for (int c = 1; c < channels; ++c) most = fmaxf(most, x[(b * channels + c) * inner + p]);
-    y[b * inner + p] = most;
-}
-__global__ void shift_kernel(const float* x, const float* bias, float* y, int n, int c) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] + bias[i % c];
-}
-"""
-ops = load_inline(name="ops", cuda_sources=source, functions=["top", "shift"],
-    cpp_sources="torch::Tensor top(torch::Tensor x); torch::Tensor shift(torch::Tensor x, torch::Tensor bias);")
-'''
-
-
-def test_a_function_for_a_kernel_over_one_dimension_is_written() -> None:
-    code = DECLARED.replace(', "shift"', "").partition("; torch::Tensor shift")[0] + '")\n'
-    (lines,) = fixes_of("BLD006", code)
-    assert "shape.erase(shape.begin() + 1);" in lines
-    launch = next(line for line in lines if line.startswith("top_kernel<<<"))
-    inner = "x.numel() / (x.size(0) * x.size(1))"
-    assert f"<<<dim3(x.size(0), ({inner} + 255) / 256), 256>>>" in launch
-    assert launch.endswith(f"x.size(0), x.size(1), {inner});")
-
-
-def test_a_kernel_over_elements_is_not_taken_for_one_over_a_dimension() -> None:
-    found = detected_with_fixes("BLD006", parse(DECLARED), Context())
-    written = [apply(DECLARED, fix.edits) for finding in found for fix in finding.fixes]
-    assert not any("shape.erase" in code.partition("Tensor shift(")[2] for code in written)
 
 
 NORM = """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules.rule import Context
+from grader.records import Context, Evidence, Task, TensorSpec, Workload
 
 from .fixed import PLAIN, fixes, program, seen
 
@@ -83,7 +82,7 @@ def test_a_function_that_nothing_calls_is_left_out() -> None:
     code = program(helper + PLAIN)
     line = next(k for k, words in enumerate(code.splitlines(), 1) if "features" in words)
     said = 'nvcc: identifier "features" is undefined'
-    (lines,) = fixes("BLD015", code, seen("compiler", said, line=line))
+    lines, *_ = fixes("BLD015", code, seen("compiler", said, line=line))
     assert not any("features" in words for words in lines)
     used = program(helper + PLAIN.replace("y[i] =", "y[at(i)] ="))
     assert not fixes("BLD015", used, seen("compiler", said, line=line))

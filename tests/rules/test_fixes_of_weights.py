@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.records import Evidence, Task
-from grader.rules.rule import Context
+from grader.records import Context, Evidence, Task
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

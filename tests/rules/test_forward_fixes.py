@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import ContainerMismatch, CountMismatch, Evidence, FormMismatch
+from grader.records import ContainerMismatch, Context, CountMismatch, Evidence, FormMismatch
+from grader.repair.fixes.result_form import result_in_form, suffixes
 from grader.rules import all_rules
-from grader.rules.forward_fixes import result_in_form, suffixes
-from grader.rules.rule import Context, Example
+from grader.rules.rule import Example
 from grader.source import parse
 from grader.source.edits import apply
 from grader.source.python_code import python_code
-from tests.rules.reviews import review_with_fixes
+from tests.rules.reviews import detected_with_fixes, review_with_fixes
 
 MODEL = """
 from torch import nn
@@ -97,7 +97,7 @@ def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
     rule = all_rules()["NUM005"]
     bad = rule.bad[0] if isinstance(rule.bad, tuple) else rule.bad
     assert isinstance(bad, Example)
-    (found,) = rule.check(parse(bad.code), bad.context)
+    (found,) = detected_with_fixes("NUM005", parse(bad.code), bad.context)
     (made,) = found.fixes
     text = apply(bad.code, made.edits)
     over = "[d for d in range(x.dim()) if d != 1]"

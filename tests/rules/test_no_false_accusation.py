@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import (
+    Context,
     Evidence,
     Finding,
     Place,
@@ -14,7 +15,6 @@ from grader.records import (
     Workload,
     WrongValues,
 )
-from grader.rules import Context
 from grader.rules.examples import as_submission
 from grader.source import parse
 from tests.rules.reviews import review_with_fixes

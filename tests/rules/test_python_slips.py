@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from grader.rules.api.pointer_types import own_type
+from grader.repair.fixes.python_slips import python_slips
 from grader.rules.examples import as_submission
-from grader.rules.python_slips import python_slips
 from grader.source import parse
 from grader.source.edits import apply
+from grader.source.rewriting.pointer_types import own_type
 
 MODEL = """
 import torch

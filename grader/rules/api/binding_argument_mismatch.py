@@ -6,26 +6,26 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.api.argument_fixes import (
+from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.rules.rule import Example, Rule
+from grader.source import dotted
+from grader.source.analysis.layer_attributes import absent, keeps_tuples
+from grader.source.cuda_code import one_line
+from grader.source.python_code import PythonCode, python_code
+from grader.source.rewriting.binding_arguments import (
     add_defaults,
     pass_by_position,
     replace_argument,
     with_defaults,
 )
-from grader.rules.api.invoked_with import given_values, invoked_fixes
-from grader.rules.api.layer_attributes import absent, keeps_tuples
-from grader.rules.api.missing_arguments import pass_the_rest
-from grader.rules.api.raw_pointers import (
+from grader.source.rewriting.invoked_with import given_values, invoked_fixes
+from grader.source.rewriting.missing_arguments import pass_the_rest
+from grader.source.rewriting.raw_pointers import (
     keep_the_output,
     raw_pointers,
     take_tensors,
     used_result,
 )
-from grader.rules.rule import Context, Example, Rule
-from grader.source import dotted
-from grader.source.cuda_code import one_line
-from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import Call, around, cuda_code, text, units

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix, Place
-from grader.rules.api.half_guarded import half_guarded
-from grader.rules.forward_fixes import dimension_last
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Edit, Evidence, Finding, Fix, Place
+from grader.rules.rule import Example, Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.source.python_code import python_code
+from grader.source.rewriting.forward import dimension_last
+from grader.source.rewriting.half_guarded import half_guarded
 from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import PythonCode, python_code

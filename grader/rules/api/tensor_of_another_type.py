@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.api.pointer_types import own_type
-from grader.rules.forward_fixes import inputs_as
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding, Fix
+from grader.rules.rule import Example, Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Call, Declare, Expr, Name, walk
 from grader.source.python_code import python_code
+from grader.source.rewriting.forward import inputs_as
+from grader.source.rewriting.pointer_types import own_type
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

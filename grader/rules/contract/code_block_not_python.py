@@ -8,8 +8,8 @@ import textwrap
 import warnings
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.rules.rule import Rule
 from grader.source.code_edits import delete_line
 
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.build.messages import confirming
-from grader.rules.contract.function_wrapped import wrapped
-from grader.rules.contract.module_lists import pairs_in_module_lists
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.module_lists import pairs_in_module_lists
+from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.function_wrapped import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,27 +140,6 @@ def _fixes(
         names = [f"{name}=None" for name in names]
     added = ", ".join(names)
     return fix(f"take {added} as the reference does", [Edit(start=at, end=at, text=f", {added}")])
-
-
-def reference_parameters(context: Context, name: str) -> tuple[str, ...]:
-    """Return the parameters of the reference's method of that name, without self."""
-    text = context.task.reference if context.task is not None else ""
-    return _parameter_names(text, name) if text else ()
-
-
-@lru_cache(maxsize=32)
-def _parameter_names(text: str, method: str) -> tuple[str, ...]:
-    """Return the parameters of a method of `Model` in a reference, without self."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Model":
-            for item in node.body:
-                if isinstance(item, Function) and item.name == method:
-                    return tuple(argument.arg for argument in item.args.args[1:])
-    return ()
 
 
 def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterator[Finding]:

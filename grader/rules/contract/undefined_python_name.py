@@ -6,11 +6,12 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.build.messages import confirming
-from grader.rules.contract.named_anew import undefined
-from grader.rules.contract.signature_mismatch import reference_parameters
-from grader.rules.contract.unbound_names import (
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.reference_text import reference_parameters
+from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
     binds_unseen,
     bound_around,
@@ -18,10 +19,9 @@ from grader.rules.contract.unbound_names import (
     never_evaluated,
     unbound,
 )
-from grader.rules.rule import Context, Rule
-from grader.source import nodes_under
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.named_anew import undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Dependence, Evidence, Extent, Finding, Fix, Place
-from grader.rules.dependences import differences, launch_place, touched
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.steering import Steering, steering
+from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
+from grader.records.observed import differences, touched
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.launched_from import launch_place
+from grader.source.analysis.steering import Steering, steering
 from grader.source.code_edits import fix, replace_node
 
 if TYPE_CHECKING:

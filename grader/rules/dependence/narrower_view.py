@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place, Touched
-from grader.rules.dependences import example_touched, touched, wrong
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding, Place, Touched
+from grader.records.observed import touched
+from grader.rules.rule import Example, Rule
 from grader.source.cuda_tree import node_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ MISMATCH = Evidence(kind="mismatch", code="zeros", text="half of the results are
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line takes parts of elements for elements."""
-    mismatches = wrong(context)
+    traced = {item.workload for item in context.seen("provenance")}
+    mismatches = [item for item in context.seen("mismatch") if item.workload in traced]
     told: set[tuple[str, str, int]] = set()
     for item, details in touched(context):
         line = item.place.line if item.place else 0
@@ -89,16 +90,21 @@ RULE = Rule(
         Context(
             evidence=(
                 MISMATCH,
-                example_touched(
-                    7,
-                    tensor="input 2",
-                    dtype="int64",
-                    item=8,
-                    access="load",
-                    width=4,
-                    extents=(),
-                    elements=4,
-                    size=8,
+                Evidence(
+                    kind="provenance",
+                    code="touched",
+                    text="line 7 reads 4 of 8 elements of input 2",
+                    place=Place(line=7, end_line=7),
+                    details=Touched(
+                        tensor="input 2",
+                        dtype="int64",
+                        item=8,
+                        access="load",
+                        width=4,
+                        extents=(),
+                        elements=4,
+                        size=8,
+                    ),
                 ),
             )
         ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Dependence, Evidence, Extent, Finding, Place
-from grader.rules.dependences import differences
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.steering import pointer_start
+from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
+from grader.records.observed import differences
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.steering import pointer_start
 
 if TYPE_CHECKING:
     from grader.source import Source

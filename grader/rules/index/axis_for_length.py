@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task, TensorSpec, Workload
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import task_inputs
+from grader.records import Context, Finding, Task, TensorSpec, Workload
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.walks import task_inputs
 from grader.source.code_edits import fix, replace
 from grader.source.flow import flow
 from grader.source.flow.program import Function

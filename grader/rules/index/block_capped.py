@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader.records import DECIDING, TensorSpec
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Rule
+from grader.records import DECIDING, Context, TensorSpec
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.index.grid_axes import into_x
-from grader.rules.observed import kernel_of, launch_cause, observed
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import spans
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import launch_cause
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.walks import spans
+from grader.source.rewriting.grid_axes import into_x
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place, UnwrittenOutput
-from grader.rules.memory.hosts import global_regions, made_by
-from grader.rules.observed import observed, values_of
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Evidence, Finding, Place, UnwrittenOutput
+from grader.records.observed import observed, values_of
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import global_regions, made_by
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
 

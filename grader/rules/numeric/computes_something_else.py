@@ -6,20 +6,16 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place, Severity, WrongValues
-from grader.rules.memory.hosts import origin
-from grader.rules.numeric.halves import in_halves
-from grader.rules.numeric.kept_weights import kept_weights
-from grader.rules.numeric.narrowed import narrowed
-from grader.rules.numeric.own_draws import own_draw
-from grader.rules.numeric.references import reference_of
-from grader.rules.numeric.unused_input import unused_input
-from grader.rules.observed import dependence_differs, probed_input, values_of, wrong_results
-from grader.rules.on_the_way import on_the_way
-from grader.rules.one_shape import of_one_shape
-from grader.rules.python_slips import python_slips
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
+from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.host_code import origin
+from grader.source.analysis.kept_weights import kept_weights
+from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.on_the_way import on_the_way
+from grader.source.analysis.own_draws import own_draw
+from grader.source.analysis.unused_input import unused_input
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
 
 if TYPE_CHECKING:
@@ -86,7 +82,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         item for table in (STATE, PROBES, MEANING) for item in wrong if item.code in table
     ] or wrong
     first = seen[0]
-    digits = _few_digits(source, context, seen, "error" if deciding else "warning")
+    digits = _few_digits(source, seen, "error" if deciding else "warning")
     if digits is not None:
         yield digits
         return
@@ -113,7 +109,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
-        fixes=(*python_slips(source), *of_one_shape(source, context)) if deciding else (),
         last_resort=True,
     )
 
@@ -167,9 +162,7 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
     )
 
 
-def _few_digits(
-    source: Source, context: Context, seen: Sequence[Evidence], severity: Severity
-) -> Finding | None:
+def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) -> Finding | None:
     """Name what narrows the values, where all that is wrong is wrong in its last digits."""
     span = narrowed(source)
     if span is None or any(item.code != ROUNDED for item in seen):
@@ -182,7 +175,6 @@ def _few_digits(
         severity=severity,
         confidence="likely",
         evidence=tuple(seen),
-        fixes=in_halves(source, reference_of(source, context)),
         last_resort=True,
     )
 

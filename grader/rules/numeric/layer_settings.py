@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Fix, Task
-from grader.rules.numeric.references import last_name, reference_of
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Edit, Evidence, Finding, Fix, Task
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import last_name, reference_of
 from grader.source.code_edits import fix
 
 if TYPE_CHECKING:

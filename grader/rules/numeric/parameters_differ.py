@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Confidence, Evidence, Finding, Fix, Task
-from grader.rules.numeric.drawn_weights import taken_over
-from grader.rules.numeric.own_parameters import (
+from grader.records import Confidence, Context, Evidence, Finding, Fix, Task
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source import nodes_under
+from grader.source.analysis.own_parameters import (
     DRAWS,
     LAYERS,
     biases,
@@ -20,11 +22,7 @@ from grader.rules.numeric.own_parameters import (
     parameters,
     turned_weight,
 )
-from grader.rules.numeric.references import Reference, last_name, reference_of
-from grader.rules.numeric.take_weights import reference_layers_weights
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
-from grader.source import nodes_under
+from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:
@@ -41,24 +39,19 @@ class _Pair:
     wrong: tuple[Evidence, ...]
     """What showed that results were wrong."""
 
-    def fixes(self) -> tuple[Fix, ...]:
-        """Return the ways to have the reference's weights."""
-        return _fixes(self.source, self.model, self.reference)
-
     def finding(
         self,
         node: ast.AST,
         message: str,
         confidence: Confidence = "likely",
     ) -> Finding:
-        """Return a finding with these fixes: an error where results were wrong."""
+        """Return a finding: an error where results were wrong."""
         return RULE.finding(
             self.source.place(node),
             message,
             severity="error" if self.wrong else "warning",
             confidence=confidence,
             evidence=self.wrong[:1],
-            fixes=self.fixes(),
         )
 
 
@@ -68,7 +61,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
     if model is not None and proof:
-        yield _proven(source, model, proof, _fixes(source, model, reference, proven=True))
+        yield _proven(source, model, proof)
         return
     if reference is None or model is None:
         return
@@ -85,17 +78,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     yield from _without_layers(pair)
     yield from _turned(pair)
-
-
-def _fixes(
-    source: Source, model: ast.ClassDef, reference: Reference | None, *, proven: bool = False
-) -> tuple[Fix, ...]:
-    if reference is None:
-        return ()
-    return (
-        *reference_layers_weights(source, model, reference.tree),
-        *taken_over(source, model, reference.tree, proven=proven),
-    )
 
 
 def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
@@ -150,9 +132,7 @@ def _turned(pair: _Pair) -> Iterator[Finding]:
         )
 
 
-def _proven(
-    source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...], fixes: tuple[Fix, ...]
-) -> Finding:
+def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
     first = next(iter(parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
@@ -160,7 +140,6 @@ def _proven(
         f"seed: {evidence[0].text}",
         confidence="proven",
         evidence=evidence,
-        fixes=fixes,
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
-from grader.rules.observed import ran_right, wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import ran_right, wrong_results
+from grader.rules.rule import Example, Rule
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, descendants, one_line, text
 from grader.source.statements import enclosing_loops

@@ -174,7 +174,7 @@ std::string take_output();
 //             "bank_conflicts", "branches", "divergent", "atomics", "atomic_collisions"}]}
 // "line" is the innermost line in the submission's own file (0: none); "frames" run from the innermost out.
 // Kinds of findings: out-of-bounds, use-after-free, misaligned, shared-out-of-bounds, local-out-of-bounds,
-// uninit-shared-read, uninit-global-read, uninit-local-read, race, race-volatile, global-race, input-written, constant-written,
+// uninit-shared-read, uninit-global-read, uninit-local-read, race, race-volatile, global-race, same-value-race, input-written, constant-written,
 // barrier-divergence, barrier-exited, sync-exited-lanes, sync-lane-not-in-mask, shuffle-absent-lane, deadlock, grid-deadlock, livelock,
 // assert, trap, stack-overflow.
 std::string report_json();
