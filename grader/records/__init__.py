@@ -68,6 +68,7 @@ from grader.records.review import (
     Verdict,
 )
 from grader.records.run import (
+    Autotuned,
     Build,
     BuildStatus,
     Comparison,
@@ -106,6 +107,7 @@ __all__ = [
     "Actor",
     "AppliedFix",
     "Assessment",
+    "Autotuned",
     "Build",
     "BuildStatus",
     "Claim",

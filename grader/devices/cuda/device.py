@@ -92,6 +92,7 @@ class CudaDevice(GuestDevice):
             "driver": gpu.driver,
             "torch": toolchain.torch_version,
             "nvcc": toolchain.nvcc_version,
+            **toolchain.triton,
             "guard zones": guard_zones.fact(self.prepared),
         }
 

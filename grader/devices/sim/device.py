@@ -64,6 +64,7 @@ class Simulator(GuestDevice):
             "GPU simulated": self.gpu.name,
             "torch": toolchain.torch_version,
             "nvcc": toolchain.nvcc_version,
+            **toolchain.triton,
         }
 
     def ready(self) -> Readiness:

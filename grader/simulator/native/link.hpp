@@ -148,6 +148,7 @@ private:
 // Handlers that are bound by name, not through the table.
 void run_special(Ctx& c, const Insn& i);
 void run_local_address(Ctx& c, const Insn& i);
+void run_local_pointer(Ctx& c, const Insn& i);
 void run_parameter(Ctx& c, const Insn& i);
 void run_parameter_address(Ctx& c, const Insn& i);
 void run_shared_base(Ctx& c, const Insn& i);

@@ -241,6 +241,19 @@ void run_local_address(Ctx& c, const Insn& i) {
         if (c.mask >> l & 1) d[l] = u64(c.block->local) + stack * c.thread(l) + c.warp->sp[l] + u64(i.imm);
 }
 
+// The whole address of local memory from its lower half (LLVM's short pointers); with a mode, of what may be whole already.
+void run_local_pointer(Ctx& c, const Insn& i) {
+    u64* d = c.dst<u64>(i.d);
+    const u32* half = i.mode ? nullptr : c.src<u32>(i.a);
+    const u64* whole = i.mode ? c.src<u64>(i.a) : nullptr;
+    const u64 base = u64(c.block->local);
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(c.mask >> l & 1)) continue;
+        const u64 a = half ? half[l] : whole[l];
+        d[l] = a >> 32 ? a : base + u32(u32(a) - u32(base));
+    }
+}
+
 void run_parameter(Ctx& c, const Insn& i) {
     const auto& bytes = c.launch->parameters;
     const u32* list = c.code->lists.data() + i.list;
