@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
+from grader.languages import lacking
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial
 from grader.pipeline.verdicts import verdict_of
@@ -22,6 +24,7 @@ from grader.records import (
     Verdict,
     digest,
 )
+from grader.source import parse
 
 
 def evaluate(
@@ -56,6 +59,8 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
+    if device is not None and (lacks := lacking(parse(submission.code))):
+        device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
             build = build_on(grading, device, submission, task)
@@ -80,6 +85,9 @@ def _evaluate(
         verdict=seen.verdict,
         seconds=clock.seconds,
     )
+    if task is not None:
+        share = own_share(grading, task, evaluation)
+        evaluation = evaluation.model_copy(update={"own_share": share})
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
     if not isinstance(device, Sanitizer):

@@ -86,6 +86,8 @@ class Evaluation(Record):
     """What it does beside the values of one call: to its inputs, its earlier results, and when it is
     called again in another order."""
     verdict: Verdict
+    own_share: float | None = None
+    """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
     seconds: dict[str, float] = {}
 
 
