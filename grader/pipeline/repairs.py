@@ -83,7 +83,7 @@ def reference_kernel(grading: GradingContext, task: Task | None, clock: Clock) -
     both = looks_closer(grading.device)
     write = partial(reference_fixed, task, Examiner(grading, task), grading.form, both=both)
     with clock.stage("reference"), clock.beyond_verdict("the reference-fixed kernel"):
-        return grading.once(grading.fixed, f"fixed {task.key}", write)
+        return grading.fixed.get(task.key, write)
     return FAILED
 
 
