@@ -10,7 +10,7 @@ from pathlib import Path
 from grader import execution, plugins, sandbox
 from grader.build import discover
 from grader.config import Options
-from grader.devices import Device, choose_device
+from grader.devices import Device, choose_checker, choose_device
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart, full_size_part
 from grader.execution.reference import Inputs
@@ -48,6 +48,10 @@ class GradingContext:
     device: Device | None
     no_device: str = ""
     """Why there is no device, where there is none."""
+    checker: Device | None = None
+    """A device that checks each access, asked beside a `device` that doesn't."""
+    no_checker: str = ""
+    """Why none is asked, where one should be."""
     references: Kept[References] = field(default_factory=lambda: Kept(KEPT_BYTES, array_bytes))
     parts: Kept[FullSizePart | None] = field(default_factory=lambda: Kept(KEPT_BYTES, _part_bytes))
     fixed: Kept[Fixed] = field(default_factory=lambda: Kept(KEPT_KERNELS))
@@ -64,10 +68,9 @@ class GradingContext:
     def identity(self) -> str:
         """Content address of everything but the sample that could change a review."""
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
-        device = self.device.identity if self.device else "none"
-        return digest(
-            "grading", SCHEMA, grader_version(), kept, device, str(self.seed), *plugins.installed()
-        )
+        devices = [one.identity if one else "none" for one in (self.device, self.checker)]
+        named = (*devices, str(self.seed), *plugins.installed())
+        return digest("grading", SCHEMA, grader_version(), kept, *named)
 
 
 def _part_bytes(part: FullSizePart | None) -> int:
@@ -84,8 +87,11 @@ def open_context(
     return_large_blocks()
     form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
     device, reason = choose_device(options, form, store, preparing)
+    checker, no_checker = choose_checker(options, form, store, device, preparing)
     preparing("")
-    return GradingContext(options, store, seed, form, device, reason)
+    return GradingContext(
+        options, store, seed, form, device, reason, checker=checker, no_checker=no_checker
+    )
 
 
 def review_key(grading: GradingContext, sample: Sample) -> str:

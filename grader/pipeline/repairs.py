@@ -8,9 +8,9 @@ from functools import partial
 from grader import build
 from grader.devices import looks_closer
 from grader.diagnose import Program
+from grader.pipeline.building import init_of
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known
-from grader.pipeline.evaluation import init_of
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.verdicts import verdict_of
 from grader.records import Evaluation, Repair, Submission, Task

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from grader import judge
 from grader.pipeline.assembly import Outcome, assemble
+from grader.pipeline.building import init_of
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.context import GradingContext, review_key
 from grader.pipeline.diagnosis import diagnose_program
-from grader.pipeline.evaluation import init_of
 from grader.pipeline.examiner import examiner_of
 from grader.pipeline.prepare import Prepared, prepare
 from grader.pipeline.repairs import reference_kernel, repair_program

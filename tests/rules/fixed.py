@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Details, Evidence, Place
-from grader.rules.rule import Context
+from grader.records import Context, Details, Evidence, Place
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Task
-from grader.rules.rule import Context
+from grader.records import Context, Task
 
 from .fixed import PLAIN, fixes, program
 

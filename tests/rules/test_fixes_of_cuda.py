@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, KernelResources, LaunchRefused, Place
+from grader.records import Context, Evidence, KernelResources, LaunchRefused, Place
+from grader.repair.fixes.compiler.fixes import compiler_fixes
+from grader.repair.fixes.small_arrays import enlarged_where
+from grader.repair.fixes.unguarded_reads import zero_outside
 from grader.rules import all_rules
-from grader.rules.build import undeclared
-from grader.rules.build.line_fixes import line_fixes
 from grader.rules.examples import as_submission
-from grader.rules.memory.small_arrays import enlarged_where
-from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes, review_with_fixes
@@ -45,7 +43,7 @@ def compiled(line: int, words: str) -> Evidence:
 def test_the_one_parenthesis_that_a_line_lacks_is_put_in(old: str, new: str, said: str) -> None:
     code = as_submission(PLAIN).replace(old, new)
     line = next(k for k, words in enumerate(code.splitlines(), 1) if new in words)
-    fixes = line_fixes(parse(code), compiled(line, said))
+    fixes = compiler_fixes(parse(code), compiled(line, said))
     fixed = [apply(code, fix.edits).splitlines()[line - 1] for fix in fixes]
     assert all(words.count("(") == words.count(")") for words in fixed)
     assert len(fixed) == 1
@@ -60,22 +58,23 @@ def test_the_one_parenthesis_that_a_line_lacks_is_put_in(old: str, new: str, sai
     ],
 )
 def test_a_dot_that_names_no_member_is_taken_out(written: str, fixed: str) -> None:
-    (made,) = line_fixes(parse(written), compiled(1, "expected a member name"))
+    (made,) = compiler_fixes(parse(written), compiled(1, "expected a member name"))
     assert apply(written, made.edits) == fixed
     number = "    float z = 1. + 2.;"
-    assert line_fixes(parse(number), compiled(1, 'expected a ";"')) == ()
+    assert not list(compiler_fixes(parse(number), compiled(1, 'expected a ";"')))
 
 
 def test_a_device_is_called_by_its_name_in_cpp() -> None:
     code = 'auto y = torch::zeros({n}, torch::device("cuda"));'
     said = 'no suitable constructor exists to convert from "const char [5]" to "c10::Device"'
-    (made,) = line_fixes(parse(code), compiled(1, said))
+    (made,) = compiler_fixes(parse(code), compiled(1, said))
     assert apply(code, made.edits) == "auto y = torch::zeros({n}, torch::device(torch::kCUDA));"
 
 
 def test_old_exchanges_of_a_warp_get_a_mask() -> None:
     code = "for (int o = 16; o; o /= 2) v += __shfl_down(v, o);\nif (__any (v > 0)) v = __shfl_xor_sync(m, v, 1);\n"
-    (made,) = line_fixes(parse(code), compiled(1, 'identifier "__shfl_down" is undefined'))
+    code = as_submission(f"__device__ float f(float v, unsigned m) {{ {code} }}")
+    (made,) = compiler_fixes(parse(code), compiled(1, 'identifier "__shfl_down" is undefined'))
     fixed = apply(code, made.edits)
     assert "__shfl_down_sync(0xffffffff, v, o)" in fixed
     assert "__any_sync(0xffffffff, v > 0)" in fixed
@@ -140,9 +139,9 @@ __global__ void blur(const float* x, float* y, int H, int W, int C) {
 
 def test_a_sum_that_is_never_declared_begins_at_zero() -> None:
     code = as_submission(LEFT_OUT.replace("    float sum = 0.0f;\n", ""))
-    (made,) = undeclared.declared(parse(code), compiled(1, 'identifier "sum" is undefined'))
+    (made,) = compiler_fixes(parse(code), compiled(1, 'identifier "sum" is undefined'))
     assert "    float sum = 0.0f;\n    for (int i" in apply(code, made.edits)
-    assert undeclared.declared(parse(code), compiled(1, 'identifier "row" is undefined')) == ()
+    assert not list(compiler_fixes(parse(code), compiled(1, 'identifier "row" is undefined')))
 
 
 SMALL = """

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence
+from grader.records import Context, Evidence
 from grader.rules.examples import as_submission
 from grader.rules.index.grid_capped import CODE, LOOP
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes

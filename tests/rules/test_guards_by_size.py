@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Task, TensorSpec, Workload
-from grader.rules.rule import Context
+from grader.records import Context, Task, TensorSpec, Workload
 from grader.source import parse
 from tests.rules.reviews import detected_with_fixes
 

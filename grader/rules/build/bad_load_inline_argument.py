@@ -7,16 +7,16 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
-from grader.rules.build.messages import confirming
-from grader.rules.build.source_arguments import (
+from grader.records import Context, Edit, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
+from grader.source.code_edits import delete_item, fix, replace
+from grader.source.rewriting.source_arguments import (
     as_cuda_sources,
     cuda_texts,
     inline,
     with_cpp_sources,
 )
-from grader.rules.rule import Context, Rule
-from grader.source.code_edits import delete_item, fix, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

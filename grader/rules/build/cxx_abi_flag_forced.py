@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import errors
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
 

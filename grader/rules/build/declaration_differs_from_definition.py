@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.host_wrapper import missing_function
-from grader.rules.build.messages import errors
-from grader.rules.build.signatures import known, signature
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
+from grader.source.analysis.signatures import known, signature
 from grader.source.code_edits import fix, head, replace_node
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _compare(
             f"{declared.name} is declared and exported, but no source defines it: the library "
             "loads with an undefined symbol"
         )
-        fixes = missing_function(extension, declared)
+        fixes = ()
     yield RULE.finding(
         unit.place(declared.node),
         message,

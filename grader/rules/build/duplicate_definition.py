@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.build.signatures import known, signature
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.signatures import known, signature
 from grader.source.code_edits import (
     add_declarations,
     delete_keyword,

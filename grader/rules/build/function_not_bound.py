@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.build.messages import confirming
-from grader.rules.build.source_arguments import to_export
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
+from grader.source.rewriting.source_arguments import to_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,9 @@ import ast
 import difflib
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import add_declarations, fix, prototype, quoted, replace
 from grader.source.cuda_code import cuda_code, text
 

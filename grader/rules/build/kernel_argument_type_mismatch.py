@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_fixes import SPELLED, as_parameter, pass_the_rest, written_through
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import one_line, text
+from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.build.library_headers import declared_in
-from grader.rules.build.messages import confirming, failures
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming, failures
+from grader.source.analysis.library_headers import declared_in
 from grader.source.code_edits import add_include, fix
 from grader.source.cuda_code import around, cuda_code, text, units
 

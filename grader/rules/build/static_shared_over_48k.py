@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import errors
-from grader.rules.build.shared_edits import make_dynamic, unstage
-from grader.rules.build.shared_sizes import cap, shrink
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around
 from grader.source.instantiations import (
@@ -16,6 +15,8 @@ from grader.source.instantiations import (
     calls_device_functions,
     instantiations,
 )
+from grader.source.rewriting.shared_arrays import make_dynamic, unstage
+from grader.source.rewriting.shared_sizes import cap, shrink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.contract.named_anew import never_set
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
 from grader.source.python_code import PythonCode, python_code
+from grader.source.rewriting.named_anew import never_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

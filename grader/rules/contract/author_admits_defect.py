@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Extraction, Finding, Place, Prose
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Extraction, Finding, Place, Prose
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import cuda_code, text, units
 
 if TYPE_CHECKING:

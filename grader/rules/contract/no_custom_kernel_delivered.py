@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.languages import readings
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Place
-from grader.rules.forward_fixes import result_in_form
-from grader.rules.python_slips import unused_arguments
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Edit, Evidence, Finding, Place
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
@@ -47,12 +45,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=seen,
             other_form=True,
             cause="form",
-            fixes=(
-                *result_in_form(source, code, [one.details for one in seen]),
-                *unused_arguments(source, code),
-            )
-            if code
-            else (),
         )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.decisions import decides_the_result, gives_nothing, spelled
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.fallback import fallbacks
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.fallback import fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

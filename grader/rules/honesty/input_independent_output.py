@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.observed import seen_wrong
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.records.observed import seen_wrong
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import Function, PythonCode, python_code
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
-from grader.rules.build.messages import failures
-from grader.rules.honesty.fallback import fallbacks
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.diagnostics import failures
+from grader.source.analysis.fallback import fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,23 +5,24 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.honesty.extension_use import (
+from grader.records import Context
+from grader.records.observed import KERNELS_MATTER, seen_wrong
+from grader.rules.rule import Rule
+from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.analysis.extension_use import (
     computes_with_torch,
     holders,
     mentions,
     refers,
     uses_operators,
 )
-from grader.rules.honesty.launch_left_out import launch
-from grader.rules.honesty.started_kernels import is_started
-from grader.rules.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.rule import Context, Rule
-from grader.source import nodes_under
+from grader.source.analysis.started_kernels import is_started
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.launch_left_out import launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

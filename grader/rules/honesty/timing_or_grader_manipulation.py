@@ -7,8 +7,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.measuring import role
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code

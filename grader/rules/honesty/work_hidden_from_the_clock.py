@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit
-from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import cuda_code, units
 from grader.source.python_code import PythonCode, python_code

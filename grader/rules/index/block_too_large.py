@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.observed import kernel_of, launch_cause, refused
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, full_size_of, spans
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, refused
+from grader.rules.proofs import launch_cause
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses, resolve
+from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow.tree import Items

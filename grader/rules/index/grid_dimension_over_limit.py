@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.index.grid_axes import into_x
-from grader.rules.memory.hosts import resolve
-from grader.rules.observed import launch_cause, refused
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, full_size_of
-from grader.source.flow.tree import Items
+from grader.records import Context, Finding
+from grader.records.observed import refused
+from grader.rules.proofs import launch_cause
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import grid_node
+from grader.source.analysis.walks import Case, cases, full_size_of
 
 if TYPE_CHECKING:
     from grader.source import Source
-    from grader.source.flow.tree import Node
 
 LIMIT = 65_535
 
@@ -31,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if over and case.sizes.complete and case.kernel not in seen:
             seen.add(case.kernel)
             yield RULE.finding(
-                case.place(_where(case)),
+                case.place(grid_node(case)),
                 f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and "
                 f"may be at most {LIMIT}: the "
                 "launch fails",
@@ -41,7 +39,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
                 cause=launch_cause(case.kernel, proof),
-                fixes=into_x(source, case.kernel, over[0]),
             )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):
@@ -50,13 +47,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if finding is not None:
                 seen.add(case.kernel)
                 yield finding
-
-
-def _where(case: Case) -> Node:
-    expr = resolve(case.launch.host, case.launch.call.config[0])
-    if isinstance(expr, Items) and expr.node is not None and expr.node.parent is not None:
-        return expr.node.parent
-    return expr.node
 
 
 def _plain_size(case: Case, odd: Case) -> Finding | None:
@@ -78,7 +68,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         else "size is a size of the input (dimension"
     )
     return RULE.finding(
-        case.place(_where(case)),
+        case.place(grid_node(case)),
         f"the grid's {names} {what} {axes_said}); only x may pass "
         f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",

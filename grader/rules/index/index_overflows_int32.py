@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Task, TensorSpec, Workload
-from grader.rules.observed import observed, settle, wrapped
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import Case, cases, full_size_of, spans
+from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
+from grader.records.observed import observed, wrapped
+from grader.rules.proofs import settle
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event

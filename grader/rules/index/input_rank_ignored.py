@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Place, Severity, TensorSpec
-from grader.rules.memory.hosts import body_start
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, task_inputs
+from grader.records import Context, Evidence, Finding, Fix, Place, Severity, TensorSpec
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import body_start
+from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix, replace_node
 from grader.source.flow.tree import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings

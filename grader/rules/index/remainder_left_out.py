@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.index.host_quotient import Quotient, quotients
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Evidence, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source.analysis.host_quotient import Quotient, quotients
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, descendants, one_line, text
 from grader.source.statements import insert_before, simple_statement

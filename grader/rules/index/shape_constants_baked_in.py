@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding, Fix, TensorSpec
-from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, task_inputs
+from grader.records import Context, Finding, Fix, TensorSpec
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses, resolve
+from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Severity
-from grader.rules.build.shared_edits import unstage
-from grader.rules.memory.hosts import refuses
-from grader.rules.memory.small_arrays import enlarged
-from grader.rules.observed import confirm, observed, ran_clean
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix, Severity
+from grader.records.observed import observed, ran_clean
+from grader.rules.proofs import confirm
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
+from grader.source.rewriting.shared_arrays import unstage
+from grader.source.rewriting.small_arrays import enlarged
 
 if TYPE_CHECKING:
     from grader.source import Source

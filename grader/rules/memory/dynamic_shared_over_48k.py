@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.memory.hosts import refuses
-from grader.rules.observed import launch_cause, refused
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import refused
+from grader.rules.proofs import launch_cause
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow.scalar_types import SIZES

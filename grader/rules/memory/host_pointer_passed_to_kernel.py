@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
-from grader.rules.memory.hosts import global_regions
-from grader.rules.observed import confirm, kernel_of, observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import confirm, settle
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import global_regions
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence
-from grader.rules.observed import observed
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence
+from grader.records.observed import observed
+from grader.rules.rule import Example, Rule
 from grader.source.cuda_code import cuda_code, text, units
 
 if TYPE_CHECKING:

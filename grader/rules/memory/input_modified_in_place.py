@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.memory.hosts import body_start, global_regions, origin
-from grader.rules.observed import observed
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import body_start, global_regions, origin
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.records import Finding
-from grader.rules.memory.hosts import refuses
-from grader.rules.memory.loose_vectors import element_by_element
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Walk
+from grader.source.rewriting.loose_vectors import element_by_element
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from grader.records import Finding, Fix
-from grader.rules.memory.hosts import checked, origin
-from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import confirm, observed
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.proofs import confirm
+from grader.rules.rule import Rule
+from grader.source.analysis.overruns import Overrun, overruns
+from grader.source.analysis.walks import Case, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow import Access, Walk
+from grader.source.flow import Access
 from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
@@ -31,51 +29,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def text_findings(source: Source, context: Context) -> dict[str, Finding]:
     """Return the finding about each kernel whose last block runs over."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        if case.kernel in found or case.walk.stopped:
-            continue
-        if not case.sizes.real and not any(_linear(case.walk, a) for a in case.walk.accesses):
-            continue
-        last = case.flow.last_block(case.walk) or case.walk
-        overs = [(access, _overrun(case, last, access)) for access in last.accesses]
-        lines = {case.line(access.node) for access, over in overs if over is not None}
-        first = next(((access, over) for access, over in overs if over is not None), None)
-        if first is not None:
-            fixes = zero_outside(source, context, lines) or tuple(_guard(case, first[0]))
-            found[case.kernel] = _finding(case, *first, last, fixes)
-    return found
+    return {one.case.kernel: _finding(one) for one in overruns(source, context)}
 
 
-def _overrun(case: Case, last: Walk, access: Access) -> int | None:
-    """Return the first element past the end that an access touches."""
-    tensor = access.region.tensor
-    numel = tensor.numel if tensor is not None else None
-    if numel is None or access.offsets is None or not access.sure or tensor is None:
-        return None
-    offsets = access.offsets[access.mask]
-    if not len(offsets):
-        return None
-    top = int(offsets.max()) + access.scale - 1
-    if top < numel and int(offsets.min()) >= 0:
-        return None
-    if case.sizes.complete and not (origin(tensor) or tensor).guessed:
-        return top if top >= numel else int(offsets.min())
-    linear = _linear(last, access)
-    return (
-        top if linear and top >= numel and not checked(case.launch.host, remainder=True) else None
-    )
-
-
-def _linear(last: Walk, access: Access) -> bool:
-    """Whether an access is at the thread's number in the grid: what every kernel has to guard."""
-    if access.offsets is None or access.scale != 1 or not bool(access.mask.all()) or access.loops:
-        return False
-    expected = last.block_index[0] * last.threads + np.arange(last.threads)
-    return bool((access.offsets == expected).all())
-
-
-def _finding(case: Case, access: Access, index: int, last: Walk, fixes: tuple[Fix, ...]) -> Finding:
+def _finding(one: Overrun) -> Finding:
+    case, last = one.case, one.last
+    access, index = one.accesses[0]
     tensor = access.region.tensor
     numel = tensor.numel if tensor is not None else 0
     what = "reads" if access.kind == "load" else "writes"
@@ -91,7 +50,7 @@ def _finding(case: Case, access: Access, index: int, last: Walk, fixes: tuple[Fi
         f"line {case.line(access.node)} {what} {how}: "
         f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
         f"{what} element {index}",
-        fixes=fixes,
+        fixes=_guard(case, access),
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding, Fix
-from grader.rules.memory.hosts import resolve
-from grader.rules.observed import confirm, observed
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.proofs import confirm
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import resolve
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Event, Region

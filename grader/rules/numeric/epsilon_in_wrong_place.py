@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Task
-from grader.rules.numeric.references import reference_of
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding, Task
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function

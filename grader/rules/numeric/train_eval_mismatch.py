@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task
-from grader.rules.numeric.batch_statistics import STATISTIC, batch_statistics
-from grader.rules.numeric.references import reference_of
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Finding, Task
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import reference_of
 
 if TYPE_CHECKING:
     from grader.source import Source
+
+STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
+"""What running statistics are called, a layer's or an answer's own."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -42,7 +45,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             "running ones)",
             severity="error" if wrong else "warning",
             evidence=wrong[:1],
-            fixes=batch_statistics(source, model),
         )
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from math import log
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Task
-from grader.rules.numeric.exact_gelu import TANH, exact_form, is_cubic
-from grader.rules.numeric.references import reference_of
-from grader.rules.observed import values_of, wrong_results
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding, Task
+from grader.records.observed import values_of, wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
@@ -29,6 +28,7 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
+from grader.source.rewriting.exact_gelu import TANH, exact_form, is_cubic
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit

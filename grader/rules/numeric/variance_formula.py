@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Task
-from grader.rules.numeric.references import NORMS, Reference, reference_of
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Finding, Fix, Task
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.reference_text import NORMS, Reference, reference_of
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, one_line, text
 from grader.source.flow import flow

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Finding
-from grader.rules.memory.hosts import global_regions, made_by
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import global_regions, made_by
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Region
 
 if TYPE_CHECKING:

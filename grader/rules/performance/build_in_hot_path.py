@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:

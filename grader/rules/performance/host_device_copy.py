@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding
+from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.flow import flow

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow.scalar_types import SIZES
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.index.grid_dimension_over_limit import _where as grid_place
-from grader.rules.memory.hosts import origin, resolve
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import grid_node, origin, resolve
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number
@@ -34,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         message = _tiny(case) or (_single(source, context, case) if _one_block(case) else "")
         if message:
             seen.add(case.kernel)
-            yield RULE.finding(case.place(grid_place(case)), message, kernels=(case.kernel,))
+            yield RULE.finding(case.place(grid_node(case)), message, kernels=(case.kernel,))
         elif _lonely(case):
             seen.add(case.kernel)
             place = case.place(resolve(case.launch.host, case.launch.call.config[1]).node)

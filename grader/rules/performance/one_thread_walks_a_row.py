@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.performance.traffic import Reach, far_reaching
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.traffic import Reach, far_reaching
 
 if TYPE_CHECKING:
     from grader.source import Source

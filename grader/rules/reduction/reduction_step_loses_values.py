@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.observed import wrong_results
-from grader.rules.reduction.fixes import store_in_tree
-from grader.rules.reduction.result import result_evidence, settled
-from grader.rules.reduction.steps import (
+from grader.records import Context, Edit, Finding, Fix
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
+from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduction_steps import (
     Halving,
     array_of,
     exchanged_value,
@@ -18,15 +18,15 @@ from grader.rules.reduction.steps import (
     shuffled,
     stores_to,
 )
-from grader.rules.reduction.suspects import suspects
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.reduction_suspects import suspects
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.rewriting.reductions import store_in_tree
 from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.reduction.steps import Halving, array_of, halving_loops
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.flow.tree import (

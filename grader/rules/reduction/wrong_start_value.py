@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.observed import observed, ran_right, settle
-from grader.rules.reduction.folds import MAXIMA, MINIMA, folds, same_text
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Finding
+from grader.records.observed import observed, ran_right
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function

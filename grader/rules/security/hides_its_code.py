@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:

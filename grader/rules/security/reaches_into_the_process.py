@@ -6,10 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import LinkedName
-from grader.rules.reaching import IN_EXTENSION
-from grader.rules.rule import Context, Rule
-from grader.rules.security.foreign_memory import MEMORY_FILE, of_native, of_python
+from grader.records import Context, LinkedName
+from grader.rules.rule import Rule
+from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
+from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around, cuda_code, descendants, text
 from grader.source.instantiations import instantiations

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Place, Severity
-from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
-from grader.rules.sync.starved import starved_reads
-from grader.rules.sync.whole_warp import whole_warp
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Evidence, Finding, Fix, Place, Severity
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import of_the_leavers, settle
+from grader.rules.rule import Rule
+from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import Event
+from grader.source.rewriting.late_return import stay_in_block
 from grader.source.statements import child_of, insert_after, statement
 
 if TYPE_CHECKING:
@@ -51,18 +51,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", spans(source))
-        fixed = _with_fixes(source, told, cases(source, context), kernels)
-        yield _starving(fixed, reads, named=fixed.place in starving) if reads else fixed
-
-
-def _with_fixes(
-    source: Source, finding: Finding, known: tuple[Case, ...], kernels: set[str]
-) -> Finding:
-    """Return a finding that rests on a run alone with what keeps the threads, or the lanes, together."""
-    if finding.fixes:
-        return finding
-    fixes = [fix for case in known if case.kernel in kernels for fix in stay_for_the_barrier(case)]
-    return finding.model_copy(update={"fixes": (*whole_warp(source), *dict.fromkeys(fixes))})
+        yield _starving(told, reads, named=told.place in starving) if reads else told
 
 
 def _starving(finding: Finding, reads: list[Evidence], *, named: bool) -> Finding:

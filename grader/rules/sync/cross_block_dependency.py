@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Evidence, Finding
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Access, Walk
 from grader.source.flow.tree import Call, walk
 

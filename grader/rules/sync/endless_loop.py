@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
-from grader.rules.observed import observed
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import observed
+from grader.rules.rule import Example, Rule
 
 if TYPE_CHECKING:
     from grader.source import Source

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.sync.barriers import of_the_race, separate
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
+from grader.source.rewriting.barriers import separate
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -30,8 +30,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if key not in found:
                 found[key] = (case.kernel, _finding(case, event))
     seen = _evidence(source, context)
-    fixes = partial(of_the_race, source)
-    yield from settle(RULE, tuple(found.values()), seen, spans(source), fixes)
+    yield from settle(RULE, tuple(found.values()), seen, spans(source))
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.sync.filled import filled
-from grader.rules.sync.partial_tiles import as_large_as_the_block
-from grader.rules.sync.starved import starved_reads
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
+from grader.source.rewriting.partial_tiles import as_large_as_the_block
 from grader.source.statements import (
     add_statement,
     enclosing_loops,
@@ -40,8 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             name = event.region.name if event.region else ""
             found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
     seen = _evidence(source, context)
-    fixes = partial(filled, source)
-    yield from settle(RULE, tuple(found.values()), seen, spans(source), fixes)
+    yield from settle(RULE, tuple(found.values()), seen, spans(source))
 
 
 def _is_other(case: Case, event: Event) -> bool:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.observed import observed, of_the_leavers, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.sync.all_lanes import Partial, all_lanes, branch_of
-from grader.rules.sync.full_mask import full_mask
-from grader.rules.sync.whole_warp import whole_warp
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding
+from grader.records.observed import observed
+from grader.rules.proofs import of_the_leavers, settle
+from grader.rules.rule import Rule
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
+from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -32,11 +30,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if any(True for case in cases(source, context) for _ in case.events("barrier-divergence")):
         proof = observed(context, "shuffle")
     lines = spans(source)
-    whole = whole_warp(source)
-    fixes = partial(full_mask, source)
-    for finding in settle(RULE, tuple(found.values()), proof, lines, fixes):
-        more = finding.model_copy(update={"fixes": (*whole, *finding.fixes)})
-        yield of_the_leavers(more, "sync-exited-lanes", lines)
+    for finding in settle(RULE, tuple(found.values()), proof, lines):
+        yield of_the_leavers(finding, "sync-exited-lanes", lines)
 
 
 def _where(event: Event) -> Node:

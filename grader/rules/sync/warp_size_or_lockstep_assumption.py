@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.flow import Event
 from grader.source.flow.tree import Call, walk

@@ -97,9 +97,9 @@ struct Watch {
     bool strong_before(Mark m) const {
         return m.insn() < c.code->insns.size() && c.code->insns[m.insn()].flags & strong;
     }
-    void report(Mark m, u32 lane, Conflict kind) const {
+    void report(Mark m, u32 lane, Conflict kind, Found found = Found::global_race) const {
         if (i.flags & (strong | volatile_)) return;  // how a flag is polled
-        Event e{Found::global_race, i.id, m.insn() == many_writers ? i.id : m.insn()};
+        Event e{found, i.id, m.insn() == many_writers ? i.id : m.insn()};
         e.other_thread = m.thread();
         e.other_block = c.block->number - block + m.block();
         e.extent = m.block() != block;
@@ -170,6 +170,7 @@ void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
         const u64 mine = w.mark(l);
         if (m.word && !w.ordered(m, l)) {
             if (same >> l & 1) {
+                if (m.insn() != many_writers) w.report(m, l, Conflict::write_write, Found::same_value_race);
                 cell.store(m.word | many_writers, std::memory_order_relaxed);
                 return;
             }
