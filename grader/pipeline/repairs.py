@@ -96,9 +96,7 @@ def reference_kernel(
         in_triton=triton,
     )
     with clock.stage("reference"), clock.beyond_verdict("the reference-fixed kernel"):
-        return grading.once(
-            grading.fixed, f"fixed {task.key}{' in Triton' if triton else ''}", write
-        )
+        return grading.fixed.get(f"{task.key}{' in Triton' if triton else ''}", write)
     return FAILED
 
 
