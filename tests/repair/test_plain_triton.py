@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from grader.languages import names_in
 from grader.repair.plain_triton import edited, programs, triton_code
 from grader.source import parse
