@@ -90,10 +90,11 @@ def dependence_differs(context: Context) -> bool:
     return any(isinstance(item.details, Dependence) for item in context.evidence)
 
 
-def slices(context: Context) -> tuple[Slice, ...]:
-    """Return what made the wrong elements that a run followed."""
-    found = (item.details for item in context.evidence)
-    return tuple(details for details in found if isinstance(details, Slice))
+def slices(context: Context) -> Iterator[tuple[Evidence, Slice]]:
+    """Yield what made the wrong elements that a run followed."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Slice):
+            yield item, item.details
 
 
 def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
