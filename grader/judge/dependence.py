@@ -95,9 +95,9 @@ def _extent(indices: Array, size: int) -> Extent:
 
 
 def in_words(found: Sequence[Extent]) -> str:
-    """Return a box as a person says it: `columns 80 to 91`, `dim 1: 3, 5, ... 9`; empty where it is all."""
+    """Return a box as a person says it: `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`; empty where it is all."""
     parts = [
-        f"{_dim(at, len(found))} {_indices(extent)}"
+        f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
         for at, extent in enumerate(found)
         if extent.count < extent.size
     ]

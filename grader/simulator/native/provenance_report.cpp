@@ -151,13 +151,15 @@ std::string Provenance::lost(const u64* addresses, size_t count) const {
     if (nodes_.empty()) return "[]";
     std::vector<u8> reached(nodes_.size(), 0);
     for (const Label root : roots(addresses, count)) reached[root] = 1;
-    std::vector<Label> used_by(nodes_.size(), 0);
+    std::vector<Label> used_by(nodes_.size(), 0), end(nodes_.size(), 0);  // the last step that uses it; the last that comes of it
     for (size_t k = nodes_.size(); k-- > 1;) {
         const Node& n = nodes_[k];
+        if (!end[k]) end[k] = u32(k);
         if (n.kind() != NodeKind::step) continue;
         for (Label from : n.from) {
             if (!from) continue;
             reached[from] |= reached[k];
+            end[from] = std::max(end[from], end[k]);
             if (!used_by[from]) used_by[from] = u32(k);  // the last that uses it
         }
     }
@@ -170,8 +172,7 @@ std::string Provenance::lost(const u64* addresses, size_t count) const {
         const Node& n = nodes_[k];
         const Touch* t = n.kind() == NodeKind::leaf && !reached[k] ? touch_at(n) : nullptr;
         if (!t || kept.count({t->number, n.address()})) continue;
-        Label last = u32(k);
-        while (used_by[last]) last = used_by[last];
+        const Label last = end[k];
         Reads& r = ends[{t->number, nodes_[last].number()}];
         r.elements.push_back((n.address() - t->base) / t->width);
         r.threads.insert(n.from[2] & 1023);
