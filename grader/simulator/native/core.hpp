@@ -70,6 +70,7 @@ struct Ctx {
     Worker* worker = nullptr;
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
+    bool shared_races = true;  // `races`, and shared memory is the author's own
     Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 
