@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.records.evidence import LaunchRefused, MemoryAccess, ProbedInput, WrongValues
+from grader.records.evidence import (
+    Dependence,
+    LaunchRefused,
+    MemoryAccess,
+    ProbedInput,
+    Slice,
+    Touched,
+    WrongValues,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grader.records.context import Context
     from grader.records.evidence import Limit
@@ -75,6 +83,31 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
     )
+
+
+def dependence_differs(context: Context) -> bool:
+    """Whether a run showed that wrong elements are made of others than the reference's."""
+    return any(isinstance(item.details, Dependence) for item in context.evidence)
+
+
+def slices(context: Context) -> tuple[Slice, ...]:
+    """Return what made the wrong elements that a run followed."""
+    found = (item.details for item in context.evidence)
+    return tuple(details for details in found if isinstance(details, Slice))
+
+
+def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
+    """Yield the evidence of these codes on what wrong elements depend on."""
+    for item in context.seen("provenance"):
+        if item.code in codes and isinstance(item.details, Dependence):
+            yield item, item.details
+
+
+def touched(context: Context) -> Iterator[tuple[Evidence, Touched]]:
+    """Yield what each line touched."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Touched):
+            yield item, item.details
 
 
 def values_of(item: Evidence) -> WrongValues:

@@ -73,9 +73,6 @@ SLIPS = {
         ("y[i] = half_of(x[i]);", "atomicMax(&y[i], x[i]);"),
         'no instance of overloaded function "atomicMax" matches the argument list',
         "__device__ float atomicMax(float* address, float value)"),
-    "the largest of three": (
-        ("half_of(x[i])", "fmaxf(x[i], 0.0f, 1.0f)"), "too many arguments in function call",
-        "y[i] = fmaxf(fmaxf(x[i], 0.0f), 1.0f);"),
     "a pointer that torch does not define": (
         ("y.data_ptr<float>()", "(float*)y.data_ptr<__half>()"),
         "undefined symbol: _ZNK2at10TensorBase16mutable_data_ptrI6__halfEEPT_v",
@@ -87,10 +84,6 @@ SLIPS = {
         "int n = x.size(0) * x.size(1);"),
     "a dot after torch": (
         ("torch::empty_like(x)", "torch.empty_like(x)"), "a namespace name is not allowed", "torch::empty_like(x)"),
-    "a macro with a semicolon": (
-        ("#define WIDE 128", "#define WIDE 128;"), 'expected a ")"', "#define WIDE 128\n"),
-    "a macro with an equals sign": (
-        ("#define WIDE 128", "#define WIDE = 128"), "expected an expression", "#define WIDE 128\n"),
     "braces that narrow": (
         ("dim3 grid((n + WIDE - 1) / WIDE);", "dim3 grid{(x.numel() + WIDE - 1) / WIDE};"),
         "non-constant-expression cannot be narrowed from type 'int64_t' (aka 'long') to 'unsigned int' in initializer list",
@@ -263,7 +256,7 @@ def test_load_that_is_given_a_text_becomes_load_inline() -> None:
     assert (
         f"load_inline(name=\"ext\", {declared}, cuda_sources=[text], functions=['twice'])" in code
     )
-    assert not review_with_fixes(parse(code), Context(), select=("BLD",), ignore=("BLD020",))
+    assert not review_with_fixes(parse(code), Context(), select=("BLD",))
     given = FILES.replace("sources=[text]", 'sources=["twice.cu"]').replace(", rebuild=True", "")
     assert not review_with_fixes(parse(given), Context(), select=("BLD017",))
 
@@ -296,39 +289,6 @@ def test_an_untyped_pointer_is_asked_for_its_type() -> None:
     found = review_with_fixes(parse(code), Context(), select=("BLD014",))
     (made,) = [fix for finding in found for fix in finding.fixes]
     assert apply(code, made.edits) == as_submission(PROGRAM)
-
-
-def test_strings_with_the_braces_of_cpp_are_no_f_strings() -> None:
-    code = BUILD.replace(
-        '"torch::Tensor twice(torch::Tensor x) { return x + x; }"', 'f"""int f() { return 1; }"""'
-    )
-    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
-    (made,) = [fix for finding in found for fix in finding.fixes]
-    assert apply(code, made.edits) == code.replace('f"""', '"""')
-
-
-def test_torch_has_no_functions_of_floats() -> None:
-    code = as_submission(PROGRAM.replace("torch::empty_like(x)", "torch::expf(x)"))
-    (made,) = fixes(parse(code), compiled(9, 'namespace "torch" has no member "expf"'))
-    assert "torch::exp(x)" in apply(code, made.edits)
-
-
-def test_a_raw_string_of_cpp_is_written_as_python_s() -> None:
-    code = 'import torch\nsrc = R"(\nint f();\n)";\nmore = R"cpp(\nint g();\n)cpp"\nclass ModelNew: pass\n'
-    found = review_with_fixes(parse(code), Context(), select=("EXT001",))
-    (made,) = [fix for finding in found for fix in finding.fixes]
-    assert apply(code, made.edits) == (
-        'import torch\nsrc = r"""\nint f();\n""";\nmore = r"""\nint g();\n"""\nclass ModelNew: pass\n'
-    )
-
-
-def test_what_is_set_to_two_values_keeps_the_first() -> None:
-    code = as_submission(
-        PROGRAM.replace("int n = x.numel();", "int n = 4 * x.size(0) = x.numel();")
-    )
-    line = next(k for k, words in enumerate(code.splitlines(), 1) if "4 * x.size" in words)
-    (made,) = fixes(parse(code), compiled(line, "expression must be a modifiable lvalue"))
-    assert "int n = 4 * x.size(0);" in apply(code, made.edits)
 
 
 def test_a_function_that_forgets_its_result_returns_what_it_made() -> None:

@@ -11,7 +11,7 @@ from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes
 
-from .fixed import STRIDED, fixes, seen
+from .fixed import STRIDED, fixes
 
 TILE = """
 __global__ void upper(const float* a, float* c, int n) {
@@ -61,21 +61,6 @@ torch::Tensor run(torch::Tensor x) {
 """
 
 
-LONG_GRID = """
-__global__ void mark(float* y, int rows, int n) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < rows && i < n) y[row * n + i] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 grid((x.size(1) + 31) / 32, x.size(0));
-    mark<<<grid, 32>>>(y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
-}
-"""
-
-
 def test_threads_that_returned_stay_in_the_block() -> None:
     ways = fixes("SYN003", as_submission(TILE))
     everywhere = {
@@ -97,13 +82,6 @@ def test_of_an_unaligned_vector_only_what_is_used_is_read() -> None:
     assert not any("float4" in line for line in used)
     assert "float4 v = *reinterpret_cast<const loose_float4*>(&x[i]);" in loose
     assert "struct loose_float4 {" in loose
-
-
-def test_a_grid_too_long_in_y_goes_into_x() -> None:
-    said = "The launch of mark failed: the grid has 70000 blocks in y; the limit is 65535."
-    (lines,) = fixes("IDX006", as_submission(LONG_GRID), seen("simulator", said, "launch-error"))
-    assert "int row = blockIdx.x * blockDim.y + threadIdx.y;" in lines
-    assert "dim3 grid(x.size(0), (x.size(1) + 31) / 32);" in lines
 
 
 def test_an_exchange_in_a_helper_that_a_branch_calls_is_made_by_all_lanes() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
 
 from grader.records import Context, Evidence, Task, TensorSpec, Workload
 from grader.repair.fixes.whole_warp import whole_warp
@@ -91,18 +90,6 @@ def test_an_argument_that_is_left_out_is_the_variable_of_its_name(given: str, fi
     assert f"if (i < n) {fixed}" in lines
 
 
-def test_a_type_of_ones_own_is_read_without_ldg() -> None:
-    cuda = PLAIN.replace(
-        "y[i] = x[i] * 0.5f;",
-        "{ const Four* p = (const Four*)x; Four a = __ldg(&p[i]); y[i] = a.x + __ldg(&x[i]); }",
-    )
-    code = program("struct Four { float x, y, z, w; };" + cuda)
-    line = next(k for k, words in enumerate(code.splitlines(), 1) if "__ldg" in words)
-    said = 'nvcc: no instance of overloaded function "__ldg" matches the argument list'
-    (lines,) = fixes("BLD015", code, seen("compiler", said, line=line))
-    assert any("Four a = p[i]; y[i] = a.x + __ldg(&x[i]);" in words for words in lines)
-
-
 FUNCTION = """
 import torch
 from torch import nn
@@ -133,13 +120,6 @@ def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> 
     return names
 
 
-@pytest.mark.parametrize("more", ["", WRAPPER])
-def test_a_function_in_the_place_of_a_module_is_applied_by_one(more: str) -> None:
-    model = fixed("EXT004", FUNCTION + more)["ModelNew"](3.0)
-    assert isinstance(model, torch.nn.Module)
-    assert model(torch.ones(2)).tolist() == [3.0, 3.0]
-
-
 def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
     cuda = PLAIN.replace("run(torch::Tensor x)", "run(torch::Tensor x, torch::Tensor y)")
     cuda = cuda.replace("x.numel()", "x.size(0)").replace("auto y = torch", "auto z = torch")
@@ -149,23 +129,9 @@ def test_inputs_of_other_shapes_are_broadcast_and_counted() -> None:
     task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
     item = Evidence(kind="mismatch", code="values", text="every element is wrong", workload="w")
     context = Context(evidence=(item,), task=task, device="sim")
-    plain, counted = fixes("NUM001", code, context)
+    (plain,) = fixes("NUM001", code, context)
     line = "x, y = (t.contiguous() for t in torch.broadcast_tensors(x, y))"
-    assert line in plain & counted
-    assert any("x.numel() + 255" in words for words in counted - plain)
-
-
-def test_a_macro_of_two_statements_is_guarded_as_a_whole() -> None:
-    cuda = (
-        "#define CHECKED(x) TORCH_CHECK(x.is_cuda(), #x); TORCH_CHECK(x.is_contiguous(), #x)\n"
-        + PLAIN
-    )
-    cuda = cuda.replace(
-        "auto y", "if (b.has_value()) CHECKED(b.value());\n    CHECKED(x);\n    auto y"
-    )
-    said = "RuntimeError: bad optional access"
-    (lines,) = fixes("API006", program(cuda), seen("python", said, "raised"))
-    assert "if (b.has_value()) { CHECKED(b.value()); }" in lines
+    assert line in plain
 
 
 TWICE = """
@@ -329,22 +295,6 @@ void run(const float* x, float* y, int n) { twice_kernel<<<(n + 255) / 256, 256>
 """
 
 
-def test_a_function_of_raw_pointers_takes_tensors_and_what_returns_nothing_is_called_alone() -> (
-    None
-):
-    code = program(POINTERS, "void run(const float* x, float* y, int n);").replace(
-        "return ops.run(x)",
-        "y = torch.empty_like(x)\n        y = ops.run(x, y, x.numel())\n        return y",
-    )
-    alone, taken = fixes("API004", code)
-    assert "ops.run(x, y, x.numel())" in alone
-    assert {"auto x = x_tensor.data_ptr<float>();", "auto y = y_tensor.data_ptr<float>();"} <= {
-        line.split(" twice_kernel")[0] for line in taken
-    }
-    declared = "void run(torch::Tensor x_tensor, torch::Tensor y_tensor, int n)"
-    assert sum(declared in line for line in taken) == 2, "declared and defined"
-
-
 @pytest.mark.parametrize("more", ['m.def("run", &twice_kernel)', "none"])
 def test_a_kernel_that_python_is_handed_is_launched_by_nothing(more: str) -> None:
     kernel = POINTERS.partition("void run")[0]
@@ -373,25 +323,3 @@ torch::Tensor run(torch::Tensor x) {
         "there is no code in later",
         "three dots stand for the sizes of this launch",
     ]
-
-
-MASKED = """
-__global__ void kept(const float* x, const unsigned char* mask, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = mask[i] ? x[i] : 0.0f;
-}
-torch::Tensor run(torch::Tensor x, torch::Tensor mask) {
-    auto y = torch::empty_like(x);
-    kept<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), mask.data_ptr<unsigned char>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
-
-
-def test_bytes_that_are_asked_of_a_mask_are_taken_as_what_it_holds() -> None:
-    code = program(MASKED, "torch::Tensor run(torch::Tensor x, torch::Tensor mask);")
-    raised = seen("python", "RuntimeError: expected scalar type Byte but found Bool", "raised")
-    (finding,) = detected_with_fixes("API005", parse(code), raised)
-    assert finding.message.startswith("`mask.data_ptr<unsigned char>()` asks for Byte")
-    texts = fixes("API005", code, raised)
-    assert any("const bool* mask" in line for lines in texts for line in lines)

@@ -8,18 +8,9 @@ from grader.records import Context, Evidence, Place
 from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply
-from tests.rules.reviews import detected_with_fixes, review_with_fixes
+from tests.rules.reviews import detected_with_fixes
 
 from .fixed import PLAIN, STRIDED, fixes, program, seen
-
-
-def test_a_declared_function_that_is_missing_is_written() -> None:
-    kernel = PLAIN[: PLAIN.index("torch::Tensor run")].replace("half_of", "run_kernel")
-    (lines,) = fixes("BLD006", program(kernel))
-    launch = (
-        "run_kernel<<<blocks, threads>>>(x.data_ptr<float>(), output.data_ptr<float>(), total);"
-    )
-    assert {"torch::Tensor run(torch::Tensor x) {", launch, "return output;"} <= lines
 
 
 def test_a_flag_of_nvcc_is_not_given_to_the_other_compiler() -> None:
@@ -68,42 +59,6 @@ def test_all_calls_that_are_wrong_in_the_same_way_are_fixed_at_once() -> None:
     [first, second] = fixes("API004", code.replace("return ops.run(x)", twice))
     assert first == second
     assert "return ops.run(ops.run(x, 2.0), 3.0)" in first
-
-
-TWICE = """
-template <typename T>
-__global__ void scale(const T* x, T* y, int B, int T) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const T* from = x + i;
-    if (i < B * T) y[i] = (T)((float)*from * 2.f);
-}
-"""
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        'nvcc: template parameter "T" may not be redeclared in this scope.',
-        "clang: declaration of 'T' shadows template parameter.",
-        "g++: declaration of \u2018int T\u2019 shadows template parameter.",
-    ],
-)
-def test_a_parameter_that_has_the_name_of_the_templates_type_gets_another(said: str) -> None:
-    code = program(TWICE + PLAIN)
-    line = next(i for i, words in enumerate(code.splitlines(), 1) if "int B, int T" in words)
-    after = tuple(
-        Evidence(kind="compiler", code="error", text=text, place=Place(line=at, end_line=at))
-        for text, at in (
-            (said, line),
-            ('nvcc: identifier "from" is undefined.', line + 2),
-            ("nvcc: expression preceding parentheses must have function type.", line + 3),
-        )
-    )
-    [found] = review_with_fixes(parse(code), Context(evidence=after), select=("BLD015",))
-    assert "`T` is the template's type" in found.message
-    [made] = [apply(code, one.edits) for one in found.fixes]
-    wanted = TWICE.replace("int T)", "int T_size)").replace("B * T)", "B * T_size)")
-    assert wanted in made
 
 
 def test_an_argument_that_is_left_out_takes_the_definitions_default() -> None:

@@ -26,13 +26,6 @@ from .fixed import PLAIN, program, seen
 from .fixed import fixes as fixes_of
 
 
-def test_inputs_and_result_take_the_kernels_type_and_back() -> None:
-    said = "RuntimeError: expected scalar type Float but found Half"
-    lines, pointers = fixes_of("API005", program(PLAIN), seen("python", said, "raised"))
-    assert {"x = x.to(torch.float32)", "return ops.run(x).to(torch.float16)"} <= lines
-    assert any("x.data_ptr<at::Half>()" in line for line in pointers)
-
-
 @pytest.mark.parametrize(
     ("form", "line"),
     [
@@ -191,14 +184,3 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ops.run(x, self.norm.weight, self.norm.bias)
 """
-
-
-def test_a_norm_without_weights_hands_over_ones_and_zeros() -> None:
-    item = Evidence(
-        kind="python", code="raised", text="TypeError: run(): incompatible function arguments."
-    )
-    weight, bias = fixes_of("API004", NORM, Context(evidence=(item,)))
-    assert any("x.new_ones(self.norm.num_features)" in line for line in weight)
-    assert any("x.new_zeros(self.norm.num_features)" in line for line in bias)
-    affine = NORM.replace("(channels)\n", "(channels, affine=True)\n")
-    assert not fixes_of("API004", affine, Context(evidence=(item,)))

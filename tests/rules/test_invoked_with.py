@@ -79,13 +79,3 @@ def test_an_attribute_whose_name_holds_the_parameters_is_passed() -> None:
     found = review_with_fixes(parse(code), Context(), select=("API004",))
     fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
     assert any("ext.run(x, self.negative_slope)" in text for text in fixed)
-
-
-def test_a_layer_whose_bias_is_handed_over_is_made_with_one() -> None:
-    code = CODE.replace("OTHER", "torch::Tensor bias").replace("ARGS", "x, self.layer.bias")
-    code = code.replace("nn.Linear(4, 4)", "nn.Linear(4, 4, bias=False)")
-    said = "TypeError: run(): incompatible function arguments. Invoked with: tensor, None"
-    raised = Evidence(kind="python", code="raised", text=said)
-    found = review_with_fixes(parse(code), Context(evidence=(raised,)), select=("API004",))
-    fixed = [apply(code, one.edits) for finding in found for one in finding.fixes]
-    assert any("self.layer = nn.Linear(4, 4)\n" in text for text in fixed)

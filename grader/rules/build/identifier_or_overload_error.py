@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Evidence, Finding, Place
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.diagnostics import confirming, explain, failures
-from grader.source.analysis.template_names import lines_behind
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
@@ -62,7 +61,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
     """Return the errors, those together that one defect causes.
 
     Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind; so is all that is said of a function in which a type's name is taken. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
+    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
@@ -79,9 +78,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
         same = [
             group
             for group in groups
-            if _line(group[0]) == _line(item) is not None
-            or _line(item) in lines_behind(source, group[0])
-            or _declares(source, group[0], meaning)
+            if _line(group[0]) == _line(item) is not None or _declares(source, group[0], meaning)
         ]
         if same:
             same[0].append(item)

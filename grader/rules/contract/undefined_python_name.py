@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Edit, Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
@@ -102,7 +102,6 @@ def _finding(
     constants: Mapping[str, str],
     context: Context,
 ) -> Finding:
-    function = code.function_of(nodes[0])
     where = _owner(code, nodes[0])
     names = [node.id for node in nodes]
     for_inputs = where in INPUT_FUNCTIONS
@@ -126,7 +125,7 @@ def _finding(
         severity="warning" if for_inputs and context.task is not None and not evidence else "error",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=fixes or (_drop_inputs(source, code, function) if for_inputs else ()),
+        fixes=fixes,
         names=names,
     )
 
@@ -216,18 +215,6 @@ def _copy(
         f"define {names} as the reference does",
         [insert_line_before(source, top, "\n".join(lines) + "\n\n")],
     )
-
-
-def _drop_inputs(source: Source, code: PythonCode, function: Function | None) -> tuple[Fix, ...]:
-    if function is None or code.functions.get(function.name) is not function:
-        return ()
-    used = any(name == function.name for name, _ in code.calls)
-    start = source.positions.offset(function.lineno, 0)
-    end = source.positions.offset((function.end_lineno or function.lineno) + 1, 0)
-    if (function.end_lineno or 0) >= len(source.lines):
-        end = len(source.code)
-    label = f"drop {function.name}: the reference's own is used"
-    return () if used else fix(label, [Edit(start=start, end=end, text="")])
 
 
 HEAD = "import torch\n"

@@ -11,7 +11,6 @@ from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
 from grader.source.analysis.host_code import grid_node
 from grader.source.analysis.walks import Case, cases, full_size_of
-from grader.source.rewriting.grid_axes import into_x
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -40,7 +39,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
                 cause=launch_cause(case.kernel, proof),
-                fixes=into_x(source, case.kernel, over[0]),
             )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):

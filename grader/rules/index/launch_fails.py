@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.walks import spans
-from grader.source.rewriting.grid_axes import into_x
 
 if TYPE_CHECKING:
     from grader.source import Source
-
-
-LONG_AXIS = re.compile(r"has \d+ blocks in ([yz])")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -34,13 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=items,
             kernels=(kernel,),
             cause=launch_cause(kernel, items),
-            fixes=_long_axis(source, kernel, items[0].text),
         )
-
-
-def _long_axis(source: Source, kernel: str, said: str) -> tuple[Fix, ...]:
-    over = LONG_AXIS.search(said)
-    return into_x(source, kernel, "xyz".index(over[1])) if over else ()
 
 
 _CODE = """

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
-from grader.records.observed import probed_input, values_of, wrong_results
+from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source.analysis import triton
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
 from grader.source.analysis.walks import Case, cases
@@ -60,6 +62,8 @@ ROUNDED = "half-precision"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
+    if dependence_differs(context):  # what it is made of explains it
+        return
     deciding = wrong_results(context)
     every = deciding or wrong_results(context, general=True)
     found = [item for item in every if item.code not in FORMS]
@@ -88,7 +92,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     every_case = cases(source, context)
     unsteady = first.code == "probe-unsteady"
     cause = own_draw(source) if unsteady else unused_input(source, first)
-    yield RULE.finding(
+    place = (
         cause.place
         if cause
         else _forward(source)
@@ -97,8 +101,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
-        ),
-        f"{_say(first)}{cause.words if cause else ''} ({first.text})",
+        )
+        or _triton_store(source)
+    )
+    made = None if cause or first.code in STATE else on_the_way(source, context, first, place)
+    yield RULE.finding(
+        made.place if made else place,
+        f"{_say(first)}{cause.words if cause else ''} ({first.text}){made.words if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
@@ -118,7 +127,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _place(cases(source, context), zeros.code, flipped=False),
+        _place(cases(source, context), zeros.code, flipped=False) or _triton_store(source),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         confidence="proven",
         evidence=seen,
@@ -204,6 +213,12 @@ def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
                 return scale or case.place(access.node)
         return case.place(case.walk.kernel.node)
     return None
+
+
+def _triton_store(source: Source) -> Place | None:
+    """Return the last store of the Triton kernel that is launched last."""
+    store = triton.last_store(source)
+    return source.place(store.call) if store else None
 
 
 def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:

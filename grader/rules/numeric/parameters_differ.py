@@ -20,7 +20,6 @@ from grader.source.analysis.own_parameters import (
     layers,
     own_recipe,
     parameters,
-    turned_weight,
 )
 from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
@@ -77,7 +76,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield other
         return
     yield from _without_layers(pair)
-    yield from _turned(pair)
 
 
 def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
@@ -118,18 +116,6 @@ def _without_layers(pair: _Pair) -> Iterator[Finding]:
         "weights otherwise: the same seed gives other numbers, and no state of the reference fits",
         "likely" if pair.wrong else "possible",
     )
-
-
-def _turned(pair: _Pair) -> Iterator[Finding]:
-    """Report a transposed convolution's weight that is drawn as a layer does, but with the output's channels first."""
-    theirs = next((n for n in pair.reference.names() if n.startswith("ConvTranspose")), None)
-    found = turned_weight(pair.model) if theirs is not None else None
-    if found is not None:
-        yield pair.finding(
-            found[1],
-            f"`{found[0]}` has the output's channels first, where `{theirs}` has the input's: the values are drawn from "
-            "a range that goes by the second size, so the same seed gives other numbers",
-        )
 
 
 def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
@@ -225,19 +211,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ext.scaled(self.inner(x), self.scale)
 """
-_TURNED = _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
-    "    def forward",
-    "        nn.init.kaiming_uniform_(self.weight, a=5**0.5)\n    def forward",
-)
-_TRANSPOSED = Context(
-    task=Task(
-        name="t",
-        title="t",
-        source="file",
-        reference=_REFERENCE.replace("Conv2d", "ConvTranspose2d"),
-        workloads=(),
-    )
-)
 _PROOF = Context(
     evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
 )
@@ -258,7 +231,6 @@ RULE = Rule(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),
         Example(_SCALE, _CONTEXT),
-        Example(_TURNED, _TRANSPOSED),
         Example(
             _GOOD.replace(
                 "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
@@ -268,7 +240,6 @@ RULE = Rule(
     ),
     good=(
         Example(_GOOD, _CONTEXT),
-        Example(_TURNED.replace("(o, i, 3", "(i, o, 3"), _TRANSPOSED),
         Example(_SCALE, _WITH_SCALE),
         Example(
             _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(

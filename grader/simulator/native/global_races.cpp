@@ -12,7 +12,7 @@ namespace kgsim {
 namespace {
 
 constexpr u64 largest = u64(1) << 28;  // regions beyond are not watched
-constexpr u32 insn_bits = 20, many_writers = (1u << insn_bits) - 1;
+constexpr u32 writer_bits = 20, many_writers = (1u << writer_bits) - 1;
 
 // Block 20 bits, thread 10, block epoch 14, instruction 20; never zero, as epochs start at 1.
 struct Mark {
