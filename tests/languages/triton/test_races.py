@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.languages.triton.conftest import Graded
 
-IN_PLACE = '''import torch
+IN_PLACE = """import torch
 import triton
 import triton.language as tl
 
@@ -33,9 +33,9 @@ class ModelNew(torch.nn.Module):
         n = y.shape[-1]
         softmax_kernel[(y.numel() // n,)](y, n, BLOCK=64)
         return y
-'''
+"""
 """With blocks of fewer elements than threads: some threads repeat what others do."""
-SUMS = '''import torch
+SUMS = """import torch
 import triton
 import triton.language as tl
 
@@ -53,7 +53,7 @@ class ModelNew(torch.nn.Module):
         n = difference.numel()
         sum_kernel[(triton.cdiv(n, 256),)](difference, out, n, BLOCK=256)
         return out
-'''
+"""
 
 
 def test_a_program_that_writes_in_place_what_it_has_read_is_correct(graded: Graded) -> None:
