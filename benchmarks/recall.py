@@ -1,6 +1,6 @@
 """Recall of seeded defects, and false findings on correct kernels, by the whole pipeline on `sim`.
 
-    python benchmarks/recall.py [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N [--start K]] [part of a name ...]
+    python benchmarks/recall.py [--triton] [--text] [--repair] [--jobs 2] [--keep FOLDER] [--every N [--start K]] [part of a name ...]
 
 Grades the labelled submissions of tests/corpus/. A seeded defect is found when the review has a finding of
 severity `error` (or `warning`, where the seed doesn't show at the task's own sizes and the verdict is `correct`, and with `--text`),
@@ -224,6 +224,7 @@ def _row(one: Outcome) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--triton", action="store_true", help="the Triton programs")
     parser.add_argument("--text", action="store_true")
     parser.add_argument("--repair", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
@@ -233,10 +234,11 @@ def main() -> int:
         "--start", type=int, help="begin with this one, and leave out the originals"
     )
     chosen = parser.parse_args()
-    originals = corpus.originals() if chosen.start is None else ()
+    folder = "triton" if chosen.triton else "kernels"
+    right = (*corpus.originals(folder), *corpus.variants(folder)) if chosen.start is None else ()
     labels = [
         label
-        for label in (*originals, *corpus.mutants()[chosen.start or 0 :: chosen.every])
+        for label in (*right, *corpus.mutants(folder)[chosen.start or 0 :: chosen.every])
         if not chosen.names or any(part in label.name for part in chosen.names)
     ]
     options = Options(device="none" if chosen.text else "sim", repair=chosen.repair)

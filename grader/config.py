@@ -62,7 +62,7 @@ class Options(Record):
     repair: bool = True
     """Look for a fix that passes and write the reference-fixed kernel."""
     sanitize: bool | None = None
-    """On a GPU, look at every program with compute-sanitizer and the simulator too, or at none; when not
+    """On a GPU, look at every program with compute-sanitizer, or at none and not on the simulator either; when not
     given, at what went wrong."""
     repair_tries: int = Field(12, ge=0)
     """Candidate fixes that are tried for one sample at most."""

@@ -19,13 +19,15 @@ from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
-from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded
-from grader.service.http import shown
+from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded, shown
 from tests.whole import transcript
 
 
-def evaluation(status: str, equal: tuple[bool, ...] = (), **verdict: object) -> Evaluation:
+def evaluation(
+    status: str, equal: tuple[bool, ...] = (), own: float | None = 1.0, **verdict: object
+) -> Evaluation:
     return Evaluation(
+        own_share=own,
         submission="x",
         device="sim",
         sandbox="none",
@@ -36,8 +38,10 @@ def evaluation(status: str, equal: tuple[bool, ...] = (), **verdict: object) -> 
     )
 
 
-def value(status: str, equal: tuple[bool, ...] = (), **verdict: object) -> float:
-    found = rewarded(evaluation(status, equal, **verdict)).value
+def value(
+    status: str, equal: tuple[bool, ...] = (), own: float | None = 1.0, **verdict: object
+) -> float:
+    found = rewarded(evaluation(status, equal, own, **verdict)).value
     assert found is not None
     return found
 
@@ -54,6 +58,23 @@ def test_the_default_scale() -> None:
     assert value("correct", general=True, speedup=50.0, speedup_low=40.0) == pytest.approx(1.0)
 
 
+def test_work_that_is_left_to_torch_earns_neither_its_share_nor_its_speed() -> None:
+    fast = {"speedup": 2.1, "speedup_low": 2.0}
+    assert value("correct", own=0.0, **fast) == value("correct", own=None, **fast)
+    assert value("correct", own=0.0, **fast) == pytest.approx(0.5)
+    assert value("correct", own=0.5, **fast) == pytest.approx(0.5 + 0.05 + 0.075)
+    assert value("correct", own=1.0, **fast) == pytest.approx(0.5 + 0.1 + 0.15)
+
+
+def test_signals_say_what_was_seen_and_leave_out_what_was_not() -> None:
+    unsound = rewarded(evaluation("unsound", (True, False), general=True)).signals
+    seen = {"built": 1.0, "right": 0.5, "sound": 0.0, "honest": 1.0, "own": 1.0, "general": 1.0}
+    assert unsound == seen
+    assert rewarded(evaluation("build_failed", own=None)).signals == {"built": 0.0}
+    assert rewarded(evaluation("rejected", own=None)).signals == {"honest": 0.0}
+    assert rewarded(evaluation("not_run")).signals == {}
+
+
 def test_noise_and_slowness_earn_nothing() -> None:
     assert value("correct", speedup=1.3, speedup_low=0.9, speedup_high=1.8) == value("correct")
     assert value("correct", speedup=0.1, speedup_low=0.1, speedup_high=0.1) == value("correct")
@@ -68,6 +89,7 @@ weights = st.floats(0, 1)
 shapings = st.builds(
     Shaping,
     cheating=st.floats(-2, 0),
+    own=weights,
     built=weights,
     partly=weights,
     unsound=weights,
@@ -80,6 +102,7 @@ verdicts = st.builds(
     evaluation,
     st.sampled_from(sorted(set(get_args(Status)) - UNKNOWN)),
     st.lists(st.booleans(), max_size=5).map(tuple),
+    own=st.sampled_from([None, 0.0, 0.3, 1.0]),
     general=st.sampled_from([None, True, False]),
     speedup_low=st.one_of(st.none(), st.floats(0.001, 1000)),
 )
@@ -89,7 +112,7 @@ verdicts = st.builds(
 def test_every_value_lies_between_its_neighbours(shaping: Shaping, one: Evaluation) -> None:
     reward = rewarded(one, shaping)
     assert reward.value is not None
-    most = shaping.correct + shaping.general + shaping.speed
+    most = shaping.correct + shaping.own + shaping.general + shaping.speed
     if one.verdict.status in CHEATS:
         assert reward.value == shaping.cheating
     elif one.verdict.status == "correct":

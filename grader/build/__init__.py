@@ -9,8 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.build.builder import artifact, build, build_key, stock_way
+    from grader.build.builder import (
+        artifact,
+        build,
+        build_key,
+        read_record,
+        record_of_call,
+        stock_way,
+        write_record,
+    )
     from grader.build.guest_environment import Environment, Mode, environment
+    from grader.build.outcome import after_call
     from grader.build.prepare import Prepared
     from grader.build.toolchain import Missing, Toolchain, discover
 
@@ -20,12 +29,16 @@ __all__ = [
     "Mode",
     "Prepared",
     "Toolchain",
+    "after_call",
     "artifact",
     "build",
     "build_key",
     "discover",
     "environment",
+    "read_record",
+    "record_of_call",
     "stock_way",
+    "write_record",
 ]
 
 
@@ -33,7 +46,16 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     homes = {
-        "builder": ("artifact", "build", "build_key", "stock_way"),
+        "builder": (
+            "artifact",
+            "build",
+            "build_key",
+            "read_record",
+            "record_of_call",
+            "stock_way",
+            "write_record",
+        ),
+        "outcome": ("after_call",),
         "guest_environment": ("Environment", "Mode", "environment"),
         "prepare": ("Prepared",),
         "toolchain": ("Missing", "Toolchain", "discover"),

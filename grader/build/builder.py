@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -19,10 +20,10 @@ from grader.build.prepare import Prepared
 from grader.build.programs import programs
 from grader.build.workspace import FILES, BuildWorkspace
 from grader.errors import GraderError
-from grader.records import Build, JsonValue, Submission, digest
-from grader.rules.reaching import IN_EXTENSION, RUNTIME
+from grader.records import Build, JsonValue, Submission, Task, digest
 from grader.sandbox import Form, Limits
 from grader.source import parse
+from grader.source.analysis.reaching import IN_EXTENSION, RUNTIME
 from grader.store import grader_version, touch
 
 STOCK_TIMES = 3
@@ -84,7 +85,8 @@ def build(
     kept_as: Mode = "fast" if mode == "draft" else mode
     key = build_key(submission, prepared, device, kept_as, arch)
     folder = artifact_dir / key
-    if kept := _read(folder):
+    if kept := read_record(folder / _RECORD):
+        touch(folder)
         return kept
     try:
         place = environment(prepared_for(prepared, submission.code), device, mode, arch, jobs)
@@ -124,13 +126,23 @@ def for_stock_compilers(code: str) -> bool:
     return any(conditions.asked_by(text) for text in texts)
 
 
-def _read(folder: Path) -> Build | None:
-    path = folder / _RECORD
+def read_record(path: Path) -> Build | None:
+    """Return the outcome that is kept in a file; None where none is."""
     try:
-        made = Build.model_validate_json(path.read_text("utf-8"))
+        return Build.model_validate_json(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    touch(folder)
+
+
+def record_of_call(artifact_dir: Path, build: Build, task: Task) -> Path:
+    """Return the file in which a build's outcome stands once the program was called on this task."""
+    return artifact_dir / build.key / f"called-{digest(task.key)[:16]}.json"
+
+
+def write_record(path: Path, made: Build) -> Build:
+    """Keep an outcome in a file, if the disk takes it; return it."""
+    with contextlib.suppress(OSError):
+        path.write_text(made.model_dump_json(), "utf-8")
     return made
 
 
@@ -144,6 +156,6 @@ def _keep(made: Build, scratch: Path, folder: Path, key: str) -> Build:
     try:
         scratch.rename(folder)
     except OSError:
-        if _read(folder) is None:
+        if read_record(folder / _RECORD) is None:
             raise GraderError(f"can't keep a build in {folder}", "Check the disk.") from None
     return made

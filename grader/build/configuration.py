@@ -52,5 +52,6 @@ def configuration(
         dispatch_takes_type="DeprecatedTypeProperties"
         in dispatch.read_text("utf-8", "replace").split("#define", 1)[0],
         standard=toolchain.cpp_standard,
+        triton_tools=str(toolchain.triton_tools) if toolchain.triton_tools else None,
         allowed=[str(p) for p in (toolchain.torch, home, home.resolve(), *python_folders) if p],
     )

@@ -14,9 +14,10 @@ from typing import Literal
 from grader.build.configuration import configuration
 from grader.build.driver import config
 from grader.build.prepare import Prepared
-from grader.build.programs import programs
+from grader.build.programs import assemblers, programs
 from grader.build.readable import open_to_guests
 from grader.build.tool_queries import output
+from grader.build.toolchain import Toolchain
 from grader.records import digest
 from grader.sandbox.interpreter import SYSTEM
 
@@ -65,12 +66,21 @@ def environment(
             "PYTORCH_NVCC": str(drivers / "kg-nvcc"),
             "CXX": str(drivers / "kg-g++"),
             config.VARIABLE: str(settings),
+            **_assemblers(drivers, toolchain),
         }
         if not _PLAIN.fullmatch(str(drivers)):
             # Torch puts these words into a ninja file as they are.
             path = os.pathsep.join((str(drivers), variables["PATH"]))
             variables |= {"PYTORCH_NVCC": "kg-nvcc", "CXX": "kg-g++", "PATH": path}
     return Environment(variables, read_only(prepared))
+
+
+def _assemblers(drivers: Path, toolchain: Toolchain) -> dict[str, str]:
+    """Return what leads Triton to our drivers in the place of its assemblers."""
+    return {
+        f"TRITON_{tool.name.upper().replace('-', '_')}_PATH": str(drivers / f"kg-{tool.name}")
+        for tool in assemblers(toolchain)
+    }
 
 
 def read_only(prepared: Prepared) -> tuple[Path, ...]:

@@ -44,6 +44,17 @@ def torch() -> tuple[Path | None, str, str | None]:
     return folder, search(r"(?m)^__version__ *= *'([^']+)'", text), cuda or None
 
 
+def triton() -> tuple[str, Path | None]:
+    """Return Triton's version, and the folder of the assemblers in it; empty and None without it."""
+    spec = importlib.util.find_spec("triton")
+    if spec is None or spec.origin is None:
+        return "", None
+    folder = Path(spec.origin).parent
+    version = search(r"(?m)^__version__ *= *'([^']+)'", (folder / "__init__.py").read_text("utf-8"))
+    tools = folder / "backends" / "nvidia" / "bin"
+    return version, tools if (tools / "ptxas").is_file() else None
+
+
 def _site_folders() -> list[Path]:
     """Return the folders that hold installed packages, of pip's `nvidia` namespace above all."""
     return [Path(p) for p in dict.fromkeys(sys.path) if p and (Path(p) / "nvidia").is_dir()]

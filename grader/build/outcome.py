@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from grader.build import log as logs
@@ -9,7 +10,7 @@ from grader.build.driver import refusals
 from grader.build.driver.tools import LOG
 from grader.build.guest_environment import DeviceKind, Mode
 from grader.build.imports import imports
-from grader.languages import diagnose
+from grader.languages import CompilerException, diagnose
 from grader.records import Build, Evidence, Raised, Submission
 from grader.sandbox import GuestReply
 from grader.source import Source
@@ -74,6 +75,30 @@ def outcome(
     )
 
 
+def after_call(
+    build: Build,
+    replies: Sequence[GuestReply],
+    deciding: Collection[str],
+    submission: Submission,
+    files: Path,
+) -> Build:
+    """Return a build with what calls compiled beyond it; failed where one on a workload that decides was refused."""
+    source = parse_source(submission.code)
+    said = [build.log, *(reply.log for reply in replies[:-1])]
+    said += [_log(reply, files) for reply in replies[-1:]]
+    log = _cut("\n".join(part for part in said if part.strip()))
+    raised = (
+        diagnose(source, CompilerException(one.reason, one.traceback, one.line, reply.log))
+        for reply in replies
+        for one in reply.results
+        if one.status == "raised" and one.name in deciding
+    )
+    refusal = next((one for one in raised if one is not None), None)
+    failed = {"status": "failed", "errors": (refusal,), "reason": refusal.text} if refusal else {}
+    compiled = {"log": log, "resources": logs.resources(log)}
+    return build.model_copy(update={**compiled, **failed})
+
+
 def _log(reply: GuestReply, files: Path) -> str:
     """Return what the compilers printed; torch drops it on success, our own log has it."""
     kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
@@ -82,6 +107,10 @@ def _log(reply: GuestReply, files: Path) -> str:
     if reply.status == "raised":
         parts.append(reply.reason)
     text = "\n".join(part for part in dict.fromkeys(parts) if part.strip())
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     if len(text) <= LOG_LIMIT:
         return text
     half = LOG_LIMIT // 2
@@ -89,7 +118,8 @@ def _log(reply: GuestReply, files: Path) -> str:
 
 
 def _errors(reply: GuestReply, log: str, source: Source) -> tuple[Evidence, ...]:
-    raised = diagnose(source, reply.reason, reply.line) if reply.status == "raised" else None
+    exception = CompilerException(reply.reason, reply.traceback, reply.line, reply.log)
+    raised = diagnose(source, exception) if reply.status == "raised" else None
     errors = (raised,) if raised is not None else logs.parse(log, source)
     if errors or reply.status != "raised":
         return errors

@@ -58,7 +58,7 @@ class Prepared:
     def address(self) -> str:
         """Return the content address of all that builds and runs read besides the submission."""
         sources = (*_files(_HERE / "driver", "*.py"), *_files(STUBS))
-        libraries = (str(self.library), str(self.torch_library))
+        libraries = (str(self.library), str(self.torch_library), self.toolchain.triton_version)
         return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
 
     @property
@@ -80,7 +80,9 @@ def key(toolchain: Toolchain) -> str:
         if path is not None and path.exists()
     ]
     # However it is called: `python` and `python3` are one interpreter, with the same headers.
-    tools = [repr(value) for name, value in asdict(toolchain).items() if name != "python"]
+    # Nothing of Triton's is read for it.
+    apart = {"python", "triton_version", "triton_tools"}
+    tools = [repr(value) for name, value in asdict(toolchain).items() if name not in apart]
     contents = (path.read_bytes() for path in (*own, *gather.precompiled_stubs()))
     return digest(*tools, *stamp, *contents)[:24]
 

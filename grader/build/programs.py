@@ -60,7 +60,8 @@ def programs(prepared: Path, toolchain: Toolchain) -> Path:
 
     By whatever name this Python was started, it is the same folder: builds that are kept name it.
     """
-    tools = (_python(), str(toolchain.nvcc), str(toolchain.gxx), str(toolchain.zig))
+    named = (toolchain.nvcc, toolchain.gxx, toolchain.zig, toolchain.triton_tools)
+    tools = (_python(), *map(str, named))
     return prepared / f"bin-{digest(_contents(_ROOT), *tools)[:12]}"
 
 
@@ -88,6 +89,7 @@ def write(prepared: Path, toolchain: Toolchain) -> None:
     for name, role, tool in (
         ("kg-nvcc", "nvcc", toolchain.nvcc),
         ("kg-g++", "c++", toolchain.gxx),
+        *((f"kg-{tool.name}", tool.name, tool) for tool in assemblers(toolchain)),
     ):
         _executable(draft / name, _text(role, str(tool), folder / "lib"))
     if toolchain.zig:
@@ -98,6 +100,11 @@ def write(prepared: Path, toolchain: Toolchain) -> None:
         draft.rename(folder)
     except OSError:  # another process was quicker
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def assemblers(toolchain: Toolchain) -> tuple[Path, ...]:
+    """Return the assemblers that Triton calls."""
+    return tuple(sorted(toolchain.triton_tools.glob("ptxas*"))) if toolchain.triton_tools else ()
 
 
 def _compile(source: Path, target: Path) -> None:

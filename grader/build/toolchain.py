@@ -50,6 +50,15 @@ class Toolchain:
     zig_version: str
     ninja: Path | None
     missing: tuple[Missing, ...]
+    triton_version: str = ""
+    """Empty where there is no Triton."""
+    triton_tools: Path | None = None
+    """Folder of the assemblers that Triton brings along."""
+
+    @property
+    def triton(self) -> dict[str, str]:
+        """Return what a review's environment says of Triton: nothing where there is none."""
+        return {"triton": self.triton_version} if self.triton_version else {}
 
     @property
     def ptxas(self) -> Path | None:
@@ -103,6 +112,7 @@ def discover() -> Toolchain:
     torch, torch_version, torch_cuda = installed.torch()
     nvcc = installed.nvcc()
     home = nvcc.parent.parent if nvcc else None
+    triton_version, triton_tools = installed.triton()
     gxx = installed.path("g++")
     zig = installed.zig()
     # This environment's own first: another one would make another toolchain, and prepare it anew.
@@ -128,6 +138,8 @@ def discover() -> Toolchain:
         zig_version=search(r"clang version ([\d.]+)", output(zig, "clang", "--version")),
         ninja=ninja,
         missing=tuple(_MISSING[name] for name, path in found.items() if path is None),
+        triton_version=triton_version,
+        triton_tools=triton_tools,
     )
 
 

@@ -1,7 +1,7 @@
 """Commands, options, exit codes; the only room that prints."""
 
-from grader.cli import catalogue, github, grading, runs, services
+from grader.cli import catalogue, github, grading, rewards, runs, services
 from grader.cli.app import app
 from grader.cli.entry import main
 
-__all__ = ["app", "catalogue", "github", "grading", "main", "runs", "services"]
+__all__ = ["app", "catalogue", "github", "grading", "main", "rewards", "runs", "services"]

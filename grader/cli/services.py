@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from grader import config
 from grader.cli.app import GRADED, HiddenFlags, app, errors, given, out, plain
@@ -11,6 +12,12 @@ from grader.cli.checks import check_options, plural
 from grader.errors import UsageError
 from grader.store import Store
 
+if TYPE_CHECKING:
+    from grader.reward import Grader
+
+Protocol = Literal["grade", "kernelgym", "openenv"]
+Level = Literal["verdict", "cause", "line", "review"]
+"""`grader.reward.Level`, said here as well: the reward is not loaded for a help text."""
 SAMPLES = Path(__file__).parent.parent / "samples"
 """In a checkout a link to its `samples/`, in a wheel a folder of files."""
 
@@ -23,6 +30,10 @@ def serve_rewards(
     port: int = 8770,
     queue: int = 256,
     token_file: Path | None = None,
+    protocol: Protocol = "grade",
+    ask: str | None = None,
+    turns: int = 3,
+    level: Level = "line",
 ) -> int:
     """Answer a training loop's requests over HTTP: POST /grade gives a reward.
 
@@ -39,29 +50,67 @@ def serve_rewards(
     queue
         Requests that may wait; what comes beyond is told to come again.
     token_file
-        File with the token that requests must carry; without it one is made and printed.
+        File with the token that requests must carry; without it one is made and printed. Only for `grade`.
+    protocol
+        Ours, KernelGYM's, or OpenEnv's; the last two ask for no token.
+    ask
+        For `openenv`: names of built-in tasks, separated by commas; else the problems of --tasks, else all.
+    turns
+        For `openenv`: answers in a session.
+    level
+        For `openenv`: how much is told of an answer.
 
     """
     try:
-        from grader.service.http import serve
+        from grader.service import http
     except ImportError as error:
-        raise UsageError(
-            f"{error.name} is not installed", "install it: pip install 'kernel-grader[serve]'"
-        ) from error
+        raise _not_installed(error, "serve") from error
     from grader.reward import Grader
 
     token = token_file.read_text("utf-8").strip() if token_file else secrets.token_urlsafe(24)
     if not token:
         raise UsageError(f"{token_file} is empty", "write the token into it")
+    if token_file and protocol != "grade":
+        raise UsageError(f"the protocol {protocol} has no token", "leave out --token-file")
     if port not in range(65536):
         raise UsageError(f"--port can't be {port}", "choose a number from 1 to 65535")
     chosen, _ = config.load(given(options))
     check_options(chosen)
     with Grader(chosen) as grader:
-        shown = "" if token_file else f", token {token}"
+        if protocol == "grade":
+            made = http.Service(grader, token, queue).application()
+        elif protocol == "kernelgym":
+            made = _kernelgym(grader, queue)
+        else:
+            made = _openenv(grader, ask or chosen.tasks, turns, level, queue)
+        shown = "" if token_file or protocol != "grade" else f", token {token}"
         errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
-        serve(grader, token, host=host, port=port, queue=queue)
+        http.run(made, host=host, port=port)
     return GRADED
+
+
+def _kernelgym(grader: Grader, queue: int) -> Any:
+    from grader.service.kernelgym import KernelGym
+
+    return KernelGym(grader, queue).application()
+
+
+def _openenv(
+    grader: Grader, asked: str | Path | None, turns: int, level: Level, sessions: int
+) -> Any:
+    from grader.reward import questions
+
+    try:
+        from grader.trainers.openenv import application
+    except ImportError as error:
+        raise _not_installed(error, "openenv") from error
+    return application(grader, questions(asked), turns=turns, level=level, sessions=sessions)
+
+
+def _not_installed(error: ImportError, extra: str) -> UsageError:
+    return UsageError(
+        f"{error.name} is not installed", f"install it: pip install 'kernel-grader[{extra}]'"
+    )
 
 
 @app.command(name="mcp")
@@ -80,9 +129,7 @@ def serve_agent(*, options: HiddenFlags = None) -> int:
     try:
         from grader.service.mcp import serve
     except ImportError as error:
-        raise UsageError(
-            f"{error.name} is not installed", "install it: pip install 'kernel-grader[mcp]'"
-        ) from error
+        raise _not_installed(error, "mcp") from error
     chosen, _ = config.load(given(options))
     check_options(chosen)
     serve(chosen)

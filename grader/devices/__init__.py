@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
-from grader.devices.capabilities import DryRunner, IdleRunner, Sanitizer, Timer, looks_closer
-from grader.devices.choose import choose_device
+from grader.devices.capabilities import (
+    CallBuilder,
+    DryRunner,
+    IdleRunner,
+    Sanitizer,
+    Timer,
+    Tracer,
+    looks_closer,
+)
+from grader.devices.choose import choose_checker, choose_device
 from grader.devices.cuda.gpu import installed, trouble
 from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
 
 __all__ = [
+    "CallBuilder",
     "Device",
     "DeviceEntry",
     "DryRunner",
@@ -20,6 +29,8 @@ __all__ = [
     "Sanitizer",
     "Timed",
     "Timer",
+    "Tracer",
+    "choose_checker",
     "choose_device",
     "cuda_gpus",
     "devices",

@@ -34,6 +34,32 @@ def choose_device(
         return None, str(error)
 
 
+def choose_checker(
+    options: Options,
+    form: Form,
+    store: Store,
+    device: Device | None,
+    preparing: Callable[[str], None],
+) -> tuple[Device | None, str]:
+    """Return a device that checks each access, to ask beside one that doesn't; None and the reason where there is none.
+
+    Nobody is asked beside a device that checks by itself (no reason then), nor where the user wants no such looks.
+    """
+    known = devices().get(device.name) if device is not None else None
+    if known is None or known.checks:
+        return None, ""
+    if options.sanitize is False:
+        return None, "it was asked for no such look (--no-sanitize)"
+    checking = (one for one in devices().values() if one.checks and not one.absent())
+    entry = next(checking, None)
+    if entry is None:
+        return None, "no device that checks each access is here"
+    try:
+        return entry.open(options, form, store, preparing), ""
+    except GraderError as error:
+        return None, str(error)
+
+
 def _named(name: str) -> DeviceEntry:
     """Return the device of this name. Raises UsageError where there is none, or its hardware is absent."""
     found = devices().get(name)

@@ -18,7 +18,7 @@ from grader.devices.guest_job import job_on
 from grader.devices.next_guest import still_open
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
-from grader.languages import guest_options
+from grader.languages import compiles_when_launched, guest_options
 from grader.records import (
     DECIDING,
     Build,
@@ -153,8 +153,7 @@ class GuestDevice(ABC):
         source = parse(submission.code)
         found: dict[str, RunResult] = {}
         chosen = groups(task.judged)
-        if build.lazy and chosen:
-            self._call_once(submission, build, chosen[0], references)
+        self.build_by_call(submission, build, task, references)
         deciding = {w.name for w in task.judged if w.role in DECIDING}
         for group in chosen:
             if self.gives_up(found[name] for name in deciding & found.keys()):
@@ -173,14 +172,26 @@ class GuestDevice(ABC):
         run = Run(workload=workload.name, device=self.name, status="not_run", reason=reason)
         return RunResult(run, GuestResult(workload.name, "not_run", reason))
 
-    def _call_once(
-        self, submission: Submission, build: Build, group: Group, references: References
-    ) -> None:
+    def build_by_call(
+        self, submission: Submission, build: Build, task: Task, references: References
+    ) -> Build:
         """Compile what is compiled only in a call, before the clock of a run goes."""
+        chosen = groups(task.judged)
+        if not build.lazy or not build.key or not chosen:
+            return build
+        record = building.record_of_call(self.artifacts, build, task)
+        if known := building.read_record(record):
+            return known
         device = self.without_kernels
-        job = device.job(submission, build, group, group.workloads[:1], references)
+        if not compiles_when_launched(parse(submission.code)):
+            chosen = (replace(chosen[0], workloads=chosen[0].workloads[:1]),)
+        jobs = [device.job(submission, build, g, g.workloads, references) for g in chosen]
         limits = replace(self.limits(self.options.build_seconds), output=ARTIFACT)
-        call_once(job, build, self.artifacts, lambda job: device.converse(job, limits))
+        kept = building.artifact(self.artifacts, build)
+        replies = call_once(jobs, kept, lambda job: device.converse(job, limits))
+        deciding = {w.name for w in task.judged if w.role in DECIDING}
+        called = building.after_call(build, replies, deciding, submission, kept)
+        return building.write_record(record, called)
 
     def _run_group(
         self,

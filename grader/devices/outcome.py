@@ -22,7 +22,6 @@ _DRIVER = re.compile(
 """What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
 _OF_HANDLES = tuple(f"cublas{verb}" for verb in ("Create", "Destroy", "Set", "Get"))
 _VALUES = re.compile(r"tensor\([^()]*\)")
-_TRITON = re.compile(r"[/\\]triton[/\\]|active drivers|No module named 'triton'")
 
 
 def run_of(
@@ -46,6 +45,7 @@ def run_of(
         blind=reports.only_stores(result.report),
         switches=reports.switches(result.report),
         narrowed=reports.narrowed(simulator),
+        autotuned=reports.autotuned(simulator),
         operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),
@@ -66,9 +66,9 @@ def _status(
     result: GuestResult, reply: GuestReply, outcome: reports.Outcome, seconds: float
 ) -> tuple[RunStatus, str]:
     if result.status == "not_run":
-        lacks = _lacks(reply.reason, reply.traceback)
+        lacks = _lacks(reply.reason)
         return _unsupported(lacks) if lacks else unreached(reply)
-    lacks = _lacks(result.reason, result.traceback)
+    lacks = _lacks(result.reason)
     if outcome.not_run or lacks:
         return _unsupported("; ".join(outcome.not_run) or lacks)
     if outcome.hung:
@@ -99,13 +99,11 @@ def unreached(reply: GuestReply) -> tuple[RunStatus, str]:
     return status.get(reply.status, "crashed"), f"{where}: {reply.reason}"
 
 
-def _lacks(reason: str, traceback: str) -> str:
+def _lacks(reason: str) -> str:
     """Name the library that an extension or a Python call wanted and the simulator hasn't got."""
     symbol = _LIBRARIES.search(reason)
     if symbol:
         return f"{symbol[1]}, of a library of NVIDIA's"
-    if _TRITON.search(traceback) or _TRITON.search(reason):
-        return "Triton kernels"
     if _DRIVER.search(reason):
         return "a call that reached CUDA's own libraries, which look for a driver"
     return ""

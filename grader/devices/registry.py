@@ -28,6 +28,8 @@ class DeviceEntry:
     """What a user may do where it is absent."""
     open: Callable[[Options, Form, Store, Callable[[str], None]], Device]
     """Prepare this machine, once, and return the device. Raises GraderError where that fails."""
+    checks: bool = False
+    """Whether its runs check each access to memory: what they prove of a program holds on every device."""
 
 
 @cache

@@ -22,7 +22,7 @@ from grader.judge.side_effects import IDLE, probe, side_effects
 from grader.judge.tolerance import element_count
 from grader.languages import read
 from grader.records import DECIDING, Build, Comparison, Evidence, Run, Submission, Task, Workload
-from grader.rules.observed import KERNELS_MATTER
+from grader.records.observed import KERNELS_MATTER
 from grader.simulator.report import api_calls
 from grader.source import parse
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
 
-from grader.guest import backends, cuda_api, cuda_graphs, tensors
+from grader.guest import backends, cuda_api, cuda_graphs, provenance, tensors
 
 MOST = 1 << 24
 """Elements of memory that are looked at for a result which is not contiguous."""
@@ -46,6 +46,13 @@ def install(options: Mapping[str, Any]) -> None:
         _set(f"registers.{kernel}", count)
     seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
+    if options.get("triton"):
+        # Where there is none, the import says so in the submission's own.
+        with suppress(ImportError):
+            from grader.guest import triton_face
+
+            triton_face.install(_state["runtime"], gpu)
+            _state["autotuned"] = triton_face.autotuned
 
 
 def load(library: str, torch_library: str) -> None:
@@ -60,13 +67,16 @@ def load(library: str, torch_library: str) -> None:
     _declare(runtime, backend)
     backend.kgsim_torch_install()
     _state.update(runtime=runtime, backend=backend, pause=backend.kgsim_torch_pause)
-    _state.update(inputs=0, unwritten=[], operators=None)
+    _state.update(inputs=0, unwritten=[], operators=None, autotuned=list)
 
 
 def _declare(runtime: Any, backend: Any) -> None:
     """Say what the libraries' functions take and return, where it is no `int`."""
     for function in (
         runtime.kgsim_host_report,
+        runtime.kgsim_provenance_touched,
+        runtime.kgsim_provenance_origins,
+        runtime.kgsim_provenance_lost,
         backend.kgsim_torch_operators,
         backend.kgsim_torch_narrowed,
     ):
@@ -81,6 +91,10 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_stored.argtypes = (pointer, size, size, pointer)
     runtime.kgsim_stored_bytes.argtypes = (pointer,)
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
+    runtime.kgsim_provenance_elements.argtypes = (size, pointer, size)
+    runtime.kgsim_provenance_elements.restype = size
+    for function in (runtime.kgsim_provenance_origins, runtime.kgsim_provenance_lost):
+        function.argtypes = (pointer, size)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
 
 
@@ -189,6 +203,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 def begin() -> None:
     """Forward is about to be called: torch operators count from here to `end`."""
+    _state["runtime"].kgsim_provenance_clear()
     _state["operators"] = None
     _operators()
     _narrowed()
@@ -215,6 +230,14 @@ def check_outputs(outputs: Sequence[Any]) -> None:
             _state["unwritten"].append({**note, "shape": list(tensor.shape)})
 
 
+def tell_origins(
+    roles: Iterable[tuple[str, Any]], outputs: Sequence[Any], asked: Sequence[Sequence[int]]
+) -> None:
+    """Note for the report where the values of these elements come from."""
+    with unlogged():
+        _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
+
+
 def end() -> None:
     """Note that forward's results have been copied: operators don't count any more."""
     _state["operators"] = _operators()
@@ -234,6 +257,8 @@ def report() -> dict[str, Any]:
     seen["operators"] = operators if _state["operators"] is None else _state["operators"]
     seen["narrowed"] = _narrowed()
     seen["unwritten"] = _state["unwritten"]
+    seen["provenance"] = _state.pop("provenance", None)
+    seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []
     _state["inputs"] = 0
     runtime.kgsim_reset()

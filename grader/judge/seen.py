@@ -43,6 +43,7 @@ class Seen:
         task: Task | None,
         runs: Sequence[Run],
         comparisons: Sequence[Comparison],
+        checked: Sequence[Run] = (),
         *,
         own_weights: bool,
         lazy: bool = False,
@@ -52,6 +53,9 @@ class Seen:
         self.named = task is not None and task.source != "builtin"
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
+        self.checked = tuple(checked)
+        """What another device, which checks each access, ran of these workloads."""
+        self.examined = (*self.runs.values(), *self.checked)
         self.comparisons = {item.workload: item for item in comparisons}
         self.own_weights = own_weights
         """Whether it is wrong only with the weights that it draws itself."""

@@ -34,11 +34,9 @@ BENIGN: Mapping[str, str] = {
     "barrier-exited": "a barrier waits only for the threads that have not returned",
     "sync-exited-lanes": "a warp-wide operation waits only for the lanes that have not returned",
     "race-volatile": "the threads of a warp exchange values through `volatile`, in steps that GPUs keep together",
+    "same-value-race": "whichever store is the last, the same value stays",
 }
-"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result.
-
-Stores of one value by several threads are benign as well: neither the simulator nor racecheck reports them.
-"""
+"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result."""
 SANITIZER = frozenset(
     {"out-of-bounds", "shared-out-of-bounds", "local-out-of-bounds", "misaligned", "race"}
 )
@@ -53,6 +51,11 @@ def undefined(item: Evidence) -> bool:
         harmless = isinstance(item.details, Race) and item.details.within_warp
         return item.code in SANITIZER and not harmless
     return item.kind in {"simulator", "probe"} and item.code in UNDEFINED
+
+
+def clean(run: Run) -> bool:
+    """Whether a run saw nothing, or what is benign."""
+    return all(item.code in BENIGN for item in run.evidence)
 
 
 def proofs(
@@ -85,6 +88,20 @@ def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
     yield from found.values()
 
 
+def unexamined(checked: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
+    """Yield in words, each reason once, what kept another device from looking for undefined behaviour."""
+    why: dict[str, Run] = {}
+    for run in checked:
+        if run.workload in workloads and run.status != "ran":
+            why.setdefault(f"{run.status}: {run.reason}", run)
+    for run in why.values():
+        on_it = f" on {run.device}" if run.device != "none" else ""
+        ended = (
+            "" if run.status == "not_run" else f"on {run.workload} it ended there as {run.status}: "
+        )
+        yield f"not examined{on_it} for races and accesses out of bounds: {ended}{' '.join(run.reason.split())}"
+
+
 def sentence(found: Sequence[Evidence], where: str) -> str:
     """Return the verdict's sentence: line and cause first; `where` says what the values were right on."""
     said = brief(found[0])
@@ -98,8 +115,9 @@ def luck(where: str) -> str:
 
 
 def brief(item: Evidence) -> str:
-    """Return line, cause and what was seen, without a full stop."""
-    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}"
+    """Return line, cause and what was seen, and by which other device, without a full stop."""
+    seen_on = f" (seen on {item.device})" if item.device else ""
+    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}{seen_on}"
 
 
 def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, ...]:

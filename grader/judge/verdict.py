@@ -49,6 +49,7 @@ def verdict(
     rejected: tuple[str, ...] = (),
     dishonest: tuple[str, ...] = (),
     probes: Sequence[Evidence] = (),
+    checked: Sequence[Run] = (),
 ) -> Verdict:
     """Return the verdict: the first stage that failed, in the order of `Status`.
 
@@ -58,7 +59,8 @@ def verdict(
     workload that decides, and no more than not `general` where it was seen at other sizes alone.
     `no_device`, `no_code` and `no_task` say why there is none, `rejected` how it cheats by construction,
     `dishonest` what it was seen doing to look better than it is, `probes` what it does beside the values
-    of one call.
+    of one call, `checked` what a device that checks each access saw of the same workloads, where these runs
+    are another's: what it proves counts, how its runs end does not.
     """
     around = _Around(task, no_code, no_task, no_device, rejected)
     early = _before_the_runs(build, around)
@@ -66,7 +68,7 @@ def verdict(
         return early
     own_weights = any(probe.code == OWN_WEIGHTS for probe in probes)
     lazy = build is not None and build.lazy
-    seen = Seen(task, runs, comparisons, own_weights=own_weights, lazy=lazy)
+    seen = Seen(task, runs, comparisons, checked, own_weights=own_weights, lazy=lazy)
     at = seen.at(probes)
     found = _own_work(_steady(_of_the_runs(seen, at), seen, probes), runs)
     later = unsteady(probes, roles=seen.roles, general=True)
@@ -136,8 +138,9 @@ def _sound(
     roles = seen.deciding | ({"general"} if shapes == "any" else set())
     proofs = _proofs(seen, probes, roles)
     names = {workload.name for workload in seen.of(roles)}
-    harmless = tuple(soundness.benign(seen.runs.values(), names))
-    reasons = (*map(soundness.brief, proofs), *found.reasons, *harmless)
+    harmless = tuple(soundness.benign(seen.examined, names))
+    unseen = soundness.unexamined(seen.checked, names)
+    reasons = (*map(soundness.brief, proofs), *found.reasons, *harmless, *unseen)
     if not proofs:
         return replace(found, reasons=reasons)
     where = sentences.where(len(seen.of(DECIDING)))
@@ -151,7 +154,7 @@ def _strays(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> tuple[Evid
 
 def _proofs(seen: Seen, probes: Sequence[Evidence], roles: Collection[str]) -> tuple[Evidence, ...]:
     names = {workload.name for workload in seen.of(roles)}
-    return soundness.proofs(seen.runs.values(), probes, names)
+    return soundness.proofs(seen.examined, probes, names)
 
 
 def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:

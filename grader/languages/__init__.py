@@ -3,6 +3,7 @@
 from grader.languages.language import (
     CodeText,
     CompiledLine,
+    CompilerException,
     EmbeddedTexts,
     Entry,
     Kernel,
@@ -17,6 +18,7 @@ from grader.languages.registry import (
     diagnose,
     embedded_texts,
     guest_options,
+    lacking,
     languages,
     names_in,
     place_compiled_line,
@@ -27,6 +29,7 @@ from grader.languages.registry import (
 __all__ = [
     "CodeText",
     "CompiledLine",
+    "CompilerException",
     "EmbeddedTexts",
     "Entry",
     "Kernel",
@@ -39,6 +42,7 @@ __all__ = [
     "diagnose",
     "embedded_texts",
     "guest_options",
+    "lacking",
     "languages",
     "names_in",
     "place_compiled_line",

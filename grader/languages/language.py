@@ -128,6 +128,20 @@ class EmbeddedTexts:
 
 
 @dataclass(frozen=True)
+class CompilerException:
+    """An exception that ended a program, which may be a compiler's that raises in Python."""
+
+    reason: str
+    """The exception, its type first."""
+    traceback: str = ""
+    """As Python prints it; an exception that led to another comes before it."""
+    line: int | None = None
+    """Deepest line of the submission that it passed."""
+    log: str = ""
+    """What the program and its compilers printed."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How a guest makes of a submission what a device runs; the build room and the devices carry it out.
 
@@ -141,9 +155,11 @@ class Recipe:
     `launched`: each kernel where it is first launched, so that a call with kernels left out builds it."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     """What a guest is told of such a program, beside the device's own options."""
-    diagnose: Callable[[str, int | None, Source], Evidence | None] | None = None
-    """For a compiler that raises in Python and writes no log: from an exception's text and line to what was refused;
-    None for an exception that is not the compiler's."""
+    lacks: Callable[[Source], str] = lambda _source: ""
+    """What this machine lacks for such a program and what helps, as a clause; empty where it lacks nothing."""
+    diagnose: Callable[[CompilerException, Source], Evidence | None] | None = None
+    """For a compiler that raises in Python: from an exception to what was refused; None for an exception that is
+    not the compiler's."""
 
 
 @dataclass(frozen=True)

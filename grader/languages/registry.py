@@ -7,7 +7,14 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from grader.languages.language import CompiledLine, EmbeddedTexts, Language, Reading, Recipe
+from grader.languages.language import (
+    CompiledLine,
+    CompilerException,
+    EmbeddedTexts,
+    Language,
+    Reading,
+    Recipe,
+)
 from grader.plugins import members
 
 if TYPE_CHECKING:
@@ -62,10 +69,16 @@ def guest_options(source: Source) -> dict[str, JsonValue]:
     return {key: value for recipe in recipes(source) for key, value in recipe.options.items()}
 
 
-def diagnose(source: Source, reason: str, line: int | None) -> Evidence | None:
+def diagnose(source: Source, raised: CompilerException) -> Evidence | None:
     """Return what a compiler refused that raised in Python; None where no compiler did."""
-    said = (recipe.diagnose(reason, line, source) for recipe in recipes(source) if recipe.diagnose)
+    said = (recipe.diagnose(raised, source) for recipe in recipes(source) if recipe.diagnose)
     return next((evidence for evidence in said if evidence is not None), None)
+
+
+def lacking(source: Source) -> str:
+    """Return what this machine lacks to build and run a submission, and what helps; empty where it lacks nothing."""
+    said = (recipe.lacks(source) for recipe in recipes(source))
+    return next(filter(None, said), "")
 
 
 def compiles_when_launched(source: Source) -> bool:

@@ -149,5 +149,7 @@ def _summary(grading: GradingContext, verdict: Verdict, findings: tuple[Finding,
 
 
 def _environment(grading: GradingContext) -> Mapping[str, str]:
-    facts = grading.device.facts if grading.device else {"device": grading.no_device}
+    facts = dict(grading.device.facts if grading.device else {"device": grading.no_device})
+    if grading.checker is not None:
+        facts["soundness"] = f"every access is checked by a run on {grading.checker.name} as well"
     return {**facts, "seed of the inputs": str(grading.seed)}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
+from grader.languages import lacking
+from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.own_share import own_share
+from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
@@ -18,6 +24,7 @@ from grader.records import (
     Verdict,
     digest,
 )
+from grader.source import parse
 
 
 def evaluate(
@@ -52,18 +59,24 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
+    if device is not None and (lacks := lacking(parse(submission.code))):
+        device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
-            build = device.build(submission, init_of(task))
+            build = build_on(grading, device, submission, task)
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
-        seen = Trial(grading, device, submission, build, task, clock).seen(closely=closely)
+        with checked_beside(grading, submission, task, closely=closely) as checked:
+            trial = Trial(grading, device, submission, build, task, clock, checked)
+            seen = trial.seen(closely=closely)
+            seen = replace(seen, checked=checked())
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",
         sandbox=grading.form.name,
         build=build,
         runs=seen.runs,
+        checked=seen.checked,
         comparisons=seen.comparisons,
         timings=seen.timings,
         work=seen.work,
@@ -72,6 +85,9 @@ def _evaluate(
         verdict=seen.verdict,
         seconds=clock.seconds,
     )
+    if task is not None:
+        share = own_share(grading, task, evaluation)
+        evaluation = evaluation.model_copy(update={"own_share": share})
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
     if not isinstance(device, Sanitizer):
@@ -98,7 +114,15 @@ def _sanitized(
     if verdict.status == "correct":
         verdict = _updated(
             verdict,
-            verdict_of(grading, task, build, runs, evaluation.comparisons, evaluation.probes),
+            verdict_of(
+                grading,
+                task,
+                build,
+                runs,
+                evaluation.comparisons,
+                evaluation.probes,
+                checked=evaluation.checked,
+            ),
         )
     verdict = verdict.model_copy(update={"reasons": (*verdict.reasons, *seen.notes)})
     return evaluation.model_copy(update={"runs": runs, "verdict": verdict})
@@ -114,8 +138,3 @@ def _updated(before: Verdict, now: Verdict) -> Verdict:
     decided = {name: getattr(now, name) for name in ("status", "sentence", "correct", "general")}
     reasons = tuple(dict.fromkeys((*now.reasons, *before.reasons)))
     return before.model_copy(update={**decided, "reasons": reasons})
-
-
-def init_of(task: Task | None) -> tuple[object, ...] | None:
-    """Return what the constructor of a task's first workload is called with."""
-    return task.workloads[0].init if task and task.workloads else None

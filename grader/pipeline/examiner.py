@@ -11,11 +11,13 @@ from grader.pipeline.evaluation import evaluate
 from grader.pipeline.prepare import Prepared
 from grader.pipeline.verdicts import weighed
 from grader.records import (
+    Context,
     Evaluation,
     Evidence,
     Extraction,
     Finding,
     Mismatch,
+    Outcome,
     Raised,
     Run,
     Sample,
@@ -25,12 +27,11 @@ from grader.records import (
     digest,
 )
 from grader.repair import fixes
-from grader.rules import Context, engine
+from grader.rules import engine
 from grader.rules.engine import Inspection
-from grader.rules.outcome import Outcome
 from grader.source import parse
 
-SEEN = {"build", "runs", "comparisons", "probes", "device"}
+SEEN = {"build", "runs", "checked", "comparisons", "probes", "device"}
 """What of an evaluation an inspection reads; the verdict and times are none of it."""
 
 
@@ -81,17 +82,18 @@ class Examiner:
 
     def _context(self, evaluation: Evaluation) -> Context:
         build, device = evaluation.build, self.grading.device
+        runs = (*evaluation.runs, *evaluation.checked)
         return Context(
             task=self.task,
             torch_version=device.torch_version if device else (2, 6),
             evidence=evidence_of(evaluation),
             resources=build.resources if build else (),
-            counts=tuple(count for run in evaluation.runs for count in run.counts),
-            launches=tuple(launch for run in evaluation.runs for launch in run.launches),
+            counts=tuple(count for run in runs for count in run.counts),
+            launches=tuple(launch for run in runs for launch in run.launches),
             extraction=self.extraction,
             sample=self.sample,
             device=evaluation.device,
-            outcome=Outcome(build, evaluation.runs, evaluation.comparisons),
+            outcome=Outcome(build, evaluation.runs, evaluation.comparisons, evaluation.checked),
         )
 
 
@@ -111,7 +113,7 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
     )
     return (
         *((*build.errors, *build.warnings) if build else ()),
-        *(item for run in evaluation.runs for item in run.evidence),
+        *(item for run in (*evaluation.runs, *evaluation.checked) for item in run.evidence),
         *_raised(evaluation.runs),
         *patterns,
         *evaluation.probes,

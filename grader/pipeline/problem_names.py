@@ -13,8 +13,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from grader.pipeline.trial_runs import INPUTS, without_trial_run
-from grader.records import Submission, Task
-from grader.rules import Context
+from grader.records import Context, Submission, Task
 from grader.rules.contract.undefined_python_name import undefined_where_it_counts
 from grader.source import parse
 

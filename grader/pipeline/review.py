@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from grader import judge
 from grader.pipeline.assembly import Outcome, assemble
+from grader.pipeline.building import init_of
 from grader.pipeline.clock import Clock, Stage
 from grader.pipeline.context import GradingContext, review_key
 from grader.pipeline.diagnosis import diagnose_program
-from grader.pipeline.evaluation import init_of
 from grader.pipeline.examiner import examiner_of
 from grader.pipeline.prepare import Prepared, prepare
 from grader.pipeline.repairs import reference_kernel, repair_program
@@ -79,7 +79,7 @@ def _reviewed(grading: GradingContext, prepared: Prepared, clock: Clock) -> Revi
             if submission is not None
             else _without_code(grading, prepared)
         )
-        reference = reference_kernel(grading, prepared.task, clock)
+        reference = reference_kernel(grading, prepared.task, prepared.submission, clock)
         return assemble(grading, prepared, outcome, reference, clock)
     except Exception as error:  # noqa: BLE001 - as in `assess`
         failed = unbuilt(grading, prepared.extraction, our_failure(error))

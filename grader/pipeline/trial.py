@@ -12,6 +12,7 @@ from grader.execution.full_size_part import saturation
 from grader.judge import References
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, full_size_part_of, known
+from grader.pipeline.soundness_check import Checked
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
     RIGHT_VALUES,
@@ -39,6 +40,7 @@ class Seen:
     timings: tuple[Timing, ...] = ()
     work: Work | None = None
     profile: tuple[KernelProfile, ...] = ()
+    checked: tuple[Run, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Trial:
     build: Build
     task: Task
     clock: Clock
+    checked: Checked = tuple
 
     def seen(self, *, closely: bool) -> Seen:
         """Run the program, then look closer as long as its values are right.
@@ -63,7 +66,8 @@ class Trial:
             with self.clock.stage("run again"):
                 return self._saturated(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
-        for stage, look in (*looks, *([("time", self._timed)] if closely else [])):
+        last = [("check", self._sound), *([("time", self._timed)] if closely else [])]
+        for stage, look in (*looks, *last):
             if seen.verdict.status in RIGHT_VALUES:
                 with self.clock.stage(stage):
                     seen = look(seen)
@@ -81,6 +85,7 @@ class Trial:
             seen.runs,
             seen.comparisons,
             seen.probes,
+            checked=seen.checked,
             dishonest=dishonest,
         )
         return replace(seen, verdict=verdict)
@@ -133,6 +138,11 @@ class Trial:
                 lambda: full_size_part_of(self.grading, self.task),
             )
         return self._judged(replace(seen, probes=probes))
+
+    def _sound(self, seen: Seen) -> Seen:
+        """Hear what another device proves of it; before its time is taken, which wants the machine for itself."""
+        checked = self.checked()
+        return self._judged(replace(seen, checked=checked)) if checked else seen
 
     def _timed(self, seen: Seen) -> Seen:
         if not isinstance(self.device, Timer):

@@ -28,6 +28,7 @@ def verdict_of(
     comparisons: Sequence[Comparison],
     probes: tuple[Evidence, ...],
     *,
+    checked: tuple[Run, ...] = (),
     rejected: tuple[str, ...] = (),
     dishonest: tuple[str, ...] = (),
 ) -> Verdict:
@@ -42,6 +43,7 @@ def verdict_of(
         rejected=rejected,
         dishonest=dishonest,
         probes=probes,
+        checked=checked,
     )
 
 
@@ -62,6 +64,7 @@ def weighed(
             evaluation.runs,
             evaluation.comparisons,
             evaluation.probes,
+            checked=evaluation.checked,
             rejected=found.rejected,
             dishonest=found.dishonest,
         )

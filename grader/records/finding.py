@@ -20,6 +20,7 @@ EvidenceKind = Literal[
     "link",
     "mismatch",
     "probe",
+    "provenance",
     "simulator",
     "sanitizer",
     "profile",
@@ -84,6 +85,8 @@ class Evidence(Record):
     """The thread that did it, where one is known."""
     other_actor: Actor | None = None
     """The thread that takes part at `related`: the first of a race."""
+    device: str = ""
+    """The device that showed it, where that is another than the one that the program is judged on."""
     details: Details | None = None
     """What this kind of observation holds; None where there is nothing to ask."""
 

@@ -73,6 +73,9 @@ class Evaluation(Record):
     """Name of the form of isolation that held."""
     build: Build | None = None
     runs: tuple[Run, ...] = ()
+    checked: tuple[Run, ...] = ()
+    """The same workloads on a device that checks each access, where `device` doesn't: what they prove of the
+    program counts, how they end does not."""
     comparisons: tuple[Comparison, ...] = ()
     timings: tuple[Timing, ...] = ()
     work: Work | None = None
@@ -83,6 +86,8 @@ class Evaluation(Record):
     """What it does beside the values of one call: to its inputs, its earlier results, and when it is
     called again in another order."""
     verdict: Verdict
+    own_share: float | None = None
+    """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
     seconds: dict[str, float] = {}
 
 

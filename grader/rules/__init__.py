@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context
+from grader.rules.rule import Example, Rule
 
 if TYPE_CHECKING:
     from grader.records import Finding

@@ -18,8 +18,8 @@ from grader.rules.registry import all_rules
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from grader.records import Finding, Severity
-    from grader.rules.rule import Context, Rule
+    from grader.records import Context, Finding, Severity
+    from grader.rules.rule import Rule
     from grader.source import Source
 
 logger = logging.getLogger(__name__)

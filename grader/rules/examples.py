@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from grader.rules.rule import Context, Example, Examples
+from grader.records import Context
+from grader.rules.rule import Example, Examples
 
 WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
 HOST_FUNCTION = re.compile(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.observed import RUN_KINDS, wrong_results
+from grader.records.observed import RUN_KINDS, wrong_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grader.records import Finding
-    from grader.rules.rule import Context
+    from grader.records import Context, Finding
 
 SURE = frozenset(
     {

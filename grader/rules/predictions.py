@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.records import Prediction
-from grader.rules.observed import GROUPS
+from grader.records.observed import GROUPS
 
 SENTENCES: Mapping[Prediction, str] = {
     "nothing": "nothing that a build or a run could take back.",

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from grader.rules.observed import FATAL, KERNELS_MATTER, RUN_KINDS
-from grader.rules.outcome import Outcome
+from grader.records import Outcome
+from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
-from grader.rules.walks import spans
+from grader.source.analysis.walks import spans
 from grader.source.blocks import beside
 from grader.source.python_code import python_code
 
 if TYPE_CHECKING:
-    from grader.records import Evidence, Finding, Prediction, Run
-    from grader.rules.rule import Context
+    from grader.records import Context, Evidence, Finding, Prediction, Run
     from grader.source import Source
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
@@ -172,8 +171,8 @@ class _Seen:
 
     @property
     def exact(self) -> bool:
-        """Whether the device checks each access and counts the instructions of each line."""
-        return self.context.device == "sim"
+        """Whether a device checked each access and counted the instructions of each line."""
+        return self.context.device == "sim" or self.outcome.examined != self.outcome.begun
 
     @cached_property
     def _spans(self) -> tuple[tuple[str, int, int], ...]:
@@ -196,7 +195,7 @@ class _Seen:
 
         Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
         """
-        runs = [run for run in self.outcome.begun if finding.workload in {"", run.workload}]
+        runs = [run for run in self.outcome.examined if finding.workload in {"", run.workload}]
         if not runs or self._stopped(finding) or not all(run.status == "ran" for run in runs):
             return "none"
         if not self.exact:
@@ -215,7 +214,7 @@ class _Seen:
             return True
         counted = {count.line for count in run.counts if count.instructions}
         own = set(range(place.line, place.end_line + 1))
-        compiled = own & {count.line for each in self.outcome.begun for count in each.counts}
+        compiled = own & {count.line for each in self.outcome.examined for count in each.counts}
         return bool(counted & (own if compiled else beside(self.source, place)))
 
     def _stopped(self, finding: Finding) -> bool:

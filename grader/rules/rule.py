@@ -9,50 +9,20 @@ from typing import TYPE_CHECKING, Literal
 from grader.records import (
     AccessShape,
     Confidence,
+    Context,
     Evidence,
-    Extraction,
     Finding,
     Fix,
-    KernelResources,
-    Launch,
-    LineCount,
     Place,
     Prediction,
-    Sample,
     Severity,
-    Task,
 )
 from grader.rules.families import family_of
-from grader.rules.outcome import Outcome
 
 if TYPE_CHECKING:
     from grader.source import Source
 
 Detector = Literal["text", "build", "evidence"]
-
-
-@dataclass(frozen=True)
-class Context:
-    """What is known beside the submission's text; everything in it may be missing."""
-
-    task: Task | None = None
-    torch_version: tuple[int, int] = (2, 6)
-    """Major and minor version of the torch that builds it."""
-    evidence: tuple[Evidence, ...] = ()
-    """What compilers, the simulator, probes and sanitizers showed."""
-    resources: tuple[KernelResources, ...] = ()
-    counts: tuple[LineCount, ...] = ()
-    launches: tuple[Launch, ...] = ()
-    extraction: Extraction | None = None
-    sample: Sample | None = None
-    device: str = "none"
-    """Where it ran: `sim`, `cuda`, or `none` while there is only text."""
-    outcome: Outcome | None = None
-    """What came of it as a whole, by which its findings are weighed; None leaves them as the rules say them."""
-
-    def seen(self, *kinds: str) -> tuple[Evidence, ...]:
-        """Return the evidence of these kinds, in the order in which it was observed."""
-        return tuple(item for item in self.evidence if item.kind in kinds)
 
 
 @dataclass(frozen=True)

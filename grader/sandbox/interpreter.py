@@ -94,7 +94,7 @@ def environment(scratch: str, temporary: str) -> dict[str, str]:
         "TORCH_EXTENSIONS_DIR": f"{scratch}/extensions",
         "KERNEL_GRADER_REFUSALS": scratch,
         "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor",
-        "TRITON_CACHE_DIR": f"{scratch}/triton",
+        "TRITON_CACHE_DIR": f"{scratch}/extensions/triton",  # handed on with the extensions
         "CUDA_CACHE_PATH": f"{scratch}/cuda",
     }
     if extra_path():

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from grader.errors import GraderError, UsageError
-from grader.reward import Answer, Grader, Reward
+from grader.reward import Answer, Grader, shown
 
 MOST_BYTES = 16 << 20
 """Length of a request."""
@@ -56,29 +56,29 @@ class Service:
     async def health(self, request: Request) -> JSONResponse:
         """Say how many answers are waiting or being graded."""
         if not self._allowed(request):
-            return _refused(401, "no such token")
+            return refused(401, "no such token")
         return JSONResponse({"status": "ok", "waiting": self._waiting, "queue": self._queue})
 
     async def grade(self, request: Request) -> JSONResponse:
         """Grade one answer."""
         if not self._allowed(request):
-            return _refused(401, "no such token")
+            return refused(401, "no such token")
         if self._waiting >= self._queue:
-            return _refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
+            return refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
         self._waiting += 1
         try:
             async with asyncio.timeout(MOST_SECONDS):
-                body = await _body(request)
+                body = await body_of(request)
             if body is None:
-                return _refused(413, f"more than {MOST_BYTES} bytes")
+                return refused(413, f"more than {MOST_BYTES} bytes")
             answer = _answer(body)
             reward = await self._grader.grade_async(answer.text, answer.task)
         except TimeoutError:
-            return _refused(408, f"not there after {MOST_SECONDS:.0f} s")
+            return refused(408, f"not there after {MOST_SECONDS:.0f} s")
         except UsageError as error:
-            return _refused(422, str(error)[:1000])
+            return refused(422, str(error)[:1000])
         except GraderError as error:
-            return _refused(503, str(error)[:1000])
+            return refused(503, str(error)[:1000])
         finally:
             self._waiting -= 1
         return JSONResponse(shown(reward))
@@ -86,26 +86,6 @@ class Service:
     def _allowed(self, request: Request) -> bool:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
-
-
-def shown(reward: Reward) -> dict[str, Any]:
-    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
-
-    No text of the answer but the names and the few words of it that sentences quote.
-    """
-    verdict = reward.evaluation.verdict
-    return {
-        "score": reward.value,
-        "parts": reward.parts,
-        "status": reward.status,
-        "sentence": reward.sentence,
-        "general": verdict.general,
-        "findings": [finding.model_dump(mode="json") for finding in reward.findings],
-        "speedup": verdict.speedup,
-        "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
-        "device": reward.evaluation.device,
-        "seconds": reward.evaluation.seconds,
-    }
 
 
 def _answer(body: bytes) -> Answer:
@@ -130,7 +110,7 @@ def _answer(body: bytes) -> Answer:
         raise UsageError(f"the field {name!r} must be a string", EXPECTED) from error
 
 
-async def _body(request: Request) -> bytes | None:
+async def body_of(request: Request) -> bytes | None:
     """Return the request's body; None where it is too long.
 
     What is beyond is read and dropped: a client that is answered while it still writes may never
@@ -147,20 +127,17 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts) if size <= MOST_BYTES else None
 
 
-def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return an answer that says why there is no grade."""
     return JSONResponse({"error": reason}, status_code=status, headers=headers)
 
 
-def serve(grader: Grader, token: str, *, host: str, port: int, queue: int) -> None:
-    """Answer requests until interrupted. Raises GraderError where the address is taken."""
+def run(application: Any, *, host: str, port: int) -> None:
+    """Serve an application until interrupted. Raises GraderError where the address is taken."""
     import uvicorn
 
     settings = uvicorn.Config(
-        Service(grader, token, queue).application(),
-        host=host,
-        port=port,
-        log_level="warning",
-        timeout_graceful_shutdown=5,
+        application, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5
     )
     try:
         uvicorn.Server(settings).run()

@@ -12,7 +12,8 @@ import os
 import pytest
 from grader.judge.honesty import LAUNCH_RULES
 from grader.pipeline import GradingContext
-from grader.rules import Context, review_text
+from grader.records import Context
+from grader.rules import review_text
 from grader.source import parse
 from grader.tasks.registry import builtin_tasks
 
@@ -61,6 +62,7 @@ CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 
 def judge(name: str, shop: GradingContext) -> None:
     (outcome,) = suite.grade([CASES[name]], shop)
+    assert isinstance(outcome, suite.Outcome)
     verdict = outcome.review.verdict
     assert outcome.ok, f"{name} is {verdict.status}: {verdict.sentence}"
 

@@ -4,8 +4,8 @@ import pytest
 
 from grader.build import log
 from grader.records import ToolMessage
-from grader.rules.build.messages import explain
 from grader.source import parse as parse_source
+from grader.source.analysis.diagnostics import explain
 
 from .programs import FAILED
 

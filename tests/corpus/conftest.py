@@ -1,3 +1,3 @@
 """The labelled kernels are material, not tests."""
 
-collect_ignore_glob = ["kernels/*", "right/*"]
+collect_ignore_glob = ["kernels/*", "right/*", "triton/*"]

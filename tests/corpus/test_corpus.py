@@ -6,13 +6,17 @@ import ast
 
 import pytest
 
-from grader.rules import Context, review_text
+from grader.languages import names_in
+from grader.records import Context
+from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
 
 from . import corpus
 
 MUTANTS = {label.name: label for label in corpus.mutants()}
+TRITON = {label.name: label for label in corpus.mutants("triton")}
+RIGHT = (*corpus.originals("triton"), *corpus.variants("triton"))
 
 
 def test_the_set_is_broad() -> None:
@@ -23,9 +27,22 @@ def test_the_set_is_broad() -> None:
     assert {label.kind for label in MUTANTS.values()} == set(corpus.kinds())
 
 
-@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_the_triton_set_is_broad() -> None:
+    assert len({right.task for right in RIGHT}) >= 60
+    assert len({label.kind for label in TRITON.values()}) >= 25
+    assert len(TRITON) == len(corpus.mutants("triton")) >= 120
+    assert {label.kind for label in TRITON.values()} == set(corpus.kinds("triton"))
+
+
+@pytest.mark.parametrize("right", RIGHT, ids=lambda label: label.name)
+def test_a_variant_is_whole(right: corpus.Labelled) -> None:
+    assert right.task in builtin_tasks()
+    assert "triton" in names_in(parse(right.code))
+
+
+@pytest.mark.parametrize("name", sorted({**MUTANTS, **TRITON}))
 def test_labels_are_exact(name: str) -> None:
-    label = MUTANTS[name]
+    label = {**MUTANTS, **TRITON}[name]
     last = label.code.count("\n") + 1
     ast.parse(label.code)
     assert label.rules
@@ -34,7 +51,7 @@ def test_labels_are_exact(name: str) -> None:
     assert label.task in builtin_tasks()
 
 
-@pytest.mark.parametrize("original", corpus.originals(), ids=lambda label: label.name)
+@pytest.mark.parametrize("original", [*corpus.originals(), *RIGHT], ids=lambda label: label.name)
 def test_the_text_of_a_correct_one_shows_no_error(original: corpus.Labelled) -> None:
     task = builtin_tasks()[original.task]
     found = review_text(parse(original.code), Context(task=task))

@@ -11,8 +11,8 @@ from grader import pipeline
 from grader.config import Options
 from grader.devices.cuda.gpu import installed
 from grader.pipeline.review import review
-from grader.records import Review, Sample
-from grader.rules import Context, review_text
+from grader.records import Context, Review, Sample
+from grader.rules import review_text
 from grader.source import parse
 from grader.store import Store
 from grader.tasks import builtin_tasks

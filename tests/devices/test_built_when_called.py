@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.devices.built_when_called import call_once
-from grader.records import Build
+from grader.devices.built_when_called import call_once, has_files
 from grader.sandbox import GuestJob, GuestReply, GuestWorkload
-
-LAZY = Build(status="built", device="sim", key="k", lazy=True)
 
 
 class Guest:
@@ -46,27 +43,36 @@ def job(tmp_path: Path) -> GuestJob:
 
 
 @pytest.mark.parametrize("files", [("relu/relu.so",), ("refused/nvcc.log",), ()])
-def test_it_is_called_once_on_zeros(files: tuple[str, ...], job: GuestJob, tmp_path: Path) -> None:
-    guest = Guest(*files)
-    for _ in range(2):
-        call_once(job, LAZY, tmp_path, guest)
+def test_it_is_called_on_zeros_and_what_is_made_is_kept(
+    files: tuple[str, ...], job: GuestJob, tmp_path: Path
+) -> None:
+    guest, kept = Guest(*files), tmp_path / "k" / "extensions"
+    call_once([job], kept, guest)
     (made,) = guest.jobs
-    (call,) = made.workloads
-    values, number = call.args
+    assert len(made.workloads) == 2
+    values, number = made.workloads[0].args
     assert isinstance(values, np.ndarray)
     assert not values.any()
     assert number == 3
-    assert call.deadline is None
-    assert job.artifact is not None
-    assert all((job.artifact / name).read_bytes() == b"made" for name in files)
+    assert made.workloads[0].deadline is None
+    assert all((kept / name).read_bytes() == b"made" for name in files)
+    assert has_files(kept)
     assert [path.name for path in tmp_path.iterdir()] == ["k"]
 
 
-def test_what_is_built_already_is_not_called(job: GuestJob, tmp_path: Path) -> None:
-    guest = Guest("relu/relu.so")
-    call_once(job, LAZY.model_copy(update={"lazy": False}), tmp_path, guest)
-    assert job.artifact is not None
-    (job.artifact / "x").mkdir(parents=True)
-    (job.artifact / "x" / "x.so").write_bytes(b"built when it was constructed")
-    call_once(job, LAZY, tmp_path, guest)
-    assert not guest.jobs
+def test_each_job_finds_what_those_before_it_made(job: GuestJob, tmp_path: Path) -> None:
+    guest = Guest("triton/kernel.json")
+    call_once([job, job], tmp_path / "k" / "extensions", guest)
+    first, second = guest.jobs
+    assert first.artifact is None
+    assert second.artifact == first.keep_artifact
+
+
+def test_what_is_there_already_stays(job: GuestJob, tmp_path: Path) -> None:
+    kept = tmp_path / "k" / "extensions"
+    kept.mkdir()
+    (kept / "x.so").write_bytes(b"built when it was constructed")
+    guest = Guest()
+    call_once([job], kept, guest)
+    assert guest.jobs[0].artifact == kept
+    assert (kept / "x.so").read_bytes() == b"built when it was constructed"

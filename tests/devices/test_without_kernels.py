@@ -12,8 +12,8 @@ from grader.devices.base import RunResult
 from grader.judge import References
 from grader.judge.side_effects import IDLE
 from grader.records import Build, Comparison, Run, Submission, Task, TensorSpec, Workload
+from grader.records.observed import KERNELS_MATTER
 from grader.rules.examples import as_submission
-from grader.rules.observed import KERNELS_MATTER
 from grader.sandbox import GuestResult
 
 LOAD = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(4,)),))

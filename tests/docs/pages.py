@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 RUN = ("tutorial.md", "how-to/batch.md", "how-to/write-a-kernel.md", "how-to/read-a-race.md",
-       "how-to/task.md", "how-to/rule.md")  # fmt: skip
+       "how-to/task.md", "how-to/rule.md", "how-to/harbor.md")  # fmt: skip
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _CAPTION = re.compile(r"^:caption: (?P<path>\S+)\n\n", re.MULTILINE)
 

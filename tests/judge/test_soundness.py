@@ -28,7 +28,7 @@ from grader.records import (
     Verdict,
     Workload,
 )
-from grader.rules.observed import FORGIVEN
+from grader.rules.proofs import FORGIVEN
 from grader.simulator.wording import KINDS, OF_THE_HOST
 
 ROLES = {"n": "nominal", "s": "stress", "g": "general"}

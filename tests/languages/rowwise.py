@@ -11,9 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.languages import CodeText, CompiledLine, Entry, Kernel, Language, Recipe
-from grader.records import Evidence, Finding, Place, ToolMessage
-from grader.rules.rule import Context, Rule
+from grader.languages import (
+    CodeText,
+    CompiledLine,
+    CompilerException,
+    Entry,
+    Kernel,
+    Language,
+    Recipe,
+)
+from grader.records import Context, Evidence, Finding, Place, ToolMessage
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 
 MARK = "rowwise"
@@ -78,13 +86,13 @@ def read(source: Source) -> RowwiseReading | None:
     return RowwiseReading(source, found) if found else None
 
 
-def diagnose(reason: str, line: int | None, source: Source) -> Evidence | None:
+def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
     """Return what the decorator refused."""
-    name, _, said = reason.partition(": ")
+    name, _, said = raised.reason.partition(": ")
     if name != "TypeError" or REFUSED not in said:
         return None
-    place = source.line_place(line) if line else None
-    details = ToolMessage(said=said, tool="rowwise", line=line or 0)
+    place = source.line_place(raised.line) if raised.line else None
+    details = ToolMessage(said=said, tool="rowwise", line=raised.line or 0)
     return Evidence(
         kind="compiler", code="signature", text=f"rowwise: {said}.", place=place, details=details
     )

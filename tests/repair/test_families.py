@@ -6,12 +6,12 @@ import ast
 
 import pytest
 
-from grader.records import Form, Task, TensorSpec
+from grader.records import Context, Form, Task, TensorSpec
 from grader.repair.families import families
 from grader.repair.families.family import MOST_LINES, cuda_lines
 from grader.repair.families.windows import overlapping
 from grader.repair.reference import reference_code
-from grader.rules import Context, review_text
+from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
 

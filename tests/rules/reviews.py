@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.repair.fixes import attach
-from grader.rules import Context, all_rules, engine
+from grader.rules import all_rules, engine
 from grader.rules.engine import Inspection
 from grader.source import Source
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding
-from grader.rules import Context
-from grader.rules.build.messages import explain
+from grader.records import Context, Evidence, Finding
 from grader.rules.examples import as_submission
 from grader.source import Source, parse
+from grader.source.analysis.diagnostics import explain
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.rules.rule import Context
-from grader.rules.walks import cases
+from grader.records import Context
 from grader.source import parse
+from grader.source.analysis.walks import cases
 from grader.source.flow import Walk
 from grader.source.flow.trace import Care
 from grader.tasks import builtin_tasks

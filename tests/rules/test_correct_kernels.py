@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Finding
+from grader.records import Context, Finding
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 
 KERNELS = sorted((Path(__file__).parent / "kernels").glob("*.cu"))

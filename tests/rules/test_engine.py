@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import pytest
 
-from grader.records import Finding
-from grader.rules import Context, all_rules, engine
+from grader.records import Context, Finding
+from grader.rules import all_rules, engine
 from grader.rules.rule import Rule
 from grader.source import Source, parse
 

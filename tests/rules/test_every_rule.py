@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.records import Evidence
+from grader.records import Context, Evidence
 from grader.rules import Rule, all_rules
 from grader.rules.examples import each
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.edits import apply
 

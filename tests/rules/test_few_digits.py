@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence
+from grader.records import Context, Evidence
 from grader.rules import review_text
-from grader.rules.rule import Context
 from grader.source import parse
 
 ANSWER = '''

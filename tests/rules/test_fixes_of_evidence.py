@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
+from grader.repair.fixes.filled import filled
+from grader.repair.fixes.full_mask import full_mask
+from grader.repair.fixes.races import of_the_race
 from grader.rules.examples import as_submission
-from grader.rules.sync.barriers import of_the_race
-from grader.rules.sync.filled import filled
-from grader.rules.sync.full_mask import full_mask
 from grader.source import parse
 from grader.source.edits import apply
 

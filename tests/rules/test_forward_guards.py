@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.rules.forward_guards import guarded
 from grader.source import parse
+from grader.source.analysis.forward_guards import guarded
 
 MODEL = """
 import torch

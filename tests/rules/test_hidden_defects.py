@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, Task, TensorSpec, Workload, WrongValues
+from grader.records import Context, Evidence, Task, TensorSpec, Workload, WrongValues
 from grader.rules import review_text
-from grader.rules.rule import Context
 from grader.source import parse
 
 REFERENCE = """

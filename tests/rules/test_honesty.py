@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Evidence, Launch
-from grader.rules import Context, review_text
+from grader.records import Context, Evidence, Launch
+from grader.records.observed import KERNELS_MATTER
+from grader.rules import review_text
 from grader.rules.examples import as_submission
-from grader.rules.observed import KERNELS_MATTER
 from grader.source import parse
 
 HEAD = '''import torch

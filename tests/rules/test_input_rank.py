@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Task, TensorSpec, Workload
-from grader.rules.rule import Context
+from grader.records import Context, Evidence, Task, TensorSpec, Workload
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import review_with_fixes

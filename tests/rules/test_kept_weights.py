@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Task, Workload
+from grader.records import Context, Evidence, Task, Workload
 from grader.rules import review_text
-from grader.rules.rule import Context
 from grader.source import parse
 
 ANSWER = '''

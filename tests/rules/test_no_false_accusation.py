@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import (
+    Context,
     Evidence,
     Finding,
     Place,
@@ -14,7 +15,6 @@ from grader.records import (
     Workload,
     WrongValues,
 )
-from grader.rules import Context
 from grader.rules.examples import as_submission
 from grader.source import parse
 from tests.rules.reviews import review_with_fixes
@@ -402,23 +402,6 @@ torch::Tensor run(torch::Tensor a) {
     return a;
 }
 """
-
-
-@pytest.mark.parametrize(
-    ("forward", "said"),
-    [
-        ("        return extension.run(torch.matmul(a, b))\n", True),
-        ("        return torch.matmul(a, b)\n", False),
-    ],
-)
-def test_a_kernel_that_forward_never_reaches_is_not_called_trivial(
-    forward: str, said: bool
-) -> None:
-    head, _, _ = as_submission(HEAVY).partition("    def forward")
-    code = f"{head}    def forward(self, a, b):\n{forward}"
-    rules = {finding.rule for finding in review_with_fixes(parse(code), Context())}
-    assert ("PRF013" in rules) is said
-    assert ("CHT003" in rules) is not said
 
 
 def test_work_on_streams_of_its_own_has_to_be_waited_for() -> None:

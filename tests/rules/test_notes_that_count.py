@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Task, TensorSpec, Workload
+from grader.records import Context, Task, TensorSpec, Workload
 from grader.rules import review_text
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 
 ROWS = """

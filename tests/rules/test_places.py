@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding, ProbedInput, UnwrittenOutput
-from grader.rules import Context, review_text
+from grader.records import Context, Evidence, Finding, ProbedInput, UnwrittenOutput
+from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
 

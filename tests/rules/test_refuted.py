@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from grader.records import (
     Build,
     Comparison,
+    Context,
     Evidence,
     Finding,
     Launch,
     LineCount,
+    Outcome,
     Place,
     Prediction,
     Run,
 )
 from grader.rules import all_rules
 from grader.rules.examples import as_submission
-from grader.rules.outcome import Outcome
 from grader.rules.predictions import CODES, SENTENCES
 from grader.rules.refuted import weighed_by_runs
-from grader.rules.rule import Context
 from grader.source import parse
 
 KERNEL = """

@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from grader.records import Build, Evidence, Launch, LineCount, Place, Run, WrongValues
+from grader.records import (
+    Build,
+    Context,
+    Evidence,
+    Launch,
+    LineCount,
+    Outcome,
+    Place,
+    Run,
+    WrongValues,
+)
 from grader.rules.examples import as_submission
-from grader.rules.outcome import Outcome
-from grader.rules.rule import Context
 from grader.simulator.wording import KINDS
 from grader.source import parse
 from grader.tasks import builtin_tasks

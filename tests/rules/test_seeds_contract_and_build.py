@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.ingest import extract, read_samples
-from grader.records import Finding
-from grader.rules import Context, review_text
+from grader.records import Context, Finding
+from grader.rules import review_text
 from grader.source import parse
 
 SEEDS = Path("/work/shared/seeds")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, Finding, Launch, Place, Task, TensorSpec, Workload
+from grader.records import Context, Evidence, Finding, Launch, Place, Task, TensorSpec, Workload
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 from tests.rules.reviews import review_with_fixes
 

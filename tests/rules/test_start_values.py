@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from grader.records import Evidence, Launch
+from grader.records import Context, Evidence, Launch
 from grader.rules import review_text
 from grader.rules.examples import as_submission
-from grader.rules.rule import Context
 from grader.source import parse
 
 POOL = """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Task
+from grader.records import Context, Task
 from grader.rules import review_text
-from grader.rules.rule import Context
 from grader.source import parse
 
 REFERENCE = """

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.records import Task, TensorSpec, Workload
+from grader.records import Context, Task, TensorSpec, Workload
+from grader.repair.fixes.unguarded_reads import zero_outside
 from grader.rules.examples import as_submission
-from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.rule import Context
 from grader.source import parse
 from grader.source.cuda_code import cuda_code, text
 from grader.source.edits import apply

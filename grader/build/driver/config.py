@@ -44,6 +44,8 @@ class Config:
     """Whether this torch's AT_DISPATCH still takes `x.type()`."""
     allowed: list[str]
     """Folders that a build may read from."""
+    triton_tools: str | None = None
+    """Folder of the assemblers that Triton brings along."""
 
     standard: str = "c++20"
     """The C++ standard that the headers are precompiled in: torch's own."""

@@ -1,4 +1,4 @@
-"""Entry of both drivers: `main.py nvcc ARGUMENTS` and `main.py c++ ARGUMENTS`."""
+"""Entry of the drivers: `main.py nvcc ARGUMENTS`, `main.py c++ ARGUMENTS`, `main.py ptxas ARGUMENTS` for Triton's."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ def main(arguments: list[str]) -> int:
     """Do what the compiler of this name would do; returns the exit status."""
     role, call = arguments[0], arguments[1:]
     config = configuration.load()
+    if role.startswith("ptxas"):
+        from grader.build.driver import triton
+
+        return triton.assemble(config, role, call)
     command = parse(in_todays_words(config, role, call))
     if not command.sources:
         tool = config.nvcc if role == "nvcc" else config.gxx

@@ -21,13 +21,11 @@ from grader.devices.cuda.health import HEALTH, prove_healthy, suspicious
 from grader.devices.cuda.plain_guest import PlainGuest
 from grader.devices.cuda.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
 from grader.devices.cuda.timing_turn import timed
-from grader.devices.cuda.witness import consult
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
-from grader.devices.sim.device import Simulator
 from grader.devices.timed import Timed
 from grader.errors import GraderError
-from grader.judge import References
+from grader.judge import References, clean
 from grader.records import (
     Build,
     Evaluation,
@@ -42,7 +40,6 @@ from grader.records import (
     digest,
 )
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
-from grader.simulator.gpus import gpu
 from grader.simulator.report import switches
 from grader.source import Source
 from grader.store import Store
@@ -95,6 +92,7 @@ class CudaDevice(GuestDevice):
             "driver": gpu.driver,
             "torch": toolchain.torch_version,
             "nvcc": toolchain.nvcc_version,
+            **toolchain.triton,
             "guard zones": guard_zones.fact(self.prepared),
         }
 
@@ -196,26 +194,21 @@ class CudaDevice(GuestDevice):
         references: References,
         evaluation: Evaluation,
     ) -> Sanitized:
-        """Look at why a program went wrong; at any or none where asked.
+        """Look with compute-sanitizer at why a program went wrong; at any or none where asked.
 
-        On the simulator, and with compute-sanitizer on the GPU; for a program that hangs only where
-        the simulator didn't see it: under a tool it holds the GPU for minutes.
+        At one that hangs only where no other device has told why: under a tool it holds the GPU for minutes.
         """
         status = evaluation.verdict.status
         tools = tools_for(status, self.options.sanitize)
         workload = telling(task, evaluation)
         if not tools or workload is None:
             return Sanitized()
-        seen = consult(self._simulator, submission, task, references, workload)
         hung = status == "hung"
-        if hung and seen.evidence and self.options.sanitize is None:
-            return seen
+        told = not all(clean(run) for run in evaluation.checked)
+        if hung and told and self.options.sanitize is None:
+            return Sanitized()
         seconds = HUNG_SECONDS if hung else SECONDS
-        return sanitize(self, submission, build, references, workload, tools, seconds) + seen
-
-    @property
-    def _simulator(self) -> Simulator:
-        return Simulator(self.options, self.form, self.store, self.prepared, gpu(self.options.gpu))
+        return sanitize(self, submission, build, references, workload, tools, seconds)
 
     def time(
         self, submission: Submission, build: Build, task: Task, references: References

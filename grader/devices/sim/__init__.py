@@ -17,4 +17,4 @@ def _open(options: Options, form: Form, store: Store, preparing: Callable[[str],
     return open_simulator(options, form, store, preparing)
 
 
-DEVICE = DeviceEntry(name="sim", rank=100, absent=lambda: "", instead="", open=_open)
+DEVICE = DeviceEntry(name="sim", rank=100, absent=lambda: "", instead="", open=_open, checks=True)

@@ -191,7 +191,7 @@ class _Play:
             if run.status == "ran":
                 compared = judge.compare(screen.task, workload, screen.references, result)
                 wrong = compared.mismatch.fraction or 1.0 if compared.mismatch else 0.0
-            found[call] = Outcome(wrong, run.status == "ran" and not run.evidence)
+            found[call] = Outcome(wrong, run.status == "ran" and judge.clean(run))
             if screen.device.lost(result):
                 break
         return found

@@ -14,8 +14,7 @@ from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.engine import TIME_LIMIT, Inspection
 
 if TYPE_CHECKING:
-    from grader.records import Finding, Fix
-    from grader.rules.rule import Context
+    from grader.records import Context, Finding, Fix
     from grader.source import Source
 
 logger = logging.getLogger(__name__)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grader.records import Finding, Fix
-    from grader.rules.rule import Context
+    from grader.records import Context, Finding, Fix
     from grader.source import Source
 
 Propose = Callable[["Finding", "Source", "Context"], Iterable["Fix"]]

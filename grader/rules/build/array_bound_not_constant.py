@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp_types import declaration_of
@@ -142,8 +143,7 @@ RULE = Rule(
     code="BLD013",
     name="array-bound-not-constant",
     severity="error",
-    summary="An array in the kernel has a size that is only known at run time; device code does "
-    "not allow that.",
+    summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
     why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
     "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",
     bad=(

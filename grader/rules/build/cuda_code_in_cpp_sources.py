@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, prototype, quoted, replace
 from grader.source.cuda_code import around, cuda_code, text
 

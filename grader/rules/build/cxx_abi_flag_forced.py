@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import errors
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import errors
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
 
@@ -63,8 +64,7 @@ RULE = Rule(
     code="BLD018",
     name="cxx-abi-flag-forced",
     severity="warning",
-    summary="A compiler flag forces a C++ library layout that may not match the installed "
-    "PyTorch; the module can then fail to load.",
+    summary="A compiler flag forces a C++ library layout that may not match the installed PyTorch; the module can then fail to load.",
     why="load_inline passes the value that torch itself was built with. A flag that says otherwise "
     "mangles std::string differently, and the import ends in an undefined symbol.",
     bad="""

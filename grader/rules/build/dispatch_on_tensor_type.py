@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
 
@@ -81,8 +82,7 @@ RULE = Rule(
     code="BLD007",
     name="dispatch-on-tensor-type",
     severity="error",
-    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept "
-    "that, and the build stops.",
+    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
     why="`type()` returns an old object that describes backend and dtype together. The macros want "
     "the dtype alone, which is `scalar_type()`.",
     bad="""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.instantiations import instantiations
 
@@ -111,8 +112,7 @@ RULE = Rule(
     code="BLD010",
     name="extern-shared-template-type",
     severity="error",
-    summary="Two versions of a templated kernel declare the same dynamic shared array with "
-    "different types, which does not compile.",
+    summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
     why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
     "and cast the pointer to the type that the kernel needs.",
     bad=(

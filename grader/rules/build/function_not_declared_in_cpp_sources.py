@@ -6,8 +6,9 @@ import ast
 import difflib
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import add_declarations, fix, prototype, quoted, replace
 from grader.source.cuda_code import cuda_code, text
 
@@ -43,8 +44,7 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
     absent = [name for name in missing if name not in defined]
     kernels = [name for name in missing if name in defined and defined[name].runs != "host"]
     message = (
-        f"functions= exports {names}, but cpp_sources does not declare "
-        f"{'them' if several else 'it'}: main.cpp, where load_inline binds "
+        f"functions= exports {names}, but cpp_sources does not declare {'them' if several else 'it'}: main.cpp, where load_inline binds "
         f"{'them' if several else 'it'} to Python, does not compile"
     )
     if absent:

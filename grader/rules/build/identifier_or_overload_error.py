@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Place
-from grader.rules.build.fixes import fixes
-from grader.rules.build.fixes.build_call import too_old
-from grader.rules.build.fixes.template_names import lines_behind
-from grader.rules.build.idioms import idioms
-from grader.rules.build.line_fixes import line_fixes
-from grader.rules.build.messages import confirming, explain, failures, said
-from grader.rules.build.semicolons import semicolon
-from grader.rules.build.undeclared import declared
-from grader.rules.rule import Context, Example, Rule
-from grader.source.cuda_code import around, cuda_code, units
+from grader.records import Context, Evidence, Finding, Place
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.diagnostics import confirming, explain, failures
+from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_types import type_of
+from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +18,17 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
-    from grader.rules.build.messages import Explained
     from grader.source import Source, Unit
+    from grader.source.analysis.diagnostics import Explained
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
 MANY = 6
+SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
+PYTHON_WORDS = {"None": "nullptr", "True": "true", "False": "false"}
+PARTS = {"values": 0, "indices": 1}
+PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
+"""Functions that give values and indices."""
 KINDS = ("undefined-identifier", "undefined-in-device", "no-overload", "no-operator", "syntax")
 
 
@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
     for group in _groups(source, context)[:MANY]:
         first = group[0]
-        meaning = explain(said(first))
+        meaning = explain(first.said)
         words = first.text.strip().rstrip(".")
         message = f"{meaning.sentence} ({words})" if meaning is not None else words
         yield RULE.finding(
@@ -54,24 +54,14 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
             message[:400],
             confidence="proven",
             evidence=group,
-            fixes=_fixes(source, first),
         )
-
-
-def _fixes(source: Source, item: Evidence) -> tuple[Fix, ...]:
-    return (
-        *semicolon(source, item),
-        *line_fixes(source, item),
-        *declared(source, item),
-        *fixes(source, item),
-    )
 
 
 def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
     """Return the errors, those together that one defect causes.
 
     Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind; so is all that is said of a function in which a type's name is taken. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
+    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
@@ -79,18 +69,16 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
             break
     groups: list[list[Evidence]] = []
     in_headers = [item for item in items if _line(item) is None]
-    asked = next((item for item in items if too_old(said(item))), None)
+    asked = next((item for item in items if _kind(item) == "standard"), None)
     if asked is not None:
         groups.append([asked, *(item for item in in_headers if item is not asked)])
         items = tuple(item for item in items if item not in groups[0])
     for item in items:
-        meaning = explain(said(item))
+        meaning = explain(item.said)
         same = [
             group
             for group in groups
-            if _line(group[0]) == _line(item) is not None
-            or _line(item) in lines_behind(source, group[0])
-            or _declares(source, group[0], meaning)
+            if _line(group[0]) == _line(item) is not None or _declares(source, group[0], meaning)
         ]
         if same:
             same[0].append(item)
@@ -112,6 +100,11 @@ def _declares(source: Source, refused: Evidence, meaning: Explained | None) -> b
     return bool(re.search(rf"[\w>&*]\s[\s*&]*{name}\s*[;=(\[{{,]", source.lines[line - 1]))
 
 
+def _kind(item: Evidence) -> str:
+    meaning = explain(item.said)
+    return meaning.kind if meaning is not None else ""
+
+
 def _line(item: Evidence) -> int | None:
     return item.place.line if item.place is not None else None
 
@@ -125,15 +118,103 @@ def _build_call(source: Source) -> Place | None:
     return source.place(source.extensions[0].node) if source.extensions else None
 
 
+# what Python allows and C++ does not
+
+
 def _from_idioms(unit: Unit, context: Context) -> Iterator[Finding]:
-    for found in idioms(unit, context):
+    for node, message, kinds, fixes in _idioms(unit):
+        place = unit.place(node)
+        evidence = confirming(context, kinds, lines=(place.line,))
         yield RULE.finding(
-            found.place,
-            found.message,
-            confidence="proven" if found.evidence else "likely",
-            evidence=found.evidence,
-            fixes=found.fixes,
+            place,
+            message,
+            confidence="proven" if evidence else "likely",
+            evidence=evidence,
+            fixes=fixes,
         )
+
+
+Idiom = tuple["Node", str, tuple[str, ...], tuple["Fix", ...]]
+"""Where such a form stands, what is wrong with it, what compilers call that, and its fix."""
+
+
+def _idioms(unit: Unit) -> Iterator[Idiom]:
+    yield from _python_words(unit)
+    yield from _lists_without_braces(unit)
+    yield from _powers(unit)
+    yield from _named_parts(unit)
+    yield from _no_return(unit)
+
+
+def _python_words(unit: Unit) -> Iterator[Idiom]:
+    for word, cpp in PYTHON_WORDS.items():
+        for node in cuda_code(unit).names.get(word, ())[:1]:
+            if node.type == "identifier" and word not in unit.macros:
+                made = fix(f"write {cpp}", [replace_node(unit, node, cpp)])
+                yield node, f"{word} is Python; C++ writes {cpp}", KINDS, made
+
+
+def _lists_without_braces(unit: Unit) -> Iterator[Idiom]:
+    """Look for `x.reshape(a, b)`: C++ takes one list of sizes."""
+    for call in cuda_code(unit).calls:
+        given = call.arguments
+        if call.name not in SHAPING or call.object is None or len(given) < 2:
+            continue
+        numbers = all(type_of(unit, one) in {"int", "long", "unsigned"} for one in given)
+        if numbers and type_of(unit, call.object) == "Tensor":
+            start, end = given[0].start_byte, given[-1].end_byte
+            edits = [unit.edit(start, start, "{"), unit.edit(end, end, "}")]
+            message = f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces around its arguments"
+            yield call.node, message, KINDS, fix("put the sizes in braces", edits, certain=True)
+
+
+def _named_parts(unit: Unit) -> Iterator[Idiom]:
+    """Look for `torch::max(x, dim).values`: in C++ it is a tuple without names."""
+    for node in cuda_code(unit).of("field_expression"):
+        made, part = node.child_by_field_name("argument"), text(node.child_by_field_name("field"))
+        if made is None or made.type != "call_expression" or part not in PARTS:
+            continue
+        call = read_call(made)
+        if call.last in PAIRS and len(call.arguments) >= (1 if call.object is not None else 2):
+            taken = f"std::get<{PARTS[part]}>"
+            edit = replace_node(unit, node, f"{taken}({text(made)})")
+            message = f"{call.last} gives a std::tuple in C++, which has no `{part}`: {taken}(...)"
+            yield node, message, ("no-member",), fix(f"take it with {taken}", [edit], certain=True)
+
+
+def _no_return(unit: Unit) -> Iterator[Idiom]:
+    """Look for functions that promise a tensor and have no `return`: what the caller gets is anything."""
+    code = cuda_code(unit)
+    for function in unit.host_functions:
+        body = function.body
+        if body is None or not function.return_type.endswith("Tensor"):
+            continue
+        if any(code.under(body, "return_statement")) or any(code.under(body, "throw_statement")):
+            continue
+        made = [
+            text(node.child_by_field_name("declarator"))
+            for node in code.under(body, "init_declarator")
+            if text(node.child_by_field_name("value")).startswith(("torch::", "at::"))
+        ]
+        end = body.end_byte - 1
+        last = unit.edit(end, end, f"    return {made[-1]};\n") if made else None
+        message = f"{function.name} promises a {function.return_type} and returns nothing"
+        yield function.node, message, (), fix(f"return {made[-1]}", [last]) if made else ()
+
+
+def _powers(unit: Unit) -> Iterator[Idiom]:
+    for node in cuda_code(unit).of("binary_expression"):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None or right.type != "pointer_expression":
+            continue
+        exponent = right.child_by_field_name("argument")
+        operator = text(node.child_by_field_name("operator"))
+        if operator == "*" and exponent is not None and exponent.type == "number_literal":
+            square = text(exponent) in {"2", "2.0", "2.0f"} and left.type == "identifier"
+            edit = replace_node(unit, node, f"({text(left)} * {text(left)})")
+            message = f"{one_line(node)}: C++ has no ** operator, this multiplies by what a number points to"
+            fixes = fix("write the product", [edit]) if square else ()
+            yield node, message, ("no-operator", "syntax"), fixes
 
 
 # names that nothing defines
@@ -212,8 +293,7 @@ RULE = Rule(
     code="BLD015",
     name="identifier-or-overload-error",
     severity="error",
-    summary="The C++ text uses a name that does not exist there, or calls a function in a form "
-    "that C++ does not have.",
+    summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
     why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
     "some idioms of Python that no C++ compiler takes.",
     bad=(
@@ -264,7 +344,7 @@ torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
     fix="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
     "methods that are called, braces around lists of sizes; macros, constants and functions that kernels need, declared where they can use "
     "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "
-    "exchanges of a warp; an atomic maximum of floats. See `grader/rules/build/fixes/`.",
+    "exchanges of a warp; an atomic maximum of floats. See `grader/repair/fixes/compiler/`.",
     check=check,
     explained_by=("EXT001",),
     catch_all=True,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.build.launch_fixes import SPELLED, as_parameter, pass_the_rest, written_through
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import one_line, text
+from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +52,7 @@ def _launch(
         evidence = confirming(context, ("argument-count", "no-overload"), lines=lines)
         yield RULE.finding(
             place,
-            f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives "
-            f"{given}",
+            f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives {given}",
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=pass_the_rest(unit, launch, kernel),
@@ -77,8 +78,7 @@ def _finding(
 ) -> Finding:
     return RULE.finding(
         unit.place(argument),
-        f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is "
-        f"{parameter.type}",
+        f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is {parameter.type}",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, owner, kernel, parameter, argument, wrong),
@@ -210,9 +210,8 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
-    "and "
-    "types that are not sure are left alone.",
+    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and types that are not sure are left "
+    "alone.",
     fix="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
     "kernel does not write through it.",
     check=check,

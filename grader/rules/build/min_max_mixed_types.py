@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
@@ -87,8 +88,7 @@ RULE = Rule(
     code="BLD011",
     name="min-max-mixed-types",
     severity="error",
-    summary="min or max gets values of two types, such as an int and an int64_t, so no version of "
-    "the function matches.",
+    summary="min or max gets values of two types, such as an int and an int64_t, so no version of the function matches.",
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
     bad=(

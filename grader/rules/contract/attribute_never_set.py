@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.build.messages import confirming
-from grader.rules.contract.named_anew import never_set
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
 from grader.source.python_code import PythonCode, python_code
+from grader.source.rewriting.named_anew import never_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,8 +129,7 @@ RULE = Rule(
     code="EXT007",
     name="attribute-never-set",
     severity="error",
-    summary="forward reads an attribute of self that nothing sets, so the call ends in an "
-    "AttributeError.",
+    summary="forward reads an attribute of self that nothing sets, so the call ends in an AttributeError.",
     why="An attribute that the constructor forgot, or a name spelled in two ways.",
     bad=HEAD
     + "class ModelNew(nn.Module):\n    def __init__(self, eps):\n        super().__init__()\n"
@@ -141,9 +141,8 @@ RULE = Rule(
     "        if self.training and hasattr(self, 'late'):\n            x = x + self.late\n"
     "        return self.helper(x) / self.eps * self.scale * self.size + self.n\n",
     detects=("text", "build"),
-    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
-    "make "
-    "it silent, as do attributes that the program asks for first.",
+    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ make it silent, as do attributes that "
+    "the program asks for first.",
     fix="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
     certain_from_text=True,

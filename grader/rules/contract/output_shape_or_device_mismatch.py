@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Evidence, Finding, Place
-from grader.rules.forward_fixes import result_in_form
-from grader.rules.python_slips import unused_arguments
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Edit, Evidence, Finding, Place
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
@@ -47,12 +45,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=seen,
             other_form=True,
             cause="form",
-            fixes=(
-                *result_in_form(source, code, [one.details for one in seen]),
-                *unused_arguments(source, code),
-            )
-            if code
-            else (),
         )
 
 
@@ -240,10 +232,8 @@ RULE = Rule(
         "y = x * 2", "n = x.sum().cpu().item()\n        y = x.to(torch.float32)"
     ).replace("RESULT", "y * n"),
     detects=("text", "evidence"),
-    guards="Only what is returned counts; values that go to the CPU on the way do not (PRF010). "
-    "Shapes and types are reported from runs.",
-    fix="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values "
-    "can be meant to be those.",
+    guards="Only what is returned counts; values that go to the CPU on the way do not (PRF010). Shapes and types are reported from runs.",
+    fix="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values can be meant to be those.",
     check=check,
     predicts="wrong-values",
 )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.build.messages import confirming
-from grader.rules.contract.function_wrapped import wrapped
-from grader.rules.contract.module_lists import pairs_in_module_lists
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding, Fix
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
 
@@ -46,7 +44,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     own = _is_plain_module(code, code.model)
     yield from _no_module(source, code, code.model)
     yield from _no_super_call(source, code, own)
-    yield from _no_modules(source, code)
     for method, counts in _calls(code, context):
         function = code.method(method)
         if function is None:
@@ -142,27 +139,6 @@ def _fixes(
     return fix(f"take {added} as the reference does", [Edit(start=at, end=at, text=f", {added}")])
 
 
-def reference_parameters(context: Context, name: str) -> tuple[str, ...]:
-    """Return the parameters of the reference's method of that name, without self."""
-    text = context.task.reference if context.task is not None else ""
-    return _parameter_names(text, name) if text else ()
-
-
-@lru_cache(maxsize=32)
-def _parameter_names(text: str, method: str) -> tuple[str, ...]:
-    """Return the parameters of a method of `Model` in a reference, without self."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Model":
-            for item in node.body:
-                if isinstance(item, Function) and item.name == method:
-                    return tuple(argument.arg for argument in item.args.args[1:])
-    return ()
-
-
 def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterator[Finding]:
     """Report a class of operations where a module is built and called."""
     if "torch.autograd.Function" in [code.canonical(base) for base in model.bases]:
@@ -171,21 +147,7 @@ def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterato
             f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
             "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
             confidence="likely",
-            fixes=wrapped(source, code, model),
         )
-
-
-def _no_modules(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report what a list of modules refuses."""
-    for pair, owner, fixes in pairs_in_module_lists(source, code):
-        kind = "tuple" if isinstance(pair, ast.Tuple) else "list"
-        yield RULE.finding(
-            source.place(pair),
-            f"{owner} is an nn.ModuleList and takes modules alone: this {kind} is none, so the constructor "
-            f"raises ({kind} is not a Module subclass)",
-            fixes=fixes,
-        )
-        return
 
 
 def _is_plain_module(code: PythonCode, model: ast.ClassDef) -> bool:
@@ -211,8 +173,7 @@ def _missing(
     elif method == "__init__" and count:
         yield RULE.finding(
             source.line_place(model.lineno),
-            f"ModelNew has no constructor of its own, and gets {count} argument"
-            f"{'s' * (count != 1)}: TypeError before anything is computed",
+            f"ModelNew has no constructor of its own, and gets {count} argument{'s' * (count != 1)}: TypeError before anything is computed",
         )
 
 
@@ -248,8 +209,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
     edit = Edit(start=start, end=start, text=f"super().__init__()\n{indent}")
     yield RULE.finding(
         source.line_place(constructor.lineno),
-        "the constructor never calls super().__init__(): an nn.Module without it can neither hold "
-        "parameters nor be called",
+        "the constructor never calls super().__init__(): an nn.Module without it can neither hold parameters nor be called",
         fixes=fix("call super().__init__() first", [edit], certain=True),
     )
 
@@ -281,8 +241,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
     "task only the file's own get_inputs and get_init_inputs count.",
-    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
-    "autograd.Function.",
+    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an autograd.Function.",
     check=check,
     certain_from_text=True,
 )

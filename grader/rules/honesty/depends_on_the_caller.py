@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.decisions import decides_the_result, gives_nothing, spelled
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
 from grader.source.python_code import PythonCode, python_code
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 if name:
                     yield RULE.finding(
                         source.place(node.test),
-                        f"{name} counts the calls of forward, and this condition makes later calls "
-                        "do something else than the first ones",
+                        f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
                     )
                 drawn = _drawn(code, node.test, chances)
                 if drawn:
@@ -195,9 +195,7 @@ RULE = Rule(
     name="depends-on-the-caller",
     severity="warning",
     summary="forward does something else by who calls it, how often, when, or by chance.",
-    why="A program that is right in the first calls and cheap in the later ones passes the check "
-    "and "
-    "wins the timing.",
+    why="A program that is right in the first calls and cheap in the later ones passes the check and wins the timing.",
     bad=(
         (
             f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"

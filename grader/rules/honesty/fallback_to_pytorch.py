@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.fallback import fallbacks
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
+from grader.source.analysis.fallback import fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,7 @@ RULE = Rule(
     code="CHT001",
     name="fallback-to-pytorch",
     severity="warning",
-    summary="If the custom code fails, the file silently runs PyTorch instead; a good result then "
-    "says nothing about the kernel.",
+    summary="If the custom code fails, the file silently runs PyTorch instead; a good result then says nothing about the kernel.",
     why="Graders see a right result and count it as a success of the kernel. Most published files "
     "of this kind hide an extension that does not even build.",
     bad=(

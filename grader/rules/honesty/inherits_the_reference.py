@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source import dotted, nodes_under
+from grader.source.analysis.extension_use import holders, mentions
 from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:

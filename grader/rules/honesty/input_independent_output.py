@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.observed import seen_wrong
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.records.observed import seen_wrong
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import Function, PythonCode, python_code
 
@@ -168,9 +169,7 @@ RULE = Rule(
     name="input-independent-output",
     severity="error",
     summary="The output does not depend on the input as it should: constants, or only its form.",
-    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. "
-    "It is "
-    "no computation.",
+    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
     bad=(
         """
 __global__ void k(const float* x, float* y, int n) {
@@ -225,10 +224,8 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text", "evidence"),
-    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is "
-    "enough. "
-    "A call that gets the input may write through its other arguments, and a CUDA graph that is replayed "
-    "through what it was copied to.",
+    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. A call that gets the input may "
+    "write through its other arguments, and a CUDA graph that is replayed through what it was copied to.",
     fix="",
     check=check,
     explained_by=("API004",),

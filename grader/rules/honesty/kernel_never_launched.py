@@ -5,23 +5,24 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.honesty.extension_use import (
+from grader.records import Context
+from grader.records.observed import KERNELS_MATTER, seen_wrong
+from grader.rules.rule import Rule
+from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.analysis.extension_use import (
     computes_with_torch,
     holders,
     mentions,
     refers,
     uses_operators,
 )
-from grader.rules.honesty.launch_left_out import launch
-from grader.rules.honesty.started_kernels import is_started
-from grader.rules.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.rule import Context, Rule
-from grader.source import nodes_under
+from grader.source.analysis.started_kernels import is_started
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.rewriting.launch_left_out import launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,8 +151,7 @@ def _thrown_away(
     if unused and computed and not _all_void(source, calls):
         yield RULE.finding(
             source.place(computed[0]),
-            f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch "
-            "computes that",
+            f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch computes that",
             severity="error",
             rejects=True,
         )
@@ -225,11 +225,8 @@ RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
-    summary="A kernel is written but never started, or forward never reaches it; the work is done "
-    "by "
-    "something else.",
-    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the "
-    "kernel is a decoy.",
+    summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
+    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
     bad=(
         """
 __global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
@@ -305,9 +302,8 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text",),
-    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules "
-    "and "
-    "torch.ops are followed. A kernel beside others that do run is only a note.",
+    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
+    "beside others that do run is only a note.",
     fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
     predicts="no-launch",

@@ -5,12 +5,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.honesty.data_flow import depends, parameters, tainted
-from grader.rules.honesty.extension_use import calls_builder, holders, mentions
-from grader.rules.honesty.lasting_places import lasting_names, place_of, read_purely, surely_before
-from grader.rules.observed import seen_wrong
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.records.observed import seen_wrong
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.analysis.extension_use import calls_builder, holders, mentions
+from grader.source.analysis.lasting_places import (
+    lasting_names,
+    place_of,
+    read_purely,
+    surely_before,
+)
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.python_code import Function, PythonCode, python_code
 
@@ -60,8 +66,7 @@ def _memoised(
         ):
             yield RULE.finding(
                 source.place(decorator),
-                f"{function.name} remembers its results by its arguments: the same tensor object "
-                "with new values gets the old result",
+                f"{function.name} remembers its results by its arguments: the same tensor object with new values gets the old result",
             )
 
 
@@ -84,9 +89,8 @@ def _kept(
                 continue
             yield RULE.finding(
                 source.place(at),
-                f"{kept} holds the result of an earlier call (line "
-                f"{next(store.lineno for one, store in stores if one == kept)}), and this "
-                "returns it without computing anything",
+                f"{kept} holds the result of an earlier call (line {next(store.lineno for one, store in stores if one == kept)}), and "
+                "this returns it without computing anything",
             )
             return
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.records import Edit
-from grader.rules.honesty.extension_use import holders, mentions
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit
+from grader.rules.rule import Rule
 from grader.source import nodes_under
+from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import cuda_code, units
 from grader.source.python_code import PythonCode, python_code
@@ -59,9 +59,8 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     if _methods(code).isdisjoint(JOINS):
         yield RULE.finding(
             source.place(entered[0]),
-            "forward works on a stream of its own and returns without the current stream waiting "
-            "for it: events on the current stream do not see the work, and its result may not be "
-            "there yet",
+            "forward works on a stream of its own and returns without the current stream waiting for it: events on the current stream do "
+            "not see the work, and its result may not be there yet",
             fixes=_joining(source, code, entered[0]),
             rejects=True,
         )
@@ -173,8 +172,7 @@ def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
             works = _launches_there(unit, used[0])
             yield RULE.finding(
                 unit.place(used[0]),
-                f"{name} starts work that goes on after the function has returned and is not "
-                "measured",
+                f"{name} starts work that goes on after the function has returned and is not measured",
                 severity="error" if works else "warning",
                 rejects=works,
             )
@@ -201,9 +199,8 @@ RULE = Rule(
     name="work-hidden-from-the-clock",
     severity="error",
     summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
-    why="A timer records events on the current stream. What runs beside it is not in the time, "
-    "and a "
-    "caller may read the result before it is there.",
+    why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
+    "it is there.",
     bad=(
         (
             f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"

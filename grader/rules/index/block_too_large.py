@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.memory.hosts import refuses, resolve
-from grader.rules.observed import kernel_of, launch_cause, refused
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, full_size_of, spans
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, refused
+from grader.rules.proofs import launch_cause
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses, resolve
+from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow.tree import Items
@@ -59,11 +60,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _message(threads: int, follows: bool) -> str:
     if follows:
-        return (
-            f"the block's size follows the input: beyond {MOST} threads a block the launch "
-            "fails, and nothing is "
-            "computed"
-        )
+        return f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is computed"
     return f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
 
 
@@ -181,11 +178,8 @@ RULE = Rule(
     severity="error",
     summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
     "block of that size can get; the kernel does not start.",
-    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all "
-    "of them. "
-    "The launch fails without a word unless somebody asks for the error. Clamp the size and let "
-    "each "
-    "thread loop.",
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
+    "unless somebody asks for the error. Clamp the size and let each thread loop.",
     bad="""
 __global__ void mark(float* y, int n) {
     int i = threadIdx.y * blockDim.x + threadIdx.x;
@@ -211,9 +205,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "build", "evidence"),
-    guards="A size that follows the input is a warning unless the task's own size passes the "
-    "limit, and "
-    "nothing where the host compares it.",
+    guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares "
+    "it.",
     fix="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
     "Says `__launch_bounds__` where the registers are too many.",
     check=check,

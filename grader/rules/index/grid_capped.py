@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Edit, Finding
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
 

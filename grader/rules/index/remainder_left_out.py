@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.index.host_quotient import Quotient, quotients
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Evidence, Finding, Fix
+from grader.rules.rule import Rule
+from grader.source.analysis.host_quotient import Quotient, quotients
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, descendants, one_line, text
 from grader.source.statements import insert_before, simple_statement
@@ -284,11 +284,9 @@ RULE = Rule(
     code="IDX008",
     name="remainder-left-out",
     severity="error",
-    summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last "
-    "elements are never touched.",
-    why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, "
-    "which need a loop of their own or a last turn with guards; a reduction without them misses their part, and "
-    "an output keeps whatever was in memory.",
+    summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last elements are never touched.",
+    why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, which need a loop of "
+    "their own or a last turn with guards; a reduction without them misses their part, and an output keeps whatever was in memory.",
     bad=_BAD,
     good=_GOOD,
     detects=("text", "evidence"),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix
-from grader.rules.memory.small_arrays import enlarged_where
-from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import kernel_of, observed, wrapped
-from grader.rules.one_shape import of_one_shape
-from grader.rules.rule import Context, Example, Rule
-from grader.rules.walks import spans
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import kernel_of, observed, wrapped
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.walks import spans
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -36,7 +33,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             confidence="proven",
             evidence=items,
             cause=cause,
-            fixes=tuple(_fixes(source, context, items)),
         )
     values = [
         item for item in context.evidence if item.kind == "mismatch" and item.code == "outside"
@@ -44,15 +40,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
         yield RULE.finding(None, said, confidence="proven", evidence=values, cause="oob")
-
-
-def _fixes(source: Source, context: Context, items: Sequence[Evidence]) -> Iterator[Fix]:
-    if "shared" in items[0].code:
-        yield from enlarged_where(source, items[0])
-    else:
-        yield from of_one_shape(source, context)
-        lines = {item.place.line for item in items if item.place is not None}
-        yield from zero_outside(source, context, lines)
 
 
 _CODE = """
@@ -73,9 +60,8 @@ RULE = Rule(
     name="access-out-of-bounds",
     severity="error",
     summary="A thread reads or writes outside of every buffer that the kernel was given.",
-    why="On a GPU such an access hits somebody else's memory, or ends the program with an "
-    "illegal memory "
-    "access. The run names the line, the thread and the element.",
+    why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory access. The run names the line, "
+    "the thread and the element.",
     bad=Example(
         _CODE,
         Context(
@@ -90,8 +76,7 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
-    "is theirs.",
+    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence is theirs.",
     fix="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero, and stores "
     "nothing, where a coordinate of the index leaves the tensor; gives a shared array more elements.",
     check=check,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix, Severity
-from grader.rules.build.shared_edits import unstage
-from grader.rules.memory.hosts import refuses
-from grader.rules.memory.small_arrays import enlarged
-from grader.rules.observed import confirm, observed, ran_clean
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix, Severity
+from grader.records.observed import observed, ran_clean
+from grader.rules.proofs import confirm
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
+from grader.source.rewriting.shared_arrays import unstage
+from grader.source.rewriting.small_arrays import enlarged
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -65,9 +66,8 @@ def _finding(case: Case, event: Event, severity: Severity) -> Finding:
     verb = "writes" if event.data.get("access") == "write" else "reads"
     if case.sizes.name.startswith("long"):
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index "
-            "that follows the size of "
-            f"the input: rows from {cells + 1} elements on go past its end"
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of the input: rows "
+            f"from {cells + 1} elements on go past its end"
         )
     else:
         where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
@@ -101,14 +101,10 @@ RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",
     severity="error",
-    summary="A row of the input is copied into a fixed-size shared array that is too small for "
-    "long "
-    "rows; the kernel writes past its end.",
-    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. "
-    "Past the "
-    "end the kernel overwrites other shared variables or stops with an illegal access. Read the "
-    "row "
-    "from global memory twice, go over it in tiles, or check the length on the host.",
+    summary="A row of the input is copied into a fixed-size shared array that is too small for long rows; the kernel writes past its end.",
+    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the end the kernel overwrites other "
+    "shared variables or stops with an illegal access. Read the row from global memory twice, go over it in tiles, or check the "
+    "length on the host.",
     bad="""
 __global__ void centre(const float* x, float* y, int dim) {
     __shared__ float row[1024];
@@ -137,10 +133,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Host code that compares the size with a number is believed: it refuses long rows or "
-    "takes "
-    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows; so does "
-    "what only shows at sizes that were assumed.",
+    guards="Host code that compares the size with a number is believed: it refuses long rows or takes another way. What ran to its end "
+    "on the simulator gets no more than a warning, about longer rows; so does what only shows at sizes that were assumed.",
     fix="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
     "the size that its own name for it says, or one element a warp or thread.",
     check=check,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Fix
-from grader.rules.memory.hosts import global_regions
-from grader.rules.observed import confirm, kernel_of, observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import confirm, settle
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import global_regions
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor
@@ -48,9 +49,8 @@ def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
                 case.kernel,
                 RULE.finding(
                     case.place(tensor.node),
-                    "the tensor made here lives in CPU memory (no device is given), and the kernel "
-                    "gets its pointer as "
-                    f"`{region.name}`: the GPU can't read it",
+                    f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as `{region.name}`: "
+                    "the GPU can't read it",
                     fixes=_fixes(case, tensor),
                     kernels=(case.kernel,),
                 ),
@@ -97,9 +97,8 @@ RULE = Rule(
     name="host-pointer-passed-to-kernel",
     severity="error",
     summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
-    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to "
-    "the GPU: "
-    "the kernel stops with an illegal memory access. Take the options of an input.",
+    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: the kernel stops with an illegal "
+    "memory access. Take the options of an input.",
     bad="""
 __global__ void sums(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -125,9 +124,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Options that come from a variable are believed; only tensors made with no options, "
-    "or with "
-    "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
+    guards="Options that come from a variable are believed; only tensors made with no options, or with nothing but a dtype, are "
+    "reported, and only when a kernel gets their pointer.",
     fix="Adds the options of the first input.",
     check=check,
     predicts="traps",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.records import Finding
-from grader.rules.memory.hosts import refuses
-from grader.rules.memory.loose_vectors import element_by_element
-from grader.rules.observed import observed, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding
+from grader.records.observed import observed
+from grader.rules.proofs import settle
+from grader.rules.rule import Rule
+from grader.source.analysis.host_code import refuses
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Walk
+from grader.source.rewriting.loose_vectors import element_by_element
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -71,13 +72,9 @@ RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",
     severity="error",
-    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, "
-    "which "
-    "stops the kernel.",
-    why="A vector load needs an address that is a multiple of its size. A row starts at one "
-    "only if the "
-    "row's length is a multiple of the vector's: test that on the host (and the pointer too, for "
-    "slices), and take scalar loads otherwise.",
+    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which stops the kernel.",
+    why="A vector load needs an address that is a multiple of its size. A row starts at one only if the row's length is a multiple of "
+    "the vector's: test that on the host (and the pointer too, for slices), and take scalar loads otherwise.",
     bad="""
 __global__ void copy(const float* x, float* y, int dim) {
     const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
@@ -104,11 +101,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Flat buffers start at an allocation and are aligned; host code that tests the "
-    "remainder is "
-    "believed. A warning where only other row lengths than the task's are affected.",
-    fix="Reads and writes one element at a time: only those that are used, or through a vector type "
-    "that needs no alignment.",
+    guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is believed. A warning where only "
+    "other row lengths than the task's are affected.",
+    fix="Reads and writes one element at a time: only those that are used, or through a vector type that needs no alignment.",
     check=check,
     predicts="traps",
 )

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from grader.records import Finding, Fix
-from grader.rules.memory.hosts import checked, origin
-from grader.rules.memory.unguarded_reads import zero_outside
-from grader.rules.observed import confirm, observed
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Finding, Fix
+from grader.records.observed import observed
+from grader.rules.proofs import confirm
+from grader.rules.rule import Rule
+from grader.source.analysis.overruns import Overrun, overruns
+from grader.source.analysis.walks import Case, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow import Access, Walk
+from grader.source.flow import Access
 from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
@@ -31,51 +29,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def text_findings(source: Source, context: Context) -> dict[str, Finding]:
     """Return the finding about each kernel whose last block runs over."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        if case.kernel in found or case.walk.stopped:
-            continue
-        if not case.sizes.real and not any(_linear(case.walk, a) for a in case.walk.accesses):
-            continue
-        last = case.flow.last_block(case.walk) or case.walk
-        overs = [(access, _overrun(case, last, access)) for access in last.accesses]
-        lines = {case.line(access.node) for access, over in overs if over is not None}
-        first = next(((access, over) for access, over in overs if over is not None), None)
-        if first is not None:
-            fixes = zero_outside(source, context, lines) or tuple(_guard(case, first[0]))
-            found[case.kernel] = _finding(case, *first, last, fixes)
-    return found
+    return {one.case.kernel: _finding(one) for one in overruns(source, context)}
 
 
-def _overrun(case: Case, last: Walk, access: Access) -> int | None:
-    """Return the first element past the end that an access touches."""
-    tensor = access.region.tensor
-    numel = tensor.numel if tensor is not None else None
-    if numel is None or access.offsets is None or not access.sure or tensor is None:
-        return None
-    offsets = access.offsets[access.mask]
-    if not len(offsets):
-        return None
-    top = int(offsets.max()) + access.scale - 1
-    if top < numel and int(offsets.min()) >= 0:
-        return None
-    if case.sizes.complete and not (origin(tensor) or tensor).guessed:
-        return top if top >= numel else int(offsets.min())
-    linear = _linear(last, access)
-    return (
-        top if linear and top >= numel and not checked(case.launch.host, remainder=True) else None
-    )
-
-
-def _linear(last: Walk, access: Access) -> bool:
-    """Whether an access is at the thread's number in the grid: what every kernel has to guard."""
-    if access.offsets is None or access.scale != 1 or not bool(access.mask.all()) or access.loops:
-        return False
-    expected = last.block_index[0] * last.threads + np.arange(last.threads)
-    return bool((access.offsets == expected).all())
-
-
-def _finding(case: Case, access: Access, index: int, last: Walk, fixes: tuple[Fix, ...]) -> Finding:
+def _finding(one: Overrun) -> Finding:
+    case, last = one.case, one.last
+    access, index = one.accesses[0]
     tensor = access.region.tensor
     numel = tensor.numel if tensor is not None else 0
     what = "reads" if access.kind == "load" else "writes"
@@ -88,10 +47,9 @@ def _finding(case: Case, access: Access, index: int, last: Walk, fixes: tuple[Fi
     )
     return RULE.finding(
         case.place(access.node),
-        f"line {case.line(access.node)} {what} {how}: "
-        f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
-        f"{what} element {index}",
-        fixes=fixes,
+        f"line {case.line(access.node)} {what} {how}: with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} "
+        f"threads the last block {what} element {index}",
+        fixes=_guard(case, access),
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",
     )
@@ -146,11 +104,9 @@ RULE = Rule(
     code="MEM001",
     name="missing-bounds-guard",
     severity="error",
-    summary="Threads past the end of the data still read or write, which corrupts memory or "
-    "crashes.",
-    why="The grid is rounded up to whole blocks, so the last block has more threads than there "
-    "is data. "
-    "Each thread has to compare its index with the size before it touches memory.",
+    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
+    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
+    "index with the size before it touches memory.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -176,11 +132,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Only indices that are followed exactly, in buffers whose size is known, count; "
-    "where the "
-    "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
-    "checks that the size divides. A kernel that ran to its end on the simulator without an access "
-    "out of bounds is not reported.",
+    guards="Only indices that are followed exactly, in buffers whose size is known, count; where the sizes are not the task's own, only "
+    "the thread's number in the grid does, and not if the host checks that the size divides. A kernel that ran to its end on the "
+    "simulator without an access out of bounds is not reported.",
     fix="Puts each access that runs over under the bounds of its own tensor's coordinates, or else its index under a count.",
     check=check,
 )

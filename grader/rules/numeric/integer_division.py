@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding
-from grader.rules.rule import Context, Rule
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.records import Confidence, Evidence, Finding, Fix, Task
-from grader.rules.numeric.drawn_weights import taken_over
-from grader.rules.numeric.own_parameters import (
+from grader.records import Confidence, Context, Evidence, Finding, Fix, Task
+from grader.records.observed import wrong_results
+from grader.rules.rule import Example, Rule
+from grader.source import nodes_under
+from grader.source.analysis.own_parameters import (
     DRAWS,
     LAYERS,
     biases,
@@ -18,13 +20,8 @@ from grader.rules.numeric.own_parameters import (
     layers,
     own_recipe,
     parameters,
-    turned_weight,
 )
-from grader.rules.numeric.references import Reference, last_name, reference_of
-from grader.rules.numeric.take_weights import reference_layers_weights
-from grader.rules.observed import wrong_results
-from grader.rules.rule import Context, Example, Rule
-from grader.source import nodes_under
+from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
 
 if TYPE_CHECKING:
@@ -41,24 +38,19 @@ class _Pair:
     wrong: tuple[Evidence, ...]
     """What showed that results were wrong."""
 
-    def fixes(self) -> tuple[Fix, ...]:
-        """Return the ways to have the reference's weights."""
-        return _fixes(self.source, self.model, self.reference)
-
     def finding(
         self,
         node: ast.AST,
         message: str,
         confidence: Confidence = "likely",
     ) -> Finding:
-        """Return a finding with these fixes: an error where results were wrong."""
+        """Return a finding: an error where results were wrong."""
         return RULE.finding(
             self.source.place(node),
             message,
             severity="error" if self.wrong else "warning",
             confidence=confidence,
             evidence=self.wrong[:1],
-            fixes=self.fixes(),
         )
 
 
@@ -68,7 +60,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     model = source.classes.get("ModelNew")
     proof = tuple(e for e in context.evidence if e.code == "own-weights")
     if model is not None and proof:
-        yield _proven(source, model, proof, _fixes(source, model, reference, proven=True))
+        yield _proven(source, model, proof)
         return
     if reference is None or model is None:
         return
@@ -84,18 +76,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield other
         return
     yield from _without_layers(pair)
-    yield from _turned(pair)
-
-
-def _fixes(
-    source: Source, model: ast.ClassDef, reference: Reference | None, *, proven: bool = False
-) -> tuple[Fix, ...]:
-    if reference is None:
-        return ()
-    return (
-        *reference_layers_weights(source, model, reference.tree),
-        *taken_over(source, model, reference.tree, proven=proven),
-    )
 
 
 def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
@@ -107,10 +87,8 @@ def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding
         if draw(node) and alike.get(name) != draw(node) and missing:
             yield pair.finding(
                 node,
-                f"`{name}` is drawn here in another way than the reference's "
-                f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
-                "weights: the same seed gives other numbers, and no state of the reference fits"
-                f"{_too_few(reference, model)}",
+                f"`{name}` is drawn here in another way than the reference's `{wanted[missing[0]]}` (`{missing[0]}`) draws its weights: "
+                f"the same seed gives other numbers, and no state of the reference fits{_too_few(reference, model)}",
             )
 
 
@@ -138,29 +116,13 @@ def _without_layers(pair: _Pair) -> Iterator[Finding]:
     )
 
 
-def _turned(pair: _Pair) -> Iterator[Finding]:
-    """Report a transposed convolution's weight that is drawn as a layer does, but with the output's channels first."""
-    theirs = next((n for n in pair.reference.names() if n.startswith("ConvTranspose")), None)
-    found = turned_weight(pair.model) if theirs is not None else None
-    if found is not None:
-        yield pair.finding(
-            found[1],
-            f"`{found[0]}` has the output's channels first, where `{theirs}` has the input's: the values are drawn from "
-            "a range that goes by the second size, so the same seed gives other numbers",
-        )
-
-
-def _proven(
-    source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...], fixes: tuple[Fix, ...]
-) -> Finding:
+def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
     first = next(iter(parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
-        "the weights that ModelNew draws are not those that the reference draws from the same "
-        f"seed: {evidence[0].text}",
+        f"the weights that ModelNew draws are not those that the reference draws from the same seed: {evidence[0].text}",
         confidence="proven",
         evidence=evidence,
-        fixes=fixes,
     )
 
 
@@ -246,19 +208,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ext.scaled(self.inner(x), self.scale)
 """
-_TURNED = _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
-    "    def forward",
-    "        nn.init.kaiming_uniform_(self.weight, a=5**0.5)\n    def forward",
-)
-_TRANSPOSED = Context(
-    task=Task(
-        name="t",
-        title="t",
-        source="file",
-        reference=_REFERENCE.replace("Conv2d", "ConvTranspose2d"),
-        workloads=(),
-    )
-)
 _PROOF = Context(
     evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
 )
@@ -267,19 +216,15 @@ RULE = Rule(
     code="NUM006",
     name="parameters-differ-from-reference",
     severity="error",
-    summary="The weights are created in another way or order than in the reference, so the same "
-    "seed "
-    "gives different numbers and the check fails.",
-    why="A grader seeds the generator, builds both modules, and compares what they compute; or "
-    "it copies "
-    "the reference's state by name. Either way the weights must be made by the same layers under "
-    "the "
-    "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
+    summary="The weights are created in another way or order than in the reference, so the same seed gives different numbers and the "
+    "check fails.",
+    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies the reference's state by name. "
+    "Either way the weights must be made by the same layers under the same names. Build the layer, and pass its `weight` and `bias` "
+    "to the kernel.",
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),
         Example(_SCALE, _CONTEXT),
-        Example(_TURNED, _TRANSPOSED),
         Example(
             _GOOD.replace(
                 "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
@@ -289,7 +234,6 @@ RULE = Rule(
     ),
     good=(
         Example(_GOOD, _CONTEXT),
-        Example(_TURNED.replace("(o, i, 3", "(i, o, 3"), _TRANSPOSED),
         Example(_SCALE, _WITH_SCALE),
         Example(
             _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Finding, Task
-from grader.rules.numeric.batch_statistics import STATISTIC, batch_statistics
-from grader.rules.numeric.references import reference_of
-from grader.rules.rule import Context, Example, Rule
+from grader.records import Context, Finding, Task
+from grader.rules.rule import Example, Rule
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import reference_of
 
 if TYPE_CHECKING:
     from grader.source import Source
+
+STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
+"""What running statistics are called, a layer's or an answer's own."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -37,12 +40,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if argument is not None:
         yield RULE.finding(
             source.place(argument),
-            "ModelNew normalises with the running statistics whatever the mode; a module in "
-            "training mode, as the reference is run, uses those of the batch (and updates the "
-            "running ones)",
+            "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
+            "those of the batch (and updates the running ones)",
             severity="error" if wrong else "warning",
             evidence=wrong[:1],
-            fixes=batch_statistics(source, model),
         )
 
 
@@ -104,12 +105,9 @@ RULE = Rule(
     code="NUM005",
     name="train-eval-mode-mismatch",
     severity="error",
-    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or "
-    "the other "
-    "way round.",
-    why="A module is in training mode until somebody calls `.eval()`. Batch norm then "
-    "normalises with the "
-    "statistics of the batch and updates the running ones.",
+    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other way round.",
+    why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the statistics of the batch and "
+    "updates the running ones.",
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD.replace("running_mean,", "running_mean.contiguous(),"), _CONTEXT),

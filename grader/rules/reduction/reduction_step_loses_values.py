@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Finding, Fix
-from grader.rules.observed import wrong_results
-from grader.rules.reduction.fixes import store_in_tree
-from grader.rules.reduction.result import result_evidence, settled
-from grader.rules.reduction.steps import (
+from grader.records import Context, Edit, Finding, Fix
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
+from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduction_steps import (
     Halving,
     array_of,
     exchanged_value,
@@ -18,15 +18,15 @@ from grader.rules.reduction.steps import (
     shuffled,
     stores_to,
 )
-from grader.rules.reduction.suspects import suspects
-from grader.rules.rule import Context, Rule
-from grader.rules.walks import Case, cases
+from grader.source.analysis.reduction_suspects import suspects
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.rewriting.reductions import store_in_tree
 from grader.source.statements import enclosing_loops
 
 if TYPE_CHECKING:
@@ -108,9 +108,8 @@ def _wrong_exchange(case: Case, halving: Halving, part: Assign, call: Call) -> F
         return None
     return RULE.finding(
         case.place(part.node),
-        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is "
-        "not updated in the loop: lane "
-        "0 ends with the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
+        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is not updated in the loop: lane 0 ends with "
+        "the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
         fixes=_exchange_fixes(case, halving, target.id, value),
         kernels=(case.kernel,),
     )
@@ -152,10 +151,8 @@ def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None
     fixes = store_in_tree(case.unit, part.node, node, before=False) if node is not None else ()
     return RULE.finding(
         case.place(part.node),
-        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum "
-        "back to "
-        f"`{name}`: each step reads the first partial results again, and most threads' parts are "
-        "lost",
+        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum back to `{name}`: each step reads the "
+        "first partial results again, and most threads' parts are lost",
         fixes=fixes,
         kernels=(case.kernel,),
     )
@@ -192,8 +189,7 @@ def _unused(case: Case) -> Iterator[Finding]:
         last = [p for p in parts if isinstance(p, Assign) and id(p.target) in targets][-1]
         yield RULE.finding(
             case.place(last.node),
-            f"`{start.name}` is summed up here and never read: what the threads have computed "
-            "goes nowhere",
+            f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
             kernels=(case.kernel,),
         )
 
@@ -205,10 +201,8 @@ def _lost(case: Case, loss: Loss) -> Finding:
     missing = ", ".join(str(t) for t in loss.missing)
     return RULE.finding(
         case.place(node),
-        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} "
-        f"of {loss.group} threads: "
-        "those of threads "
-        f"{missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
+        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} of {loss.group} threads: those of "
+        f"threads {missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
         kernels=(case.kernel,),
     )
 
@@ -217,12 +211,10 @@ RULE = Rule(
     code="RED002",
     name="reduction-step-loses-values",
     severity="error",
-    summary="The summing loop adds something other than the running total, so own values or whole "
-    "groups are left out.",
-    why="Each step of a reduction must pass on what the steps before have collected. A loop that "
-    "shuffles the original value collects one value a step, log2(32) = 5 in all; a tree that "
-    "sums into "
-    "a register and stores nothing back reads the same first values in every step.",
+    summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
+    why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
+    "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "
+    "every step.",
     bad=(
         """
 __global__ void sums(const float* x, float* y) {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
 
@@ -146,9 +147,8 @@ RULE = Rule(
         ),
     ),
     detects=("text",),
-    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a "
-    ".cu "
-    "file to build it is one too; model.eval() and re.compile are what they are.",
+    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "
+    "model.eval() and re.compile are what they are.",
     fix="",
     check=check,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
 
@@ -157,11 +158,8 @@ RULE = Rule(
     code="STY003",
     name="needless-barrier",
     severity="note",
-    summary="A barrier that protects nothing; it costs a little time and hides which barriers "
-    "matter.",
-    why="Each barrier says that threads exchange data here. One that does not makes the others "
-    "harder "
-    "to trust.",
+    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
+    why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
     bad="""
 __global__ void k(const float* x, float* y) {
     __shared__ float s[256];

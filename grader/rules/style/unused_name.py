@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.code_edits import delete_line, delete_lines_of, fix
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, cuda_code, descendants, text, units
@@ -148,8 +149,7 @@ RULE = Rule(
     code="STY001",
     name="unused-variable-array-or-parameter",
     severity="note",
-    summary="Something is declared and never used; harmless, but often a trace of a step that was "
-    "forgotten.",
+    summary="Something is declared and never used; harmless, but often a trace of a step that was forgotten.",
     why="An unused warp index or shared array marks a reduction that was begun and not finished.",
     bad=(
         """
@@ -179,9 +179,7 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text",),
-    guards="Names that start with an underscore, objects whose constructor acts, and results of "
-    "calls "
-    "are left alone; imports are folded.",
+    guards="Names that start with an underscore, objects whose constructor acts, and results of calls are left alone; imports are folded.",
     fix="Deletes the declaration.",
     check=check,
 )

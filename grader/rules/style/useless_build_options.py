@@ -6,7 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.rules.rule import Context, Rule
+from grader.records import Context
+from grader.rules.rule import Rule
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
 
@@ -81,8 +82,7 @@ RULE = Rule(
     name="useless-build-options",
     severity="note",
     summary="Build options that do nothing or print a lot.",
-    why="They are copied from one example to the next. Without them it is clear which options "
-    "matter.",
+    why="They are copied from one example to the next. Without them it is clear which options matter.",
     bad=(
         (
             f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'

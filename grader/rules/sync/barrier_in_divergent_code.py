@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Evidence, Finding, Fix, Place, Severity
-from grader.rules.observed import kernel_of, observed, of_the_leavers, settle
-from grader.rules.rule import Context, Rule
-from grader.rules.sync.late_return import stay_for_the_barrier, stay_in_block
-from grader.rules.sync.starved import starved_reads
-from grader.rules.sync.whole_warp import whole_warp
-from grader.rules.walks import Case, cases, spans
+from grader.records import Context, Evidence, Finding, Fix, Place, Severity
+from grader.records.observed import kernel_of, observed
+from grader.rules.proofs import of_the_leavers, settle
+from grader.rules.rule import Rule
+from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import Event
+from grader.source.rewriting.late_return import stay_in_block
 from grader.source.statements import child_of, insert_after, statement
 
 if TYPE_CHECKING:
@@ -51,18 +51,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", spans(source))
-        fixed = _with_fixes(source, told, cases(source, context), kernels)
-        yield _starving(fixed, reads, named=fixed.place in starving) if reads else fixed
-
-
-def _with_fixes(
-    source: Source, finding: Finding, known: tuple[Case, ...], kernels: set[str]
-) -> Finding:
-    """Return a finding that rests on a run alone with what keeps the threads, or the lanes, together."""
-    if finding.fixes:
-        return finding
-    fixes = [fix for case in known if case.kernel in kernels for fix in stay_for_the_barrier(case)]
-    return finding.model_copy(update={"fixes": (*whole_warp(source), *dict.fromkeys(fixes))})
+        yield _starving(told, reads, named=told.place in starving) if reads else told
 
 
 def _starving(finding: Finding, reads: list[Evidence], *, named: bool) -> Finding:
@@ -124,9 +113,8 @@ def _kept_away(case: Case, event: Event) -> str:
     line = case.line(event.node)
     if event.sure:
         return (
-            f"only {event.data['here']} threads of {case.walk.threads} reach the "
-            f"`__syncthreads()` on line {line}: the others are kept away by "
-            f"{_under(case, event)}, and the block can hang"
+            f"only {event.data['here']} threads of {case.walk.threads} reach the `__syncthreads()` on line {line}: the others are kept "
+            f"away by {_under(case, event)}, and the block can hang"
         )
     return (
         f"the `__syncthreads()` on line {line} stands under {_under(case, event)}, which is not "
@@ -162,13 +150,10 @@ RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",
     severity="error",
-    summary="Only some threads of a block reach a barrier that all must reach; the kernel can "
-    "hang or "
-    "mix data.",
-    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the "
-    "thread's "
-    "index, in a loop that threads leave at different times, or after an early return, some never "
-    "arrive. Bring all threads to the barrier, and put the condition around the work instead.",
+    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
+    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
+    "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "
+    "the work instead.",
     bad="""
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
@@ -209,12 +194,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Conditions of block indices, parameters and values that all threads share are no "
-    "divergence; a condition on data is a warning at most. Threads that returned before the "
-    "barrier "
-    "are a warning as long as nobody needs what they would have stored: hardware lets them count "
-    "as "
-    "arrived.",
+    guards="Conditions of block indices, parameters and values that all threads share are no divergence; a condition on data is a "
+    "warning at most. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
+    "hardware lets them count as arrived.",
     fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
     predicts="barrier",

@@ -67,6 +67,21 @@ std::string demangled(const std::string& name) {
     return found;
 }
 
+HostKernel kernel_named(const ProgramRef& program, const std::string& shown) {
+    HostKernel kernel;
+    kernel.program = program;
+    kernel.shown = shown;
+    if (!program) return kernel;
+    const auto wanted = canonical(shown);
+    for (const auto& info : kernels(program))
+        if (info.name == shown || canonical(info.name) == wanted) {
+            kernel.name = info.name;
+            kernel.info = info;
+            kernel.readable = demangled(info.name);
+        }
+    return kernel;
+}
+
 void register_variable(Module& module, void* shadow, const char* name, size_t size) {
     if (!module.program) return;
     const auto wanted = canonical(name);
@@ -153,20 +168,28 @@ KG_API char __cudaInitModule(void**) { return 1; }
 KG_API void __cudaRegisterFunction(void** handle, const char* stub, char* device_name,
                                    const char* name, int, void*, void*, void*, void*, int*) {
     const auto& module = *reinterpret_cast<Module*>(handle);
-    HostKernel kernel;
-    kernel.program = module.program;
-    kernel.shown = device_name != nullptr ? device_name : name;
-    if (module.program) {
-        const auto wanted = canonical(kernel.shown);
-        for (const auto& info : kernels(module.program))
-            if (info.name == kernel.shown || canonical(info.name) == wanted) {
-                kernel.name = info.name;
-                kernel.info = info;
-                kernel.readable = demangled(info.name);
-            }
-    }
+    const auto kernel = kernel_named(module.program, device_name != nullptr ? device_name : name);
     std::lock_guard lock(runtime().mutex);
     registry().kernels[stub] = kernel;
+}
+
+// For a compiler that hands a program over at run time, Triton's: the kernel of a program, to be launched by
+// cudaLaunchKernel, and the sizes of its parameters, `most` at most. Null where it has no such kernel.
+KG_API const void* kgsim_kernel(const void* image, size_t size, const char* name, uint32_t* sizes,
+                                int most, int* count) {
+    size_t said = 0;
+    std::string error;
+    if (!is_program(image, size, &said) || said > size) return nullptr;
+    const auto kernel = kernel_named(load_program(image, said, &error), name);
+    if (kernel.name.empty()) return nullptr;
+    *count = 0;
+    for (const auto& param : kernel.info.params)
+        if (*count < most) sizes[(*count)++] = param.size;
+    std::lock_guard lock(runtime().mutex);
+    // Like kernels of extensions, it stays: a graph may still launch it.
+    const auto* stub = new char;
+    registry().kernels[stub] = kernel;
+    return stub;
 }
 
 KG_API void __cudaRegisterVar(void** handle, char* shadow, char* device_name, const char*, int,

@@ -1,0 +1,193 @@
+"""The simulator's face to Triton: a driver of its kind, set active before any generated code runs.
+
+Triton compiles as for a GPU; what its assembler's place gave (grader/build/driver/triton.py) is a program of
+the simulator, which is launched here as its own driver would launch machine code.
+"""
+
+# ruff: noqa: ARG002, D102
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+import triton
+import triton.testing
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import GPUDriver
+from triton.runtime import _allocation
+
+from grader.guest.triton_arguments import packed
+from grader.guest.triton_benchmark import Benchmark
+
+CAPABILITY = 89
+"""What Triton compiles for: the last one whose matrix instructions and copies the simulator has."""
+MOST_PARAMETERS = 1024
+_MAX_DYNAMIC_SHARED = 8
+"""cudaFuncAttributeMaxDynamicSharedMemorySize."""
+_state: dict[str, Any] = {}
+
+
+class Dim3(ctypes.Structure):
+    """`dim3` of the CUDA runtime."""
+
+    _fields_ = [(name, ctypes.c_uint) for name in "xyz"]
+
+
+def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
+    """Make Triton launch on the simulator, whose library is loaded and whose GPU torch sees."""
+    pointer = ctypes.c_void_p
+    runtime.kgsim_kernel.restype = pointer
+    runtime.kgsim_kernel.argtypes = (
+        pointer, ctypes.c_size_t, ctypes.c_char_p, pointer, ctypes.c_int, pointer,
+    )  # fmt: skip
+    runtime.kgsim_kind.argtypes = (pointer,)
+    runtime.cudaFuncSetAttribute.argtypes = (pointer, ctypes.c_int, ctypes.c_int)
+    runtime.cudaGetErrorString.restype = ctypes.c_char_p
+    launch = (pointer, Dim3, Dim3, pointer, ctypes.c_size_t, pointer)
+    runtime.cudaLaunchKernel.argtypes = runtime.cudaLaunchCooperativeKernel.argtypes = launch
+    _state.update(runtime=runtime, gpu=dict(gpu), benchmark=Benchmark())
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = _state["benchmark"]
+    triton.runtime.driver.set_active(Driver())
+
+
+def autotuned() -> list[dict[str, Any]]:
+    """Return what autotuning took since the last call, and forget it."""
+    return _state["benchmark"].take() if _state else []
+
+
+class Driver(GPUDriver):  # type: ignore[misc]
+    """What Triton asks of a GPU's driver."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.utils = Utilities()
+        self.launcher_cls = Launcher
+
+    @classmethod
+    def is_active(cls) -> bool:
+        return True
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return "CUdeviceptr" if ty.startswith("*") else ty
+
+    def get_current_target(self) -> Any:
+        return GPUTarget("cuda", CAPABILITY, 32)
+
+    def get_active_torch_device(self) -> torch.device:
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        return torch.cuda
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        return _state["benchmark"]  # type: ignore[no-any-return]
+
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+        return torch.empty(0, dtype=torch.int, device="cuda")
+
+    def clear_cache(self, cache: torch.Tensor) -> None:
+        cache.zero_()
+
+
+class Utilities:
+    """What Triton asks of a GPU, and how it loads a kernel."""
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        gpu = _state["gpu"]
+        return {
+            "max_shared_mem": gpu["shared_per_block_optin"],
+            "max_num_regs": gpu["registers_per_block"],
+            "multiprocessor_count": gpu["multiprocessors"],
+            "warpSize": 32,
+            "sm_clock_rate": gpu["clock"],
+            "mem_clock_rate": gpu["memory_clock"],
+            "mem_bus_width": gpu["memory_bus"],
+        }
+
+    def load_binary(
+        self, name: str, image: bytes, shared: int, device: int
+    ) -> tuple[Any, Any, int, int, int]:
+        """Return module, function, registers, spills and the most threads of a block."""
+        sizes, count = (ctypes.c_uint32 * MOST_PARAMETERS)(), ctypes.c_int()
+        runtime = _state["runtime"]
+        stub = runtime.kgsim_kernel(
+            image, len(image), name.encode(), sizes, MOST_PARAMETERS, ctypes.byref(count)
+        )
+        if stub is None:
+            raise RuntimeError("Triton Error [CUDA]: device kernel image is invalid")
+        registers, spills = struct.unpack("<2I", image[-8:])
+        runtime.kgsim_set(f"registers.{name}".encode(), str(registers).encode())
+        if shared:
+            runtime.cudaFuncSetAttribute(stub, _MAX_DYNAMIC_SHARED, shared)
+        function = Function(stub, tuple(sizes[: count.value]))
+        return function, function, registers, spills, _state["gpu"]["threads_per_block"]
+
+    def unload_module(self, module: Any) -> None: ...
+
+    def set_printf_fifo_size(self, size: int) -> None: ...
+
+
+class Function:
+    """A loaded kernel: what launches name it by, and the sizes of its parameters."""
+
+    def __init__(self, stub: int, sizes: Sequence[int]) -> None:
+        self.stub = stub
+        self.sizes = sizes
+
+
+class Launcher:
+    """How one compiled kernel is started; made by Triton from a kernel's source and metadata."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        self._types = tuple(src.signature.values())
+        self._metadata = metadata
+
+    def __call__(
+        self,
+        x: int,
+        y: int,
+        z: int,
+        stream: int,
+        function: Function,
+        _packed: Any,
+        launch_metadata: Any,
+        enter: Any,
+        leave: Any,
+        *args: Any,
+    ) -> None:
+        scratch = list(self._scratch(x * y * z, stream))
+        values = packed(self._types, args, function.sizes, scratch, _state["runtime"].kgsim_kind)
+        if x * y * z <= 0 or _state["benchmark"].running:
+            return
+        if enter is not None:
+            enter(launch_metadata)
+        self._launch((x, y, z), stream, function, values)
+        if leave is not None:
+            leave(launch_metadata)
+
+    def _launch(
+        self, grid: tuple[int, int, int], stream: int, function: Function, values: list[bytes]
+    ) -> None:
+        runtime, metadata = _state["runtime"], self._metadata
+        kept = [ctypes.create_string_buffer(value, len(value)) for value in values]
+        pointers = (ctypes.c_void_p * len(kept))(*map(ctypes.addressof, kept))
+        cooperative = getattr(metadata, "launch_cooperative_grid", False)
+        start = runtime.cudaLaunchCooperativeKernel if cooperative else runtime.cudaLaunchKernel
+        block = Dim3(32 * metadata.num_warps, 1, 1)
+        error = start(function.stub, Dim3(*grid), block, pointers, metadata.shared, stream)
+        if error:
+            said = runtime.cudaGetErrorString(error).decode()
+            raise RuntimeError(f"Triton Error [CUDA]: {said}")
+
+    def _scratch(self, programs: int, stream: int) -> Iterator[Any]:
+        """Yield what the two hidden parameters point to: scratch memory for the kernel and for a profiler."""
+        metadata, allocators = self._metadata, ("_allocator", "_profile_allocator")
+        for kind, name in zip(("global", "profile"), allocators, strict=True):
+            size = getattr(metadata, f"{kind}_scratch_size", 0) or 0
+            align = getattr(metadata, f"{kind}_scratch_align", 1)
+            allocator = getattr(_allocation, name, None)
+            yield allocator.get()(programs * size, align, stream) if size and allocator else None

@@ -1,0 +1,131 @@
+"""What Triton's compiler raises, as evidence at the line that it refused."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.languages.language import CompilerException
+from grader.languages.triton.reading import FILE, read
+from grader.records import Evidence, Place, ToolMessage
+from grader.source import Source
+
+_SHOWN = 12
+"""Lines of a function, up to the refused one, that Triton shows in its message."""
+_AT = re.compile(r"(?:^|\n)[\w.]*(?P<kind>[A-Z]\w+): at (?P<line>\d+):(?P<column>\d+):\n")
+_CARET = re.compile(r"^ *\^$")
+_NEXT = re.compile(r"\n(?:\n(?:The above exception|During handling)|Traceback \(most recent)")
+_OF_MLIR = re.compile(
+    rf"(?:^|\n)\S*?{re.escape(FILE)}\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<said>[^\n]+)"
+)
+_IN_THE_COMPILER = re.compile(r"^RuntimeError: (?:error encountered during parsing|PassManager)")
+_QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$""", re.DOTALL)
+_CODES = (
+    ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|input shapes should|Both inputs must be"),
+    ("loop-carried-type", r"[Ll]oop-carried variable|initial value for .* is of type"),
+    ("power-of-two", r"power of (?:2|two)"),
+    ("not-constexpr", r"constexpr"),
+    ("mask-type", r"1-bit signless|[Mm]ask (?:argument|must)"),
+    ("incompatible-shapes", r"incompatible dimensions|make_shape_compatible|[Cc]annot broadcast|must be broadcast"),
+    ("unsupported-type", r"not supported in this architecture|[Uu]nsupported (?:ptr )?type|[Uu]nsupported cast|type .* not supported"),
+    ("undefined-name", r"is not defined|has no attribute|NameError"),
+    ("static-assertion", r"static_assert"),
+    ("unsupported-construct", r"unsupported AST node|UnsupportedLanguageConstruct|NotImplemented|is ambiguous"),
+    ("pointer-type", r"pointer|ptr type"),
+)  # fmt: skip
+"""What kind of refusal a message is, the first that fits."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """One exception of the compiler's, or one message of its passes."""
+
+    kind: str
+    line: int
+    """Of the function that is compiled, from its `def` on, or of the whole program where there is no excerpt."""
+    column: int
+    excerpt: tuple[str, ...]
+    said: str
+
+
+def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
+    """Return what the compiler refused; None for another exception.
+
+    Of a chain of exceptions the innermost says why, and the innermost in the author's own text says where.
+    """
+    found = list(_refusals(raised))
+    if not found:
+        return None
+    places = (_place(one, source) for one in found)
+    place = next((one for one in places if one is not None), None)
+    said = " ".join(found[0].said.split())
+    return Evidence(
+        kind="compiler",
+        code=_code(found[0]),
+        text=f"Triton: {said.rstrip('.')}.",
+        place=place,
+        details=ToolMessage(
+            said=found[0].said, tool="triton", file=FILE, line=place.line if place else 0
+        ),
+    )
+
+
+def _refusals(raised: CompilerException) -> Iterator[_Refusal]:
+    """Yield what was refused, the innermost first."""
+    if _IN_THE_COMPILER.match(raised.reason):
+        for found in _OF_MLIR.finditer(raised.log):
+            at = int(found["line"]), int(found["column"]) - 1
+            yield _Refusal("RuntimeError", *at, (), found["said"])
+        return
+    if " at " not in raised.reason.partition("\n")[0]:
+        return
+    traced = raised.traceback if _AT.search(raised.traceback) else raised.reason
+    for found in _AT.finditer(traced):
+        end = min((m.start() for m in (_NEXT.search(traced, found.end()),) if m), default=None)
+        yield _taken_apart(found, traced[found.end() : end])
+
+
+def _taken_apart(found: re.Match[str], text: str) -> _Refusal:
+    lines = text.splitlines()
+    caret = next((i for i, line in enumerate(lines) if _CARET.match(line)), len(lines))
+    said = "\n".join(lines[caret + 1 :]).strip()
+    quoted = _QUOTED.match(said)
+    words = quoted["said"] if quoted else said
+    return _Refusal(
+        found["kind"], int(found["line"]), int(found["column"]), tuple(lines[:caret]), words or found["kind"]
+    )  # fmt: skip
+
+
+def _code(refusal: _Refusal) -> str:
+    if refusal.kind == "CompileTimeAssertionFailure":
+        return "static-assertion"
+    text = f"{refusal.kind}: {refusal.said}"
+    return next((code for code, pattern in _CODES if re.search(pattern, text)), "refused")
+
+
+def _place(refusal: _Refusal, source: Source) -> Place | None:
+    if not refusal.excerpt:
+        known = refusal.kind == "RuntimeError" and 1 <= refusal.line <= len(source.lines)
+        return _expression(source, refusal.line, refusal.column) if known else None
+    reading = read(source)
+    for function in reading.functions if reading else ():
+        lines = source.lines[function.lineno - 1 : function.end_lineno]
+        plain = textwrap.dedent("\n".join(lines)).split("\n")[: refusal.line]
+        if tuple(line.rstrip() for line in plain[-_SHOWN:]) == tuple(
+            line.rstrip() for line in refusal.excerpt
+        ):
+            line = function.lineno + refusal.line - 1
+            return _expression(source, line, refusal.column + function.col_offset)
+    return None
+
+
+def _expression(source: Source, line: int, column: int) -> Place:
+    """Return the place of the longest expression that starts there, or else of the line."""
+    starting = (
+        node for node in source.walk(ast.expr) if (node.lineno, node.col_offset) == (line, column)
+    )
+    longest = max(starting, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)
+    return source.place(longest) if longest is not None else source.line_place(line)

@@ -1,0 +1,169 @@
+"""What evidence says, asked by name: which runs saw what, of which kernel, at which sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.records.evidence import (
+    Dependence,
+    LaunchRefused,
+    MemoryAccess,
+    ProbedInput,
+    Slice,
+    Touched,
+    WrongValues,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grader.records.context import Context
+    from grader.records.evidence import Limit
+    from grader.records.finding import Evidence
+
+KERNELS_MATTER = "kernels-matter"
+"""Code of a probe: the results are others when no kernel runs."""
+UNSTEADY = frozenset({"order-matters", "result-changed"})
+"""Codes of probes: a result that was right isn't any more when the program is called again."""
+RUN_KINDS = ("simulator", "sanitizer")
+FATAL = frozenset(
+    {
+        "deadlock",
+        "grid-deadlock",
+        "livelock",
+        "trap",
+        "assert",
+        "out-of-bounds",
+        "misaligned",
+        "stack-overflow",
+    }
+)
+"""After these a kernel did not run to its end: what it didn't show may still be there."""
+GROUPS: dict[str, frozenset[str]] = {
+    "uninit": frozenset({"uninit-shared-read"}),
+    "uninit-local": frozenset({"uninit-local-read"}),
+    "race": frozenset({"race"}),
+    "race-volatile": frozenset({"race-volatile"}),
+    "global-race": frozenset({"global-race"}),
+    "same-value": frozenset({"same-value-race"}),
+    "grid": frozenset({"grid-deadlock"}),
+    "divergence": frozenset({"barrier-divergence", "deadlock"}),
+    "endless": frozenset({"livelock"}),
+    "exited": frozenset({"barrier-exited"}),
+    "shuffle": frozenset({"shuffle-absent-lane", "sync-lane-not-in-mask", "sync-exited-lanes"}),
+    "oob": frozenset({"oob", "out-of-bounds", "use-after-free", "local-out-of-bounds"}),
+    "shared-oob": frozenset({"shared-oob", "shared-out-of-bounds"}),
+    "misaligned": frozenset({"misaligned"}),
+    "input-written": frozenset({"input-written", "constant-written"}),
+    "uninit-global": frozenset({"uninit-global-read"}),
+    "unwritten": frozenset({"unwritten-output", "unwritten"}),
+    "host-memory": frozenset({"host-memory", "null-pointer"}),
+    "host-access": frozenset({"host-access"}),
+    "launch": frozenset({"launch-error", "launch-error-unseen"}),
+    "stop": frozenset({"trap", "assert", "stack-overflow"}),
+}
+"""The simulator's kinds (`grader.simulator.wording.KINDS`) by what explains them."""
+
+
+def kernel_of(item: Evidence, spans: Sequence[tuple[str, int, int]]) -> str:
+    """Return the kernel that evidence is about: the one it names, or the one around its line."""
+    named = item.kernel
+    for name, _, _ in spans:
+        if named and (name == named or name in named):
+            return name
+    line = item.place.line if item.place else 0
+    return next((name for name, first, last in spans if first <= line <= last), named)
+
+
+def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
+    """Return the evidence of these groups that runs gave, with a place."""
+    codes = frozenset().union(*(GROUPS[group] for group in groups))
+    return tuple(
+        item
+        for item in context.evidence
+        if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
+    )
+
+
+def dependence_differs(context: Context) -> bool:
+    """Whether a run showed that wrong elements are made of others than the reference's."""
+    return any(isinstance(item.details, Dependence) for item in context.evidence)
+
+
+def slices(context: Context) -> tuple[Slice, ...]:
+    """Return what made the wrong elements that a run followed."""
+    found = (item.details for item in context.evidence)
+    return tuple(details for details in found if isinstance(details, Slice))
+
+
+def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
+    """Yield the evidence of these codes on what wrong elements depend on."""
+    for item in context.seen("provenance"):
+        if item.code in codes and isinstance(item.details, Dependence):
+            yield item, item.details
+
+
+def touched(context: Context) -> Iterator[tuple[Evidence, Touched]]:
+    """Yield what each line touched."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Touched):
+            yield item, item.details
+
+
+def values_of(item: Evidence) -> WrongValues:
+    """Return what the wrong elements have in common; nothing for other evidence."""
+    return item.details if isinstance(item.details, WrongValues) else WrongValues()
+
+
+def probed_input(item: Evidence) -> int | None:
+    """Return the input (from 0) that a probe changed, or whose values came back."""
+    if isinstance(item.details, ProbedInput):
+        return item.details.input
+    return values_of(item).input
+
+
+def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence, ...]:
+    """Return what comparisons and probes showed at the sizes that decide.
+
+    With `general`, what they showed at other sizes only.
+    """
+    found = [
+        item
+        for item in context.seen("mismatch", "probe")
+        if item.kind == "mismatch" or item.code.startswith("probe-")
+    ]
+    workloads = context.task.workloads if context.task is not None else ()
+    others = {workload.name for workload in workloads if workload.role == "general"}
+    return tuple(item for item in found if (item.workload in others) == general)
+
+
+def seen_wrong(context: Context) -> bool:
+    """Whether any result was wrong, at first or when the program was called again."""
+    again = any(item.code in UNSTEADY for item in context.seen("probe"))
+    return again or bool(wrong_results(context) or wrong_results(context, general=True))
+
+
+def refused(context: Context, *limits: Limit) -> tuple[Evidence, ...]:
+    """Return the launches that runs saw refused for one of these limits."""
+    return tuple(
+        item
+        for item in observed(context, "launch")
+        if isinstance(item.details, LaunchRefused) and item.details.limit in limits
+    )
+
+
+def wrapped(item: Evidence) -> bool:
+    """Whether an access went where a 32-bit index leads after it overflows."""
+    return isinstance(item.details, MemoryAccess) and item.details.wrapped
+
+
+def ran_clean(context: Context, kernel: str) -> bool:
+    """Whether the simulator ran the kernel to its end, with its checks on."""
+    if context.device != "sim" or not any(kernel in launch.kernel for launch in context.launches):
+        return False
+    return not any(item.kind in RUN_KINDS and item.code in FATAL for item in context.evidence)
+
+
+def ran_right(context: Context, kernel: str) -> bool:
+    """Whether the kernel ran on the simulator, and all results were what was asked for."""
+    return ran_clean(context, kernel) and not wrong_results(context)

@@ -1,0 +1,172 @@
+"""Definitions of what a text uses and nothing declares: what the text has elsewhere, and what tutorials define."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.repair.fixes.compiler.diagnostic import at_file_scope
+from grader.source.code_edits import fix, prototype
+from grader.source.cuda_code import cuda_code, descendants, read_call, text
+from grader.source.statements import child_of, enclosing_loops, insert_before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.records import Fix
+    from grader.repair.fixes.compiler.diagnostic import Diagnostic
+    from grader.source import Function, Unit
+
+QUOTIENT = """\
+template <typename A, typename B>
+__host__ __device__ constexpr auto {name}(A a, B b) {{ return (a + b - 1) / b; }}
+"""
+POWER = """\
+__host__ __device__ constexpr int {name}(int n) {{
+    int power = 1;
+    while (power < n) power *= 2;
+    return power;
+}}
+"""
+WARP = """\
+__device__ __forceinline__ float {name}(float v) {{
+    for (int offset = 16; offset > 0; offset >>= 1) {step};
+    return v;
+}}
+"""
+SUM = "v += __shfl_xor_sync(0xffffffff, v, offset)"
+MAXIMUM = "v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset))"
+HELPERS = (
+    (re.compile(r"i?ceil(?:div|dim)?|div(?:up|ceil|roundup)|cdiv|updiv"), QUOTIENT),
+    (re.compile(r"nextpow(?:er)?(?:of)?(?:2|two)"), POWER),
+    (re.compile(r"warp(?:all)?(?:reduce)?(?:sum)?"), WARP.replace("{step}", SUM)),
+    (re.compile(r"warp(?:all)?(?:reduce)?max"), WARP.replace("{step}", MAXIMUM)),
+)
+"""Helpers that everybody knows, by their names in small letters and without underscores."""
+CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
+CONSTANTS = (("WARP", "32"), ("TILE", "16"), ("EPS", "1e-5f"), ("BLOCK", "256"), ("THREAD", "256"))
+"""What a constant that is defined nowhere is most likely meant to be, by a part of its name."""
+COUNT = re.compile(r"n|num|count|(?:total_|num_|n_)?(?:size|numel|elements|total)", re.IGNORECASE)
+"""What authors call the number of a tensor's elements."""
+THREADS = re.compile(r"threads\w*|block_?size|block_?dim|num_?threads", re.IGNORECASE)
+
+
+def defined(found: Diagnostic) -> Iterator[Fix]:
+    """Yield the ways to define the unknown name."""
+    name = found.unknown
+    if not name:
+        return
+    constant = tuple(_constant_for_kernels(found, name))
+    yield from _declared_first(found, name)
+    yield from constant
+    yield from _running_sum(found, name)
+    yield from _host_variable(found, name)
+    words = _definition(found, name) if not constant else ""
+    edits = [insert_before(unit, first, words) for unit, first in found.users(name)]
+    yield from fix(f"define {name}", edits) if words else ()
+
+
+def _definition(found: Diagnostic, name: str) -> str:
+    """Return what defines a helper, a check or a constant of the launch by its name; empty for others."""
+    if any(one.name == name for unit in found.source.cuda for one in unit.functions):
+        return ""
+    plain = name.lower().replace("_", "")
+    helper = next((words for pattern, words in HELPERS if pattern.fullmatch(plain)), "")
+    value = next((value for part, value in CONSTANTS if part in name and name.isupper()), "")
+    if helper:
+        return helper.format(name=name)
+    if value:
+        return f"constexpr {'float' if value.endswith('f') else 'int'} {name} = {value};\n"
+    return _check(found, name) if CHECKS.fullmatch(name) else ""
+
+
+def _check(found: Diagnostic, name: str) -> str:
+    """Return the macro of a check: of a call of CUDA, of a tensor, or of a condition."""
+    calls = [read_call(node.parent) for _, node in found.uses(name) if node.parent is not None]
+    given = [text(call.arguments[0]) for call in calls if call.arguments]
+    if given and all(re.match(r"\s*cu\w+\s*\(", words) for words in given):
+        return f'#define {name}(call) TORCH_CHECK((call) == 0, "a CUDA call failed")\n'
+    if given and all(re.fullmatch(r"\s*\w+\s*", words) for words in given):
+        test = "(x).is_contiguous()" if "CONTIG" in name.upper() else "(x).is_cuda()"
+        return f'#define {name}(x) TORCH_CHECK({test}, #x " is of the wrong kind")\n'
+    return f'#define {name}(condition, ...) TORCH_CHECK(condition, "a check failed")\n'
+
+
+def _declared_first(found: Diagnostic, name: str) -> Iterator[Fix]:
+    """Declare a function before what uses it, where its definition follows."""
+    for unit in found.source.cuda:
+        later = next((f for f in unit.functions if f.name == name and f.body is not None), None)
+        used = [node for owner, node in found.uses(name) if owner is unit]
+        if later is not None and used and used[0].start_byte <= later.node.start_byte:
+            words = f"{_template_head(later)}{prototype(later)}\n"
+            edit = insert_before(unit, at_file_scope(used[0]), words)
+            yield from fix(f"declare {name} before it is used", [edit])
+
+
+def _template_head(function: Function) -> str:
+    """Return `template <...>` of a function template, on a line of its own."""
+    outer = function.node.parent
+    if outer is None or outer.type != "template_declaration":
+        return ""
+    return f"template {text(outer.child_by_field_name('parameters'))}\n"
+
+
+def _constant_for_kernels(found: Diagnostic, name: str) -> Iterator[Fix]:
+    """Make a number that the host alone has one that kernels can use: `constexpr`, at file scope."""
+    for unit in found.source.cuda:
+        for node in cuda_code(unit).of("declaration"):
+            made = next(iter(descendants(node, "init_declarator")), None)
+            kind = node.child_by_field_name("type")
+            if made is None or kind is None or text(made.child_by_field_name("declarator")) != name:
+                continue
+            value = made.child_by_field_name("value")
+            if value is not None and not any(descendants(value, "identifier", "call_expression")):
+                yield from _as_constant(found, unit, node, name, text(value))
+                return
+
+
+def _as_constant(
+    found: Diagnostic, unit: Unit, node: Node, name: str, value: str
+) -> tuple[Fix, ...]:
+    kind = node.child_by_field_name("type")
+    if kind is None:
+        return ()
+    if node.parent is not None and node.parent.type == "translation_unit":
+        edit = unit.edit(kind.start_byte, kind.start_byte, "constexpr ")
+        return fix(f"make {name} a constant of the compiler's", [edit])
+    spelled = "int" if text(kind) == "auto" else text(kind)
+    line = f"constexpr {spelled} {name} = {value};\n"
+    edits = [insert_before(each, first, line) for each, first in found.users(name) if each is unit]
+    return fix(f"define {name} for kernels too", edits)
+
+
+def _running_sum(found: Diagnostic, name: str) -> Iterator[Fix]:
+    """Declare a sum before the outermost loop that adds to it, and let it begin at zero."""
+    for unit, node in found.uses(name):
+        outer = node.parent
+        adds = outer is not None and outer.type == "assignment_expression"
+        if adds and outer is not None and text(outer.child_by_field_name("operator")) == "+=":
+            loops = list(enclosing_loops(outer))
+            if loops and outer.child_by_field_name("left") == node:
+                edit = insert_before(unit, loops[-1], f"float {name} = 0.0f;")
+                yield from fix(f"declare `{name}`", [edit])
+                return
+
+
+def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
+    """Declare what a host function uses and never declares: a number of elements, threads of a block."""
+    for unit, node in found.uses(name):
+        function = cuda_code(unit).function(node)
+        if function is None or function.runs != "host" or function.body is None:
+            continue
+        tensors = [p.name for p in function.parameters if "Tensor" in p.type]
+        value = "256" if THREADS.fullmatch(name) else ""
+        if not value and tensors and COUNT.fullmatch(name):
+            value = f"{tensors[0]}.numel()"
+        if value:
+            line = f"const int {name} = {value};"
+            edit = insert_before(unit, child_of(function.body, node), line)
+            yield from fix(f"declare {name}", [edit])
+            return

@@ -1,0 +1,92 @@
+"""What only the host has and device code uses: functions, torch's mathematics, atomics of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.statements import insert_before
+
+if TYPE_CHECKING:
+    from grader.records import Fix
+    from grader.repair.fixes.compiler.diagnostic import Diagnostic
+    from grader.source.cuda_code import Call
+
+MATHS = {
+    "exp": "expf", "log": "logf", "sqrt": "sqrtf", "rsqrt": "rsqrtf", "tanh": "tanhf", "abs": "fabsf", "fabs": "fabsf",
+    "max": "fmaxf", "min": "fminf", "maximum": "fmaxf", "minimum": "fminf", "pow": "powf", "erf": "erff", "log1p": "log1pf",
+    "sin": "sinf", "cos": "cosf", "floor": "floorf", "ceil": "ceilf", "expm1": "expm1f",
+}  # fmt: skip
+"""CUDA's float functions by the names that torch and the standard library use."""
+FORMULAS = {
+    "sigmoid": "(1.0f / (1.0f + expf(-({0}))))", "relu": "fmaxf(({0}), 0.0f)", "silu": "(({0}) / (1.0f + expf(-({0}))))",
+    "softplus": "log1pf(expf({0}))", "square": "(({0}) * ({0}))", "gelu": "(0.5f * ({0}) * (1.0f + erff(({0}) * 0.70710678f)))",
+    "clamp": "fminf(fmaxf({0}, {1}), {2})", "clip": "fminf(fmaxf({0}, {1}), {2})",
+}  # fmt: skip
+"""Functions that torch has and CUDA does not."""
+ATOMIC = """\
+__device__ float {name}(float* address, float value) {{
+    int* bits = (int*)address;
+    int old = *bits, seen;
+    do {{
+        seen = old;
+        old = atomicCAS(bits, seen, __float_as_int({pick}(value, __int_as_float(seen))));
+    }} while (old != seen);
+    return __int_as_float(old);
+}}
+"""
+
+
+def device_function(found: Diagnostic) -> Iterator[Fix]:
+    """Let the GPU run a function that kernels call: `__device__` before it, or in the place of `__global__`."""
+    called = found.name if found.kind == "host-in-device" else ""
+    if found.kind == "unconfigured-kernel":
+        kernels = {kernel.name for unit in found.source.cuda for kernel in unit.kernels}
+        called = next((call.last for _, call in found.calls() if call.last in kernels), "")
+    for unit in found.source.cuda:
+        for function in unit.functions:
+            if function.name != called or function.body is None or function.runs == "device":
+                continue
+            word = next((n for n in function.node.children if text(n) == "__global__"), None)
+            start = function.node.start_byte
+            edit = (
+                replace_node(unit, word, "__device__")
+                if word is not None
+                else unit.edit(start, start, "__device__ ")
+            )
+            yield from fix(f"let device code call {called}", [edit])
+            return
+
+
+def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
+    """Call CUDA's own functions of numbers in device code, in the place of torch's or of none."""
+    edits = []
+    for unit in found.source.cuda if found.line else ():
+        for call in cuda_code(unit).calls:
+            foreign = call.name.startswith(("torch::", "at::")) or call.name == found.unknown
+            callee = call.node.child_by_field_name("function")
+            if not foreign or callee is None or not cuda_code(unit).in_device_code(call.node):
+                continue
+            if call.last in MATHS:
+                edits.append(replace_node(unit, callee, MATHS[call.last]))
+            elif call.last in FORMULAS and not _has_calls(call):
+                given = [text(one) for one in call.arguments]
+                if len(given) == (3 if call.last.startswith("cl") else 1):
+                    edits.append(replace_node(unit, call.node, FORMULAS[call.last].format(*given)))
+    return fix("call CUDA's own function", edits)
+
+
+def _has_calls(call: Call) -> bool:
+    return any(True for one in call.arguments for _ in descendants(one, "call_expression"))
+
+
+def atomic_extremum(found: Diagnostic) -> tuple[Fix, ...]:
+    """Write the atomic maximum or minimum of floats that CUDA does not have, with a compare and swap."""
+    if found.kind != "no-overload" or found.name not in {"atomicMax", "atomicMin"}:
+        return ()
+    pick = "fmaxf" if found.name == "atomicMax" else "fminf"
+    words = ATOMIC.format(name=found.name, pick=pick)
+    edits = [insert_before(unit, first, words) for unit, first in found.users(found.name)]
+    return fix(f"write {found.name} for floats", edits)

@@ -1,0 +1,69 @@
+"""Fixes of races that runs showed, from their two lines alone: a barrier between them, or one thread that stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Evidence, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
+from grader.source.code_edits import fix
+from grader.source.cuda_code import cuda_code, text
+from grader.source.rewriting.barriers import separate
+from grader.source.statements import simple_statement
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source, Unit
+
+ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
+MOST = 4
+"""Proofs of one finding that fixes are looked for."""
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the fixes for the races that runs showed."""
+    for item in finding.evidence[:MOST]:
+        yield from of_the_race(source, item)
+
+
+def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield the fixes of a race that a run showed, from its two lines alone, the likeliest first."""
+    if item.place is None or not item.related:
+        return
+    for unit in source.cuda:
+        first = shared_use(unit, item.related[0].line)
+        second = shared_use(unit, item.place.line)
+        if first is None or second is None:
+            continue
+        if simple_statement(first) == simple_statement(second):
+            yield from _by_one_thread(unit, second)
+        yield from separate(unit, first, second)
+
+
+def shared_use(unit: Unit, line: int) -> Node | None:
+    """Return where device code uses a shared array on a line, else the first name that it uses there."""
+    code = cuda_code(unit)
+    shared = {array.name for function in unit.functions for array in function.shared}
+    here = [
+        node
+        for node in code.of("identifier")
+        if unit.place(node).line == line and code.in_device_code(node)
+    ]
+    named = [node for node in here if text(node) in shared]
+    return next(iter((*named, *here)), None)
+
+
+def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
+    """Let one thread store what all store: only where the target is a single shared value."""
+    own = simple_statement(node)
+    inner = own.named_children[0] if own.named_children else None
+    target = inner.child_by_field_name("left") if inner is not None else None
+    shared = {array.name for function in unit.functions for array in function.shared}
+    if own.type == "expression_statement" and target is not None and text(target) in shared:
+        edit = unit.edit(own.start_byte, own.start_byte, f"if ({ONE}) ")
+        yield from fix(f"let one thread store `{text(target)}`", [edit])
+
+
+FIX = FixMaker(codes=("SYN002",), propose=propose)

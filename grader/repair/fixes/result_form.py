@@ -1,0 +1,140 @@
+"""Fixes of results in another form than the runs asked for: their shape, their dtype, how many there are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.records import (
+    Context,
+    CountMismatch,
+    Details,
+    DtypeMismatch,
+    Edit,
+    Finding,
+    Fix,
+    ShapeMismatch,
+)
+from grader.repair.fixes.maker import FixMaker
+from grader.source.code_edits import fix
+from grader.source.python_code import python_code
+from grader.source.rewriting.forward import after_results, at_the_start
+
+if TYPE_CHECKING:
+    from grader.source import Source
+    from grader.source.python_code import PythonCode
+
+Shape = tuple[int, ...]
+Change = Callable[[np.ndarray], np.ndarray]
+MOST_DIMS = 8
+DTYPES = {
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+}
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the changes of the result that what runs saw asks for."""
+    code = python_code(source)
+    if code is not None and finding.cause == "form":
+        yield from result_in_form(source, code, [item.details for item in finding.evidence])
+
+
+def result_in_form(
+    source: Source, code: PythonCode, seen: Sequence[Details | None]
+) -> Iterator[Fix]:
+    """Yield the changes of `forward`'s result that make the shape or dtype which the runs asked for.
+
+    `seen` are the mismatches, one for each workload; a change must fit all of them.
+    """
+    pairs = [(one.got, one.want) for one in seen if isinstance(one, ShapeMismatch)]
+    dtypes = {one.want for one in seen if isinstance(one, DtypeMismatch)}
+    if pairs and len(pairs) == len(seen):
+        for suffix in suffixes(pairs):
+            yield from _with_suffix(source, code, suffix)
+        if {len(shape) for pair in pairs for shape in pair} == {2}:
+            yield from _transposed(source, code)
+    elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
+        yield from _last_returned(source, code)
+    elif len(dtypes) == 1 and min(dtypes) in DTYPES:
+        yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
+
+
+def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """Return what `forward` makes last."""
+    forward = code.method("forward")
+    last = forward.body[-1] if forward is not None else None
+    if isinstance(last, ast.Expr):
+        start = source.span(last)[0]
+        yield from fix("return it", [Edit(start=start, end=start, text="return ")])
+    elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        end = source.span(last)[1]
+        words = f"\n{' ' * last.col_offset}return {last.targets[0].id}"
+        yield from fix(f"return {last.targets[0].id}", [Edit(start=end, end=end, text=words)])
+
+
+def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
+    """Return the method calls that turn each first shape into its second, the plainest first."""
+    got, want = pairs[0]
+    if len(got) > MOST_DIMS or len(want) > MOST_DIMS:
+        return []
+    more = len(want) - len(got)
+    made = _reshapes(got, more)
+    return [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
+
+
+def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
+    """Yield the calls that may give a shape some more dimensions (fewer where negative), with numpy's like."""
+    dims = range(len(got))
+    if more == 1:
+        for k in (-1, *range(len(got))):
+            yield f".unsqueeze({k})", partial(np.expand_dims, axis=k)
+    if more > 1:
+        yield f"[{', '.join(['...', *['None'] * more])}]", partial(_with_ones, more=more)
+    ones = [k for k in dims if got[k] == 1]
+    for chosen in combinations(reversed(ones), -more) if more < 0 else ():
+        words = str(chosen[0]) if more == -1 else str(tuple(sorted(chosen)))
+        yield f".squeeze({words})", partial(np.squeeze, axis=chosen)
+    for i, j in combinations(dims, 2) if more == 0 else ():
+        yield f".transpose({i}, {j}).contiguous()", partial(np.swapaxes, axis1=i, axis2=j)
+
+
+def _with_ones(array: np.ndarray, *, more: int) -> np.ndarray:
+    return array.reshape((*array.shape, *[1] * more))
+
+
+def _turns(change: Change, got: Shape, want: Shape) -> bool:
+    try:
+        return change(np.broadcast_to(np.int8(0), got)).shape == want
+    except ValueError:
+        return False
+
+
+def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:
+    return fix(f"return the result{suffix}", after_results(source, code, suffix))
+
+
+def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
+    """WorkerProcess the kernel matrices the other way round: both, the first, the second."""
+    forward = code.method("forward")
+    names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
+    for chosen in (names, *([name] for name in names)) if len(names) == 2 else ():
+        lines = [f"{name} = {name}.t().contiguous()" for name in chosen]
+        edit = at_the_start(source, code, lines)
+        yield from fix(f"hand the kernel {' and '.join(chosen)} transposed", [edit])
+
+
+FIX = FixMaker(codes=("EXT005",), propose=propose)

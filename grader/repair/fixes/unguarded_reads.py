@@ -1,0 +1,277 @@
+"""A fix: accesses of global memory at coordinates that nothing compares with the sizes of the tensor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import prod
+from typing import TYPE_CHECKING
+
+from grader.records import Finding
+from grader.repair.fixes.maker import FixMaker
+from grader.source.analysis.overruns import overruns
+from grader.source.analysis.walks import cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.indices import Coordinate, Reader, bare, comparisons, declared
+from grader.source.statements import simple_statement
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.records import Context, Edit, Fix
+    from grader.source import Kernel, Source, Unit
+
+_NAME = re.compile(r"\w+")
+ZERO = {"float": "0.0f", "double": "0.0", "int": "0", "int64_t": "0", "long": "0"}
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What one launch gives a kernel: its integers, and how many elements each of its tensors has."""
+
+    numbers: dict[str, int]
+    elements: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access of a kernel to a tensor that it was given."""
+
+    unit: Unit
+    kernel: Kernel
+    node: Node
+    """`x[i]`, or the call of `__ldg`."""
+    pointer: str
+    """The parameter that the tensor came as."""
+    coordinates: tuple[Coordinate, ...]
+    launches: tuple[Launched, ...]
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is a plain read, in whose place a value can stand."""
+        parent = self.node.parent
+        if parent is None or parent.type in {"pointer_expression", "update_expression"}:
+            return False
+        return (
+            parent.child_by_field_name("left") != self.node
+            or parent.type != "assignment_expression"
+        )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What has to hold for it to stay inside the tensor, as far as that is known and not yet asked."""
+        found = [words for one in self.coordinates for words in self._asked(one)]
+        known = _held(self.node)
+        return tuple(dict.fromkeys(words for words in found if words not in known))
+
+    def _asked(self, one: Coordinate) -> Iterator[str]:
+        if one.literal:
+            return
+        made = Reader(self.kernel).made_of(one.words)
+        size = one.size or self._outermost(one)
+        if size and ("-" in one.words or (made is not None and "-" in text(made))):
+            yield f"{one.words} >= 0"
+        if size:
+            yield f"{one.words} < {size}"
+
+    def _outermost(self, one: Coordinate) -> str:
+        """Return what the outermost coordinate stays below: what of the kernel's integers makes up the tensor."""
+        compared = [b for a, b in comparisons(self.kernel.node) if a == one.words]
+        if not any(self.pointer in launch.elements for launch in self.launches):
+            return next((b for b in compared if not b.isdigit()), "")
+        sizes = sorted(Reader(self.kernel).sizes)
+        single = [name for name in (*compared, *sizes) if name in sizes]
+        pairs = [" * ".join(pair) for pair in combinations_with_replacement(sizes, 2)]
+        fitting = (words for words in (*single, *pairs) if self._fits(words, one))
+        return next(fitting, "")
+
+    def _fits(self, words: str, one: Coordinate) -> bool:
+        """Whether so many steps of the coordinate's stride are the tensor, in each launch whose sizes are known."""
+        known = [launch for launch in self.launches if self.pointer in launch.elements]
+        factors = (*one.strides, *words.split(" * "))
+        return all(
+            all(name in launch.numbers for name in factors)
+            and prod(launch.numbers[name] for name in factors) == launch.elements[self.pointer]
+            for launch in known
+        )
+
+    @property
+    def neutral(self) -> str:
+        """What stands for a value outside of the tensor; empty where there is none."""
+        parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
+        words = parameter.type.replace("*", " ").split()
+        kind = " ".join(one for one in words if one not in {"const", "__restrict__", "volatile"})
+        if kind[-1:].isdigit():  # a vector
+            return ""
+        calls = {read_call(one).last for one in around(self.node) if one.type == "call_expression"}
+        if calls & {"fmaxf", "fmax", "max"}:
+            return "-INFINITY" if kind in {"float", "double"} else ""
+        if calls & {"fminf", "fmin", "min"}:
+            return "INFINITY" if kind in {"float", "double"} else ""
+        return ZERO.get(kind, f"{kind}(0)")
+
+
+def zero_outside(source: Source, context: Context, lines: Collection[int]) -> tuple[Fix, ...]:
+    """Leave out the accesses on some lines where a coordinate leaves the tensor; reads give zero.
+
+    The sizes are what the index itself multiplies with; the outermost coordinate's, what of the kernel's integers makes
+    up the tensor at each size that is known. A store of which neither is known goes by what its lines ask of others.
+    """
+    found = [
+        access
+        for unit in source.cuda
+        for kernel in unit.kernels
+        for access in accesses(source, context, unit, kernel, lines)
+    ]
+    edits = list(_guards(found))
+    asked = dict.fromkeys(" && ".join(one.conditions) for one in found if one.conditions)
+    if not edits:
+        return ()
+    where = f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, sorted(lines)))}"
+    words = " and ".join(f"`{one}`" for one in asked)
+    return fix(f"access the tensor on {where} only where {words}", edits)
+
+
+def _guards(found: Sequence[Access]) -> Iterator[Edit | None]:
+    """Yield the edits: a statement that stores is left out whole, and a read gives its neutral value."""
+    held: dict[int, tuple[str, ...]] = {}
+    for one in found:
+        own = simple_statement(one.node)
+        asked = one.conditions or _of_others(one, found)
+        if not one.reads and asked and own.type == "expression_statement" and own.id not in held:
+            held[own.id] = asked
+            yield one.unit.edit(own.start_byte, own.start_byte, f"if ({' && '.join(asked)}) ")
+    for one in found:
+        own = simple_statement(one.node)
+        left = [words for words in one.conditions if words not in held.get(own.id, ())]
+        if one.reads and left and one.neutral:
+            new = f"({' && '.join(left)} ? {text(one.node)} : {one.neutral})"
+            yield one.unit.edit(one.node.start_byte, one.node.end_byte, new)
+
+
+def _of_others(one: Access, found: Sequence[Access]) -> tuple[str, ...]:
+    """Return what is asked of the kernel's other accesses, by variables that are known where this one stands."""
+    if one.reads or any(coordinate.size for coordinate in one.coordinates):
+        return ()
+    here = {outer.id for outer in around(one.node)}
+    hidden = {
+        declared(node)
+        for node in descendants(one.kernel.node, "init_declarator")
+        if next(_blocks(node)).id not in here
+    }
+    asked = [words for other in found if other.kernel is one.kernel for words in other.conditions]
+    known = _held(one.node)
+    return tuple(
+        words
+        for words in dict.fromkeys(asked)
+        if words not in known and not hidden & set(_NAME.findall(words))
+    )
+
+
+def _blocks(node: Node) -> Iterator[Node]:
+    """Yield what bounds the life of a variable: the blocks and loops around its declaration."""
+    kinds = {"compound_statement", "for_statement", "function_definition", "translation_unit"}
+    return (outer for outer in around(node) if outer.type in kinds)
+
+
+def accesses(
+    source: Source, context: Context, unit: Unit, kernel: Kernel, lines: Collection[int]
+) -> Iterator[Access]:
+    """Yield the accesses of a kernel on some lines to the tensors that it was given."""
+    reader, launches = Reader(kernel), _launches(source, context, kernel)
+    pointers = {one.name for one in kernel.parameters if one.is_pointer}
+    for node in descendants(kernel.node, "subscript_expression", "call_expression"):
+        if unit.place(node).line not in lines:
+            continue
+        base, indices = _address(reader, node)
+        pointer = next((name for name in base if name in pointers), "")
+        coordinates = reader.coordinates(*indices, leaving=pointer) if pointer else ()
+        if coordinates:
+            yield Access(unit, kernel, node, pointer, coordinates, launches)
+
+
+def _address(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
+    """Return the names that an access may start from, and the expressions whose sum is its place."""
+    if node.type == "call_expression":
+        call = read_call(node)
+        return (
+            _pointed(reader, call.arguments[0])
+            if call.last == "__ldg" and call.arguments
+            else ([], [])
+        )
+    if node.parent is not None and node.parent.parent is not None:
+        outer = node.parent.parent.parent  # `__ldg(&x[i])` is one access
+        if (
+            outer is not None
+            and outer.type == "call_expression"
+            and read_call(outer).last == "__ldg"
+        ):
+            return [], []
+    base, inner = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+    indices = inner.named_children if inner is not None else []
+    names, offsets = _pointed(reader, base) if base is not None else ([], [])
+    return names, [*offsets, *indices]
+
+
+def _pointed(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
+    """Return the same for a pointer: `x`, `x + i`, `&x[i]`, or a variable that is one of these."""
+    node = bare(node)
+    if node.type == "identifier":
+        value = reader.made_of(text(node))
+        return _pointed(reader, value) if value is not None else ([text(node)], [])
+    if node.type == "pointer_expression":
+        inner = node.child_by_field_name("argument")
+        return _address(reader, inner) if inner is not None else ([], [])
+    here = node
+    while here.type == "binary_expression":
+        left = here.child_by_field_name("left")
+        if left is None:
+            break
+        here = bare(left)
+    return ([text(here)], [node]) if here is not node else ([], [])
+
+
+def _held(node: Node) -> set[str]:
+    """Return the comparisons that the branches, loops and choices around a place have made."""
+    found: set[str] = set()
+    for outer in around(node):
+        condition = outer.child_by_field_name("condition")
+        inside = condition is not None and not (
+            condition.start_byte <= node.start_byte < condition.end_byte
+        )
+        if condition is not None and inside:
+            found |= {f"{a} < {b}" for a, b in comparisons(condition)}
+    return found
+
+
+def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launched, ...]:
+    """Return what the launches of a kernel give it, at the task's sizes."""
+    names = [one.name for one in kernel.parameters]
+    found = []
+    for case in cases(source, context, "main", "full"):
+        given = zip(names, case.launch.arguments, strict=False)
+        if case.kernel != kernel.name or not case.sizes.real:
+            continue
+        values = dict(given)
+        numbers = {n: v.scalar for n, v in values.items() if v.scalar is not None}
+        tensors = {n: v.pointer.region.tensor for n, v in values.items() if v.pointer is not None}
+        counts = {n: t.numel for n, t in tensors.items() if t is not None and t.numel is not None}
+        found.append(Launched(numbers, counts))
+    return tuple(found)
+
+
+def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
+    """Return the fix for all accesses of the kernel that leave a tensor, by the text or by what runs showed."""
+    if any("shared" in item.code for item in finding.evidence[:1]):
+        return ()
+    lines = {item.place.line for item in finding.evidence if item.place is not None}
+    if finding.rule == "MEM001":
+        known = (one for one in overruns(source, context) if one.case.kernel in finding.kernels)
+        lines = next((one.lines for one in known), lines)
+    return zero_outside(source, context, lines)
+
+
+FIX = FixMaker(codes=("MEM001", "MEM011"), propose=propose, order=1)

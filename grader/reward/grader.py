@@ -1,0 +1,126 @@
+"""Answers graded for a training loop, from any thread or event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+
+from grader import tasks
+from grader.config import Options
+from grader.errors import UsageError
+from grader.ingest.decode import clean
+from grader.pipeline import open_context
+from grader.records import Assessment, Record, Sample, Task
+from grader.reward.shaping import Reward, Shaping, rewarded
+from grader.scheduling.pool import open_pool
+from grader.store import Store
+
+
+class Answer(Record):
+    """What a model wrote, and what it was asked."""
+
+    text: str
+    """The completion: a transcript with code in it, or the code itself."""
+    task: str | None = None
+    """Name of a built-in task, or the source of a KernelBench-style problem (`Model`, `get_inputs`).
+
+    Give it: without it the answer's own text says which task it is held against.
+    """
+    id: str = "answer"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A reward together with what it was made from."""
+
+    reward: Reward
+    assessment: Assessment
+
+
+class Grader:
+    """Grades answers for a training loop; every method may be called from any thread.
+
+    At most `options.jobs` answers are graded at once; what is asked beyond that waits. The same
+    program for the same task is evaluated once. Raises GraderError where this machine can't grade.
+    """
+
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        shaping: Shaping | None = None,
+        seed: int | None = None,
+    ) -> None:
+        chosen = options or Options()
+        wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
+        self._shaping = shaping or Shaping()
+        self._workers = open_pool(open_context(chosen, Store(chosen.cache), wanted))
+        self.jobs = self._workers.jobs
+        self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
+
+    def submit(self, answer: Answer) -> Future[Reward]:
+        """Grade in the background. Raises UsageError at once for a task that isn't one."""
+        return self._pool.submit(self._grade, answer, task_of(answer.task))
+
+    def look(self, answer: Answer) -> Graded:
+        """Grade one answer and wait for it; the assessment that its reward rests on comes with it."""
+        return self._pool.submit(self._looked, answer, task_of(answer.task)).result()
+
+    def grade(self, text: str, task: str | None = None) -> Reward:
+        """Grade one answer and wait for it; see `Answer` for `task`."""
+        return self.submit(Answer(text=text, task=task)).result()
+
+    async def grade_async(self, text: str, task: str | None = None) -> Reward:
+        """Grade one answer without holding up the event loop."""
+        return await asyncio.wrap_future(self.submit(Answer(text=text, task=task)))
+
+    def grade_batch(self, answers: Iterable[Answer]) -> list[Reward]:
+        """Grade answers side by side; the rewards come in the answers' order."""
+        futures = [self.submit(answer) for answer in answers]
+        return [future.result() for future in futures]
+
+    def close(self, *, wait: bool = True) -> None:
+        """Take no more answers; those not begun are dropped."""
+        self._pool.shutdown(wait=wait, cancel_futures=True)
+        self._workers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(wait=kind is None)
+
+    def _grade(self, answer: Answer, task: Task | None) -> Reward:
+        return self._looked(answer, task).reward
+
+    def _looked(self, answer: Answer, task: Task | None) -> Graded:
+        text = clean(answer.text)
+        sample = Sample(id=answer.id, origin="a training loop", format="transcript", text=text)
+        made = self._workers.assess(sample, task)
+        return Graded(rewarded(made.evaluation, self._shaping, made.findings), made)
+
+
+@lru_cache(4096)
+def task_of(named: str | None) -> Task | None:
+    """Return the task of a name or of a problem's source."""
+    if named is None:
+        return None
+    if "\n" not in named:
+        if "/" in named or named.endswith(".py"):
+            raise UsageError("a task is a name or a source, not a path", "`tasks` lists the names")
+        return tasks.named(named, None)
+    draft = tasks.from_reference(named)
+    if draft is None:
+        raise UsageError("the task's source defines no `Model` and `get_inputs`")
+    return draft

@@ -1,0 +1,189 @@
+"""The scalar of a reward, what it is made of, and what it rests on.
+
+With the weights of `Shaping`, from what `Evaluation` says:
+
+- a cheat (`rejected`, `dishonest`): `cheating`, the least there is;
+- no code, or code that doesn't build: 0;
+- built, but crashed, hung or too slow: `built`;
+- built and run, but wrong: `built` and the part of `partly` that is the share of workloads that came
+  out right, so less than anything whose values are all right;
+- `unsound`, that is right values by luck (a race, an access out of bounds): `unsound`, between what is wrong and
+  what is correct whatever the other weights are. Its speed earns nothing, nor that other sizes come out right;
+- correct at the task's own sizes: `correct`; `own` times the share of the work that the answer's own
+  kernels did; `general` more where right at other sizes as well;
+- correct and measured on a GPU: `speed` times that share, times log(speed-up) / log(cap), between 0 and 1, of the
+  lower end of the speed-up's 95% interval, so that noise earns nothing. Slower than PyTorch earns no
+  less than unmeasured: being right comes first.
+
+`value` is None where the submission can't be told to be at fault (`grader_error`, `not_run`,
+`no_task`): leave such a sample out of the step instead of giving it any number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import Field
+
+from grader.records import Evaluation, Finding, Record, Severity, Status
+
+UNKNOWN = frozenset({"grader_error", "not_run", "no_task"})
+CHEATS = frozenset({"rejected", "dishonest"})
+NOTHING = frozenset({"no_code", "build_failed", "build_timeout"})
+STOPPED = frozenset({"crashed", "hung", "timeout"})
+RAN = frozenset({"incorrect", "dishonest", "unsound", "correct"})
+
+
+class Shaping(Record):
+    """Weights of the scalar; the default ones add up to 1 for a fast, general kernel of the answer's own."""
+
+    cheating: float = Field(-1.0, le=0.0)
+    """For a cheat, proven by the text or by a run; no other part is added."""
+    built: float = Field(0.1, ge=0.0)
+    """For code that builds, whatever becomes of it."""
+    partly: float = Field(0.2, ge=0.0)
+    """For wrong results: multiplied by the share of workloads that came out right."""
+    unsound: float = Field(0.4, ge=0.0)
+    """Soundness: for right values that undefined behaviour leaves to luck; never more than `correct`."""
+    correct: float = Field(0.5, ge=0.0)
+    """For right values on every workload that decides, with nothing undefined in a run."""
+    own: float = Field(0.1, ge=0.0)
+    """Multiplied by the share of the work that the answer's own kernels did: 0 for a decoy beside calls of torch."""
+    general: float = Field(0.1, ge=0.0)
+    """For right values at other sizes than the task's as well."""
+    speed: float = Field(0.3, ge=0.0)
+    """Multiplied by how far the speed-up reaches towards `cap`, and by the share that is the answer's own."""
+    cap: float = Field(4.0, gt=1.0)
+    """Speed-up over eager PyTorch beyond which nothing more is earned."""
+
+
+class Told(Record):
+    """A finding in short."""
+
+    rule: str
+    """Code, e.g. `SYN002`."""
+    name: str
+    line: int | None
+    """Line of the submission (1-based); None where no line can be named."""
+    message: str
+    severity: Severity
+
+
+class Reward(Record):
+    """The scalar, what it is made of, and what it rests on."""
+
+    value: float | None
+    """Between `cheating` and the sum of the other weights; None: leave the sample out."""
+    parts: dict[str, float] = {}
+    """What was earned for what; adds up to `value`."""
+    signals: dict[str, float] = {}
+    """What was seen, each between 0 and 1 before any weight (`speedup` is a factor); what was not seen is left out.
+
+    `built`; `right`, the share of workloads with right values; `sound`; `honest`; `own`, the share of
+    the work that the answer's own kernels did; `general`; `speedup`, the lower end of its interval.
+    """
+    status: Status
+    sentence: str
+    speedup: float | None = None
+    findings: tuple[Told, ...] = ()
+    """What is wrong and where, errors first."""
+    evaluation: Evaluation
+
+
+def rewarded(
+    evaluation: Evaluation, shaping: Shaping | None = None, findings: Iterable[Finding] = ()
+) -> Reward:
+    """Return the reward of an evaluation; see the module for the terms."""
+    verdict = evaluation.verdict
+    known = verdict.status not in UNKNOWN
+    parts = _parts(evaluation, shaping or Shaping()) if known else {}
+    return Reward(
+        value=math.fsum(parts.values()) if known else None,
+        parts=parts,
+        signals=_signals(evaluation) if known else {},
+        status=verdict.status,
+        sentence=verdict.sentence,
+        speedup=verdict.speedup,
+        findings=tuple(map(_told, findings)),
+        evaluation=evaluation,
+    )
+
+
+def shown(reward: Reward) -> dict[str, Any]:
+    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
+
+    No text of the answer but the names and the few words of it that sentences quote.
+    """
+    verdict = reward.evaluation.verdict
+    return {
+        "score": reward.value,
+        "parts": reward.parts,
+        "signals": reward.signals,
+        "status": reward.status,
+        "sentence": reward.sentence,
+        "general": verdict.general,
+        "findings": [finding.model_dump(mode="json") for finding in reward.findings],
+        "speedup": verdict.speedup,
+        "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
+        "device": reward.evaluation.device,
+        "seconds": reward.evaluation.seconds,
+    }
+
+
+def _told(finding: Finding) -> Told:
+    return Told(
+        rule=finding.rule,
+        name=finding.name,
+        line=finding.place.line if finding.place is not None else None,
+        message=finding.message,
+        severity=finding.severity,
+    )
+
+
+def _parts(evaluation: Evaluation, shaping: Shaping) -> dict[str, float]:
+    verdict = evaluation.verdict
+    if verdict.status in CHEATS:
+        return {"cheating": shaping.cheating}
+    if verdict.status in NOTHING:
+        return {}
+    if verdict.status in STOPPED:
+        return {"built": shaping.built}
+    built = min(shaping.built, shaping.correct)
+    partly = min(shaping.partly, shaping.correct - built)
+    if verdict.status == "unsound":
+        return {"unsound": min(max(shaping.unsound, built + partly), shaping.correct)}
+    if verdict.status != "correct":
+        return {"built": built, "partly": partly * _share_right(evaluation)}
+    own = evaluation.own_share or 0.0
+    parts = {"correct": shaping.correct, "own": shaping.own * own}
+    if verdict.general:
+        parts["general"] = shaping.general
+    if verdict.speedup_low is not None and verdict.speedup_low > 1.0:
+        gained = math.log(verdict.speedup_low) / math.log(shaping.cap)
+        parts["speed"] = shaping.speed * min(gained, 1.0) * own
+    return parts
+
+
+def _signals(evaluation: Evaluation) -> dict[str, float]:
+    verdict = evaluation.verdict
+    status = verdict.status
+    right = status in {"correct", "unsound"}
+    seen: dict[str, float | None] = {
+        "built": float(status not in NOTHING) if status != "rejected" else None,
+        "right": _share_right(evaluation) if status in RAN else None,
+        "sound": float(status == "correct") if right else None,
+        "honest": 0.0 if status in CHEATS else 1.0 if right else None,
+        "own": evaluation.own_share,
+        "general": float(verdict.general) if verdict.general is not None else None,
+        "speedup": verdict.speedup_low,
+    }
+    return {name: value for name, value in seen.items() if value is not None}
+
+
+def _share_right(evaluation: Evaluation) -> float:
+    """Return the share of the runs that the verdict hangs on whose outputs are right."""
+    counted = [item.equal for item in evaluation.comparisons if item.decides]
+    lost = sum(run.status != "ran" for run in evaluation.runs)
+    return sum(counted) / (len(counted) + lost) if counted else 0.0

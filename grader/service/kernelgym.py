@@ -1,0 +1,268 @@
+"""The reward over KernelGYM's wire protocol: `kernel-grader serve --protocol kernelgym`.
+
+    POST /evaluate       {"task_id", "reference_code", "kernel_code", ...}  ->  {"task_id", "status": "pending"}
+    GET  /status/{id}    ->  {"task_id", "status": "pending" | "processing" | "completed" | "failed" | "timeout"}
+    GET  /results/{id}   ->  {"compiled", "correctness", "decoy_kernel", "speedup", "metadata", ...}
+    GET  /health         ->  {"status": "healthy", ...}
+
+429 where the queue is full and 503 where this machine can't grade just now, both with `Retry-After`: its clients
+back off and come again. A task id that is sent again, as after a connection that broke, is the same task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from grader.errors import GraderError, UsageError
+from grader.records import Evaluation
+from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Reward
+from grader.service.http import MOST_BYTES, MOST_SECONDS, RETRY_SECONDS, body_of, refused
+
+KEPT = 10_000
+"""Finished tasks whose results can be asked for; the oldest are forgotten first."""
+PAUSE_SECONDS = 5.0
+"""After a failure of our own, as a full disk, nothing is taken for so long."""
+TaskStatus = Literal["pending", "processing", "completed", "failed", "timeout"]
+ERRORS = {
+    "no_code": "VALIDATION_ERROR",
+    "rejected": "VALIDATION_ERROR",
+    "build_failed": "COMPILATION_ERROR",
+    "build_timeout": "COMPILATION_ERROR",
+    "crashed": "RUNTIME_ERROR",
+    "hung": "TIMEOUT_ERROR",
+    "timeout": "TIMEOUT_ERROR",
+    "incorrect": "CORRECTNESS_ERROR",
+    "dishonest": "CORRECTNESS_ERROR",
+    "unsound": "CORRECTNESS_ERROR",
+}
+"""The protocol's code for each status that is no success."""
+
+
+class Asked(BaseModel):
+    """What a client asks; fields of the protocol that change nothing here are taken and ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    task_id: str = Field(min_length=1, max_length=100)
+    reference_code: str = Field(min_length=10)
+    kernel_code: str = Field(min_length=10)
+    entry_point: str = Field("Model", pattern=r"^[A-Za-z_]\w{0,80}$")
+    timeout: float = Field(300.0, gt=0)
+    force_refresh: bool = False
+
+    @property
+    def answer(self) -> Answer:
+        """Return it as an answer; classes of other names are known as ours as well."""
+        if self.entry_point == "Model":
+            return Answer(text=self.kernel_code, task=self.reference_code, id=self.task_id)
+        return Answer(
+            text=f"{self.kernel_code}\n\nModelNew = {self.entry_point}New\n",
+            task=f"{self.reference_code}\n\nModel = {self.entry_point}\n",
+            id=self.task_id,
+        )
+
+
+@dataclass
+class Task:
+    """One task on its way; only touched on the event loop."""
+
+    id: str
+    status: TaskStatus = "pending"
+    result: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    begun: float = field(default_factory=time.monotonic)
+
+
+class KernelGym:
+    """Answers requests with one grader; refuses what its queue has no room for."""
+
+    def __init__(self, grader: Grader, queue: int) -> None:
+        self._grader = grader
+        self._queue = queue
+        self._tasks: OrderedDict[str, Task] = OrderedDict()
+        self._running: set[asyncio.Task[None]] = set()
+        self._paused_until = 0.0
+
+    def application(self) -> Starlette:
+        """Return the ASGI application."""
+        return Starlette(
+            routes=[
+                Route("/evaluate", self.evaluate, methods=["POST"]),
+                Route("/status/{task_id}", self.status, methods=["GET"]),
+                Route("/results/{task_id}", self.results, methods=["GET"]),
+                Route("/health", self.health, methods=["GET"]),
+            ]
+        )
+
+    async def evaluate(self, request: Request) -> JSONResponse:
+        """Take a task, or say when to come again."""
+        again = {"Retry-After": RETRY_SECONDS}
+        if len(self._running) >= self._queue:
+            return refused(429, "the queue is full", again)
+        if time.monotonic() < self._paused_until:
+            return refused(503, "the grader failed a moment ago", again)
+        try:
+            async with asyncio.timeout(MOST_SECONDS):
+                body = await body_of(request)
+            if body is None:
+                return refused(413, f"more than {MOST_BYTES} bytes")
+            asked = _asked(body)
+            known = self._tasks.get(asked.task_id)
+            if known is None or (asked.force_refresh and known.result):
+                known = self._begin(asked)
+        except TimeoutError:
+            return refused(408, f"not there after {MOST_SECONDS:.0f} s")
+        except UsageError as error:
+            return refused(422, str(error)[:1000])
+        return JSONResponse({"task_id": known.id, "status": known.status})
+
+    async def status(self, request: Request) -> JSONResponse:
+        """Say where a task stands."""
+        task = self._tasks.get(request.path_params["task_id"])
+        if task is None:
+            return refused(404, "no such task; results are kept for a while only")
+        said = {"task_id": task.id, "status": task.status}
+        return JSONResponse(said | ({"error_message": task.error} if task.error else {}))
+
+    async def results(self, request: Request) -> JSONResponse:
+        """Give the result of a task that is over."""
+        task = self._tasks.get(request.path_params["task_id"])
+        if task is None or not task.result:
+            return refused(404, "no such task" if task is None else "the task is not over")
+        return JSONResponse(task.result)
+
+    async def health(self, request: Request) -> JSONResponse:
+        """Say how many tasks are waiting or being graded."""
+        del request
+        waiting = len(self._running)
+        return JSONResponse({"status": "healthy", "active_tasks": waiting, "queue": self._queue})
+
+    def _begin(self, asked: Asked) -> Task:
+        future = self._grader.submit(asked.answer)  # raises UsageError for what is no task
+        task = self._tasks[asked.task_id] = Task(asked.task_id)
+        self._tasks.move_to_end(asked.task_id)
+        running = asyncio.create_task(
+            self._follow(task, asyncio.wrap_future(future), asked.timeout)
+        )
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        self._forget()
+        return task
+
+    async def _follow(self, task: Task, graded: asyncio.Future[Reward], seconds: float) -> None:
+        """Wait for a task's reward; it holds its place in the queue until the grading is over."""
+        task.status = "processing"
+        try:
+            async with asyncio.timeout(seconds):
+                reward = await asyncio.shield(graded)
+        except TimeoutError:
+            self._over(task, "timeout", f"not graded after {seconds:.0f} s")
+            await asyncio.wait([graded])
+        except Exception as error:  # noqa: BLE001 - whatever of ours failed, the client is told to come again
+            self._failed(task, error)
+        else:
+            self._finished(task, reward)
+
+    def _finished(self, task: Task, reward: Reward) -> None:
+        if reward.status in UNKNOWN:
+            self._over(task, "failed", f"not graded: {reward.sentence}")
+            return
+        seconds = time.monotonic() - task.begun
+        task.result = {
+            "task_id": task.id,
+            "status": "completed",
+            **result(reward),
+            "processing_time": seconds,
+        }
+        task.status = "completed"
+
+    def _failed(self, task: Task, error: Exception) -> None:
+        if isinstance(error, GraderError):
+            self._paused_until = time.monotonic() + PAUSE_SECONDS
+        self._over(
+            task, "failed", f"the grader failed, send it again under another id: {error}"[:1000]
+        )
+
+    def _over(self, task: Task, status: TaskStatus, why: str) -> None:
+        task.status, task.error = status, why
+        task.result = {
+            "task_id": task.id,
+            "status": status,
+            "error_message": why,
+            "error_code": "TIMEOUT_ERROR" if status == "timeout" else "SYSTEM_ERROR",
+        }
+
+    def _forget(self) -> None:
+        """Forget the oldest results beyond those that are kept."""
+        over = [name for name, task in self._tasks.items() if task.result]
+        for name in over[: max(len(self._tasks) - KEPT, 0)]:
+            del self._tasks[name]
+
+
+def result(reward: Reward) -> dict[str, Any]:
+    """Return a reward in the protocol's words; what was not measured is left out, so clients take their defaults."""
+    verdict, status = reward.evaluation.verdict, reward.status
+    own = reward.evaluation.own_share
+    said: dict[str, Any] = {
+        "compiled": reward.signals.get("built", 0.0) == 1.0,
+        "correctness": status == "correct",
+        "decoy_kernel": status in CHEATS or own == 0.0,
+        "metadata": {
+            "verdict": status,
+            "general": verdict.general,
+            "own_share": own,
+            "reward": reward.value,
+            "findings": [finding.model_dump(mode="json") for finding in reward.findings],
+            "device": reward.evaluation.device,
+            **_kernels(reward.evaluation),
+        },
+    }
+    if status != "correct":
+        said |= {
+            "error_message": reward.sentence,
+            "error_code": ERRORS.get(status, "UNKNOWN_ERROR"),
+        }
+    return said | _times(reward.evaluation)
+
+
+def _kernels(evaluation: Evaluation) -> dict[str, int]:
+    """Return how many kernels ran in a call, and how many of them were the answer's own."""
+    from grader.judge.honesty import computing
+
+    run = next((run for run in evaluation.runs if run.status == "ran"), None)
+    if run is None:
+        return {}
+    own = sum(launch.count for launch in run.launches)
+    return {"num_custom_kernels": own, "num_total_kernels": own + len(computing([run]))}
+
+
+def _times(evaluation: Evaluation) -> dict[str, float]:
+    if evaluation.verdict.speedup is None:
+        return {}
+    times = {timing.what: timing.median for timing in evaluation.timings}
+    runtimes = {"kernel_runtime": times.get("submission"), "reference_runtime": times.get("eager")}
+    measured = {name: value for name, value in runtimes.items() if value is not None}
+    return {"speedup": evaluation.verdict.speedup, **measured}
+
+
+def _asked(body: bytes) -> Asked:
+    """Return what a request asks. Raises UsageError, in words for who wrote the client."""
+    try:
+        return Asked.model_validate(json.loads(body))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "the body"
+        raise UsageError(f"{name}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is not JSON: {error}") from error

@@ -1,0 +1,84 @@
+"""What a condition decides: which result forward returns, or something beside it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from grader.source import nodes_under
+from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.python_code import Function
+
+if TYPE_CHECKING:
+    from grader.source.python_code import PythonCode
+
+MACHINE = ("torch.", "os.", "sys.", "platform.", "shutil.")
+"""What says something of the machine, its torch or its folders, and nothing of the input."""
+
+
+def decides_the_result(
+    code: PythonCode, function: ast.AST, node: ast.If | ast.IfExp | ast.While
+) -> bool:
+    """Whether a condition chooses what comes out: not a message, a build or what is to be logged.
+
+    The function must be given something that it works on, and return one thing or another of it.
+    """
+    if not isinstance(function, Function) or not parameters(function):
+        return False
+    returns = [one for one in nodes_under(function) if isinstance(one, ast.Return)]
+    if isinstance(node, ast.IfExp):
+        return _is_returned(code, node, returns)
+    inside = {id(one) for one in nodes_under(node)}
+    values = {
+        there: {
+            ast.dump(one.value)
+            for one in returns
+            if one.value is not None and (id(one) in inside) is there
+        }
+        for there in (True, False)
+    }
+    return bool(values[True]) and (len(values[True]) > 1 or values[True] != values[False])
+
+
+def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -> bool:
+    """Whether a choice is what a function returns, by itself or by the name that it is bound to."""
+    around = set(code.ancestors(node))
+    if any(one in around for one in returns):
+        return True
+    bound = {
+        spelled(target) for one in around if isinstance(one, ast.Assign) for target in one.targets
+    }
+    read = {spelled(one) for back in returns for one in nodes_under(back)}
+    return not bound.isdisjoint(read - {""})
+
+
+def gives_nothing(code: PythonCode, function: ast.AST, node: ast.If) -> bool:
+    """Whether a condition on a library or the machine, on no input and no setting, leaves the work out."""
+    if not isinstance(function, Function):
+        return False
+    given = set(parameters(function))
+    names = {one.id for one in nodes_under(node.test) if isinstance(one, ast.Name)}
+    asked = [
+        code.canonical(one) for one in nodes_under(node.test) if isinstance(one, ast.Attribute)
+    ]
+    if names & (given | {"self"}) or not any(one.startswith(MACHINE) for one in asked):
+        return False
+    known = tainted(function, given, lambda _: False)
+    values = [
+        one.value
+        for statement in node.body
+        for one in nodes_under(statement)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Call)
+    ]
+    return any(not depends(value, known, lambda _: False) for value in values)
+
+
+def spelled(node: ast.AST) -> str:
+    """Return a name or an attribute of a name as it is written; "" for anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return f"{owner}.{name}"
+        case _:
+            return ""

@@ -1,0 +1,103 @@
+"""What compilers and loaders say, in the dialects of nvcc, clang, gcc, ptxas, ld and Python.
+
+A log line is plain text without a grammar, so it is matched by patterns. `explain` puts it into
+words that a person who does not read C++ diagnostics understands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import ToolMessage
+from grader.source.analysis.wordings import MESSAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grader.records import Context, Evidence
+
+BUILD = ("compiler", "ptxas", "link", "python")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One compiler message: which kind it is, about which names, and the sentence for it."""
+
+    kind: str
+    names: tuple[str, ...]
+    sentence: str
+
+
+def explain(text: str) -> Explained | None:
+    """Return what a message means, or None where it has no known wording."""
+    for message in MESSAGES:
+        for pattern in message.patterns:
+            found = pattern.search(text)
+            if found:
+                names = tuple(name or "" for name in found.groups())
+                return Explained(message.kind, names, _fill(message.sentence, names))
+    return None
+
+
+def _fill(sentence: str, names: tuple[str, ...]) -> str:
+    words = [f"`{name.strip()}`" if name.strip() else "it" for name in names]
+    return sentence.format(*words, *["it"] * 3)
+
+
+def said(item: Evidence) -> str:
+    """Return a diagnostic in the tool's own words, without the tool's name."""
+    return item.said
+
+
+def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
+    """Return the evidence of these kinds that stopped a build; warnings and later calls did not."""
+    return tuple(
+        item
+        for item in context.seen(*kinds)
+        if not (isinstance(item.details, ToolMessage) and item.details.warning)
+        and "warning" not in item.code
+        and item.code != "raised"
+    )
+
+
+def errors(context: Context) -> Iterator[tuple[Evidence, Explained | None]]:
+    """Yield the build's errors in order, each with what it means."""
+    for item in failures(context, *BUILD):
+        yield item, explain(said(item))
+
+
+def confirming(
+    context: Context,
+    kinds: Iterable[str],
+    names: Iterable[str] = (),
+    lines: Iterable[int] = (),
+    *,
+    run: bool = False,
+) -> tuple[Evidence, ...]:
+    """Return the build's errors of some kinds that speak of one of these names, or these lines.
+
+    A name matches as a whole word of what the message names. Without names and lines every error
+    of the kinds is meant. With `run`, what Python raised while the program ran counts as well.
+    """
+    wanted, places, accepted = tuple(names), set(lines), set(kinds)
+    found = list(errors(context))
+    if run:
+        raised = (item for item in context.seen("python") if item.code == "raised")
+        found += [(item, explain(said(item))) for item in raised]
+    return tuple(
+        item
+        for item, meaning in found
+        if meaning is not None
+        and meaning.kind in accepted
+        and (
+            (not wanted and not places)
+            or any(_speaks_of(said(item), name) for name in wanted)
+            or (item.place is not None and item.place.line in places)
+        )
+    )
+
+
+def _speaks_of(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text) is not None

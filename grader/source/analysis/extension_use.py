@@ -1,0 +1,130 @@
+"""Where a submission's Python touches what it built: the variables that hold an extension."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from grader.source import nodes_under
+from grader.source.analysis.data_flow import FILLING
+from grader.source.python_code import MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.source import Source
+    from grader.source.python_code import PythonCode
+
+TORCH_COMPUTE = ("torch.", "torch.nn.functional.")
+NO_COMPUTE = ("torch.cuda", "torch.backends", "torch.ops", "torch.jit")
+FREE = {
+    "empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "tensor", "device",
+    "Size", "is_tensor", "no_grad", "inference_mode", "enable_grad", "cuda", "float32",
+    "manual_seed",
+    "get_device", "is_available", "current_device", "synchronize", "current_stream", "as_tensor",
+}  # fmt: skip
+"""Functions of torch that compute nothing worth replacing."""
+OWNERS = ("self", "cls", MODEL)
+"""What a class inside the model is reached by."""
+CALLED_BY_TORCH = {"forward", "__call__", "backward"}
+"""Methods that a module's or an autograd function's users call by another name."""
+
+
+def holders(source: Source, code: PythonCode) -> set[str]:
+    """Return every name and `self.` attribute that may hold an extension or one of its functions.
+
+    Follows assignments, what lists of modules are filled with, and functions and methods that
+    return an extension or a module made with one.
+    """
+    names = {one.variable for one in source.extensions if one.variable}
+    builders = {one.in_function for one in source.extensions if one.in_function}
+    names |= {name for name in builders if name in code.functions}
+    names |= {f"self.{name}" for name in builders}
+    functions = [(_called(code, one), one) for one in code.of(ast.FunctionDef)]
+    functions = [(name, one) for name, one in functions if one.name not in CALLED_BY_TORCH]
+    changed = True
+    while changed:
+        before = len(names)
+        for node in code.of(ast.Assign):
+            if mentions(node.value, names) or calls_builder(code, node.value):
+                names.update(filter(None, (_spelled(target) for target in node.targets)))
+        for call in code.of(ast.Call):
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in FILLING
+                and any(mentions(argument, names) for argument in call.args)
+            ):
+                names.add(_spelled(call.func.value))
+        names |= {
+            name
+            for name, function in functions
+            if name not in names and _returns_one(function, names)
+        }
+        for name, owner in code.classes.items():
+            if (
+                name != MODEL
+                and name not in names
+                and any(mentions(node, names) for node in owner.body)
+            ):
+                names |= {name, *(f"{around}.{name}" for around in OWNERS)}
+        changed = len(names) > before
+    return {name for name in names if name}
+
+
+def _called(code: PythonCode, function: ast.FunctionDef) -> str:
+    """Return how a function is called: a method as `self.name`."""
+    method = isinstance(code.parents.get(function), ast.ClassDef)
+    return f"self.{function.name}" if method else function.name
+
+
+def _returns_one(function: ast.FunctionDef, names: set[str]) -> bool:
+    return any(
+        isinstance(node, ast.Return) and node.value is not None and mentions(node.value, names)
+        for node in nodes_under(function)
+    )
+
+
+def mentions(node: ast.AST, names: set[str]) -> bool:
+    """Whether an expression or statement refers to one of the names."""
+    return any(refers(inner, names) for inner in nodes_under(node))
+
+
+def refers(node: ast.AST, names: set[str]) -> bool:
+    """Whether a node itself is one of the names."""
+    return isinstance(node, ast.Name | ast.Attribute) and _spelled(node) in names
+
+
+def uses_operators(code: PythonCode) -> bool:
+    """Whether kernels are called as `torch.ops.name.function`, which no variable shows."""
+    return any(code.canonical(node).startswith("torch.ops") for node in code.of(ast.Attribute))
+
+
+def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the places under a node where PyTorch computes: functions, operators, layers."""
+    for inner in nodes_under(node):
+        if isinstance(inner, ast.Call):
+            name = code.canonical(inner.func)
+            free = name.rsplit(".", 1)[-1] in FREE or name.startswith(NO_COMPUTE)
+            if name.startswith(TORCH_COMPUTE) and not free:
+                yield inner
+        elif isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult):
+            yield inner
+
+
+def calls_builder(code: PythonCode, value: ast.AST) -> bool:
+    """Whether an extension is built under a node."""
+    return any(
+        isinstance(node, ast.Call)
+        and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        for node in nodes_under(value)
+    )
+
+
+def _spelled(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in OWNERS:
+            return f"{owner}.{name}"
+        case _:
+            return ""

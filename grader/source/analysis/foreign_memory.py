@@ -1,0 +1,144 @@
+"""Uses that reach memory or pipes which are not the submission's own, told from what a call is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from grader.source import nodes_under
+from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
+from grader.source.cuda_code import CudaCode, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from grader.source.cuda_code import Call
+    from grader.source.python_code import PythonCode
+
+MEMORY_FILE = re.compile(r"/proc/(?:self|thread-self|\d+|[^/]*[*%{\]][^/]*)/(?:task/[^/]*/)?mem\b")
+"""The file of a process's memory; `/proc/self/status` and the like only tell."""
+MAPS = frozenset({"mmap", "mmap64", "aligned_alloc", "posix_memalign", "memalign", "valloc"})
+"""Functions that give a program pages of its own."""
+SYSTEM_CALL = re.compile(r"(?:SYS|__NR)_(\w+)")
+RAW = ("ctypes.memmove", "ctypes.memset", "ctypes.string_at", "ctypes.wstring_at")
+STANDARD = 2
+"""The last of the descriptors that every program has: its input, its output, its errors."""
+TO_DESCRIPTORS = {"os.write": 0, "os.writev": 0, "os.pwrite": 0, "os.sendfile": 0, "os.dup2": 1}
+"""Functions that write to a descriptor or replace it, and which argument that is."""
+
+
+def of_python(code: PythonCode, name: str, call: ast.Call) -> str:
+    """Return what a call reaches that is not the file's own, as a clause; "" for nothing of the kind."""
+    if name in TO_DESCRIPTORS and _is_foreign(code, call, TO_DESCRIPTORS[name]):
+        return "writes to a pipe that this file did not open"
+    if (name in RAW or name.endswith(".from_address")) and _asks_for_id(call):
+        return "works on an object of the interpreter by its address"
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if not _uses_ctypes(code):
+        return ""
+    if called == "syscall" and call.args:
+        called = SYSTEM_CALLS.get(_number(code, call.args[0]), "")
+    if called in OTHER_PROCESSES:
+        return "reaches into another process"
+    return "opens memory that is closed" if called in PROTECTION else ""
+
+
+def _is_foreign(code: PythonCode, call: ast.Call, position: int) -> bool:
+    """Whether a descriptor is one by its bare number: nobody told the file what is behind it."""
+    if len(call.args) <= position:
+        return False
+    node = call.args[position]
+    return _number(code, node) > STANDARD or (
+        isinstance(node, ast.Name) and node.id in _counted(code)
+    )
+
+
+def _counted(code: PythonCode) -> set[str]:
+    """Return the names that loops count through."""
+    return {
+        node.target.id
+        for node in code.of(ast.For)
+        if isinstance(node.target, ast.Name)
+        and isinstance(node.iter, ast.Call)
+        and code.canonical(node.iter.func) == "range"
+    }
+
+
+def _number(code: PythonCode, node: ast.AST) -> int:
+    """Return the whole number that an expression is, by itself or by its only assignment; -1 if none."""
+    if isinstance(node, ast.Name):
+        values = [
+            one.value
+            for one in code.of(ast.Assign)
+            for target in one.targets
+            if isinstance(target, ast.Name) and target.id == node.id
+        ]
+        node = values[0] if len(values) == 1 else node
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def _asks_for_id(call: ast.Call) -> bool:
+    """Whether the address is, or was, asked for by `id`."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
+        for argument in call.args
+        for node in nodes_under(argument)
+    )
+
+
+def _uses_ctypes(code: PythonCode) -> bool:
+    return any(name.startswith("ctypes") for name in code.aliases.values()) or any(
+        name.startswith("ctypes.") for name, _ in code.calls
+    )
+
+
+def of_native(code: CudaCode, call: Call) -> str:
+    """Return what a call of the host's code reaches that is not the file's own; "" for nothing."""
+    name, said = call.last, ""
+    if name == "syscall":
+        found = SYSTEM_CALL.search(text(call.arguments[0]) if call.arguments else "")
+        said = "" if found else "makes a system call that the text does not name"
+        name = found[1] if found else ""
+    if name in OTHER_PROCESSES:
+        said = "reaches into another process"
+    elif name in PROTECTION and not (call.arguments and _own_pages(code, call.arguments[0])):
+        said = "opens memory that this file did not map"
+    elif name in {"dlsym", "dlvsym"} and not _names_it(code, call):
+        said = "looks up a function whose name the text does not show"
+    return said
+
+
+def _own_pages(code: CudaCode, address: Node) -> bool:
+    """Whether an address is of pages that the text maps itself."""
+    names = {text(node) for node in code.under(address, "identifier")}
+    return any(
+        call.last in MAPS for name in names for value in _values(code, name) for call in
+        (*code.calls_under(value),)
+    ) or any(
+        call.last in MAPS and names & {text(node) for node in code.under(call.node, "identifier")}
+        for call in code.calls
+    )  # fmt: skip
+
+
+def _values(code: CudaCode, name: str) -> Iterator[Node]:
+    """Yield what a variable is given, where it is declared and later."""
+    for node in code.of("init_declarator", "assignment_expression"):
+        left = node.child_by_field_name("declarator") or node.child_by_field_name("left")
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if value is not None and text(left).lstrip("*& ") == name:
+            yield value
+
+
+def _names_it(code: CudaCode, call: Call) -> bool:
+    """Whether the name that is looked up stands in the text: as a literal, or in a function's parameter."""
+    if len(call.arguments) < 2:
+        return False
+    asked = call.arguments[1]
+    if asked.type == "identifier":
+        values = tuple(_values(code, text(asked)))
+        return all(value.type == "string_literal" for value in values)
+    return asked.type in {"string_literal", "raw_string_literal"}

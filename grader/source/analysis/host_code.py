@@ -1,0 +1,118 @@
+"""What the host code of a launch says: checks of sizes, tensors behind pointers, statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Fix
+from grader.source.analysis.forward_guards import guarded
+from grader.source.analysis.walks import Case
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
+from grader.source.flow import Region, Tensor
+from grader.source.flow.program import Function
+from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source
+
+CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
+
+
+def checked(function: Function, *, remainder: bool = False) -> bool:
+    """Whether host code compares sizes with numbers: in a check, or to choose another way.
+
+    With `remainder` only tests of divisibility count.
+    """
+    for part in walk(function.body):
+        tests: tuple[Expr, ...] = ()
+        if isinstance(part, Call) and part.name.startswith(CHECKS):
+            tests = part.args[:1]
+        elif isinstance(part, If):
+            tests = (part.test,)
+        for test in tests:
+            if any(_limits(inner, remainder) for inner in walk(test)):
+                return True
+    return False
+
+
+def refuses(source: Source, case: Case, *, remainder: bool = False) -> bool:
+    """Whether the host code of a launch, or forward itself, tests sizes before it."""
+    return checked(case.launch.host, remainder=remainder) or guarded(source, remainder=remainder)
+
+
+def _limits(part: object, remainder: bool) -> bool:
+    if not isinstance(part, Binary):
+        return False
+    if remainder:
+        return part.op == "%" or (part.op == "&" and isinstance(part.right, Number))
+    return part.op in {"<", "<=", ">", ">=", "%"} and not _against_zero(part)
+
+
+def _against_zero(part: Binary) -> bool:
+    return any(
+        isinstance(side, Number) and side.value in {0, 1} for side in (part.left, part.right)
+    )
+
+
+def origin(tensor: Tensor | None) -> Tensor | None:
+    """Return the tensor that another one may share its memory with, in the end."""
+    while (
+        tensor is not None
+        and tensor.source is not None
+        and tensor.origin in {"contiguous", "derived"}
+    ):
+        tensor = tensor.source
+    return tensor
+
+
+def global_regions(case: Case) -> Iterator[Region]:
+    """Yield the buffers that a kernel got pointers to."""
+    return (r for r in case.walk.regions if r.space == "global")
+
+
+def resolve(function: Function, expr: Expr, *, once: bool = False) -> Expr:
+    """Return the initialiser behind a host variable: the last one, or with `once` the first."""
+    for _ in range(1 if once else 4):
+        if not isinstance(expr, Name):
+            return expr
+        name = expr.id
+        init = next(
+            (
+                p.init
+                for p in walk(function.body)
+                if isinstance(p, Declare) and p.name == name and p.init
+            ),
+            None,
+        )
+        if init is None:
+            return expr
+        expr = init
+    return expr
+
+
+def grid_node(case: Case) -> Node:
+    """Return the expression of a launch's grid."""
+    expr = resolve(case.launch.host, case.launch.call.config[0])
+    here: Node = expr.node
+    outer = here.parent if isinstance(expr, Items) and here is not None else None
+    return outer if outer is not None else here
+
+
+def body_start(function: Function) -> Node | None:
+    """Return the first statement of a function."""
+    node = function.body.node
+    kids = [c for c in node.named_children if c.type != "comment"] if node is not None else []
+    return kids[0] if kids else None
+
+
+def made_by(case: Case, tensor: Tensor, old: str, new: str, label: str) -> Iterator[Fix]:
+    """Return the fix that has a tensor made by another factory: `zeros_like` for `empty_like`."""
+    function = tensor.node.child_by_field_name("function")
+    name = text(function)
+    if function is not None and old in name:
+        edit = case.unit.edit(function.start_byte, function.end_byte, name.replace(old, new))
+        yield from fix(label, [edit])

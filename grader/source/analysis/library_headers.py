@@ -1,0 +1,104 @@
+"""Which header declares a name of a library that neither torch's headers nor CUDA's runtime bring in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grader.source.analysis.diagnostics import explain, said
+
+if TYPE_CHECKING:
+    from grader.records import Evidence
+
+SPACES = {
+    "thrust": {
+        "thrust/device_ptr.h": ("device_ptr", "device_pointer_cast", "raw_pointer_cast"),
+        "thrust/device_vector.h": ("device_vector",),
+        "thrust/host_vector.h": ("host_vector",),
+        "thrust/execution_policy.h": ("device", "host", "seq"),
+        "thrust/system/cuda/execution_policy.h": ("cuda",),
+        "thrust/functional.h": ("plus", "multiplies", "maximum", "minimum", "greater", "less", "identity"),
+        "thrust/extrema.h": ("max_element", "min_element", "minmax_element"),
+        "thrust/distance.h": ("distance",),
+        "thrust/reduce.h": ("reduce", "reduce_by_key"),
+        "thrust/transform.h": ("transform",),
+        "thrust/transform_reduce.h": ("transform_reduce",),
+        "thrust/inner_product.h": ("inner_product",),
+        "thrust/scan.h": ("inclusive_scan", "exclusive_scan", "inclusive_scan_by_key", "exclusive_scan_by_key"),
+        "thrust/sort.h": ("sort", "sort_by_key", "stable_sort", "stable_sort_by_key"),
+        "thrust/for_each.h": ("for_each", "for_each_n"),
+        "thrust/fill.h": ("fill", "fill_n"),
+        "thrust/copy.h": ("copy", "copy_n", "copy_if"),
+        "thrust/sequence.h": ("sequence",),
+        "thrust/iterator/counting_iterator.h": ("counting_iterator", "make_counting_iterator"),
+        "thrust/iterator/transform_iterator.h": ("transform_iterator", "make_transform_iterator"),
+        "thrust/iterator/zip_iterator.h": ("zip_iterator", "make_zip_iterator"),
+    },
+    "cooperative_groups": {
+        "cooperative_groups/reduce.h": ("reduce", "reduce_update_async", "plus", "greater", "less"),
+        "cooperative_groups/scan.h": ("inclusive_scan", "exclusive_scan"),
+        "cooperative_groups/memcpy_async.h": ("memcpy_async", "wait", "wait_prior"),
+    },
+    "cuda": {
+        "cuda/atomic": ("atomic", "atomic_ref", "thread_scope_device", "thread_scope_block"),
+        "cuda/barrier": ("barrier", "memcpy_async", "aligned_size_t"),
+        "cuda/pipeline": ("pipeline", "make_pipeline", "pipeline_shared_state"),
+    },
+    "std": {
+        "limits": ("numeric_limits",),
+        "algorithm": ("sort", "max_element", "min_element", "fill", "copy"),
+        "numeric": ("accumulate", "iota", "inner_product"),
+        "unordered_map": ("unordered_map",),
+        "map": ("map",),
+        "mutex": ("mutex", "lock_guard", "once_flag", "call_once"),
+        "iostream": ("cout", "cerr", "endl"),
+        "random": ("mt19937", "uniform_real_distribution", "normal_distribution"),
+    },
+}  # fmt: skip
+"""Of each namespace: what each header declares."""
+WHOLE = {"cub": "cub/cub.cuh", "torch": "torch/extension.h", "at": "torch/extension.h"}
+"""Libraries with one header for all."""
+PLAIN = (
+    (re.compile(r"(?:FLT|DBL)_(?:MAX|MIN|EPSILON)"), "cfloat"),
+    (re.compile(r"U?INT_MAX|INT_MIN"), "climits"),
+    (re.compile(r"printf"), "cstdio"),
+    (re.compile(r"assert"), "cassert"),
+    (re.compile(r"(?:cublas|CUBLAS_)\w+"), "cublas_v2.h"),
+    (re.compile(r"(?:cudnn|CUDNN_)\w+"), "cudnn.h"),
+    (re.compile(r"(?:cusparse|CUSPARSE_)\w+"), "cusparse.h"),
+    (re.compile(r"(?:cufft|CUFFT_)\w+"), "cufft.h"),
+    (re.compile(r"curand(?:Generator|Create|Generate|Set|Destroy)\w*|CURAND_RNG_\w+"), "curand.h"),
+    (re.compile(r"nvtx[A-Z]\w+"), "nvtx3/nvToolsExt.h"),
+    (re.compile(r"__pipeline_\w+"), "cuda_pipeline.h"),
+    (re.compile(r"CUDART_\w+"), "math_constants.h"),
+)
+"""Names in no namespace."""
+_SCOPE = re.compile(r"\b(\w+)\s*::\s*\w+")
+
+
+def declared_in(item: Evidence, line: str) -> tuple[str, str]:
+    """Return the name that a compiler misses on this line of code, and the header that declares it; "" for none."""
+    meaning = explain(said(item))
+    if meaning is not None and meaning.kind == "no-member":
+        return _member(meaning.names)
+    if meaning is not None and meaning.kind == "undefined-identifier":
+        return meaning.names[0], _plain(meaning.names[0])
+    if '"::"' not in said(item) and "qualified name" not in said(item):
+        return "", ""
+    space = next((found for found in _SCOPE.findall(line) if found in WHOLE), "")
+    return space, WHOLE.get(space, "")
+
+
+def _member(names: tuple[str, ...]) -> tuple[str, str]:
+    for space, name in (names, reversed(names)):
+        if space in WHOLE:
+            return f"{space}::{name}", WHOLE[space]
+        for header, declares in SPACES.get(space, {}).items():
+            if name in declares:
+                return f"{space}::{name}", header
+    return "", ""
+
+
+def _plain(name: str) -> str:
+    matches = (header for pattern, header in PLAIN if pattern.fullmatch(name))
+    return WHOLE.get(name, "") or next(matches, "")

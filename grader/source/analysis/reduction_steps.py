@@ -1,0 +1,121 @@
+"""The loops of reductions in a kernel's text: halving trees and shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.source.analysis.walks import Case
+from grader.source.flow.program import Function, Program
+from grader.source.flow.reduction import Loss
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    Loop,
+    Name,
+    Number,
+    Stmt,
+    Subscript,
+    walk,
+)
+
+EXCHANGES = (
+    "__shfl_down_sync",
+    "__shfl_xor_sync",
+    "__shfl_down",
+    "__shfl_xor",
+    "shfl_down",
+    "shfl_xor",
+)
+
+
+@dataclass(frozen=True)
+class Halving:
+    """A loop whose counter is halved (or doubled) in each turn."""
+
+    loop: Loop
+    counter: str
+    start: Expr | None
+    function: Function
+    doubling: bool
+
+
+def halving_loops(program: Program) -> Iterator[Halving]:
+    """Yield the loops over powers of two in device code."""
+    for function in program.functions:
+        if function.kind == "host":
+            continue
+        for part in walk(function.body):
+            if isinstance(part, Loop):
+                found = _halving(part, function)
+                if found is not None:
+                    yield found
+
+
+def _halving(loop: Loop, function: Function) -> Halving | None:
+    step = loop.step
+    if not isinstance(step, Assign) or not isinstance(step.target, Name):
+        return None
+    name = step.target.id
+    doubling = step.op in {"<<=", "*="}
+    value: Expr | None = step.value if step.op in {">>=", "/=", "<<=", "*="} else None
+    if (
+        step.op == "="
+        and isinstance(step.value, Binary)
+        and step.value.op in {">>", "/", "<<", "*"}
+    ):
+        left = step.value.left
+        value = step.value.right if isinstance(left, Name) and left.id == name else None
+        doubling = step.value.op in {"<<", "*"}
+    if not isinstance(value, Number) or value.value not in {1, 2}:
+        return None
+    return Halving(loop, name, _start(loop, name), function, doubling)
+
+
+def _start(loop: Loop, name: str) -> Expr | None:
+    for part in walk(loop.init) if loop.init is not None else ():
+        if isinstance(part, Declare) and part.name == name:
+            return part.init
+        if isinstance(part, Assign) and isinstance(part.target, Name) and part.target.id == name:
+            return part.value
+    return None
+
+
+def reduces(case: Case, loss: Loss) -> bool:
+    """Whether a kernel reduces at all: with shuffles, a tree, or in one thread; stencils don't."""
+    if loss.first_exchange is not None:
+        return True
+    if any(True for _ in halving_loops(case.flow.program)):
+        return True
+    return int(loss.store.mask.sum()) == 1 and loss.have >= 16
+
+
+def shuffled(expr: Expr) -> Call | None:
+    """Return the down or crosswise shuffle in an expression."""
+    for part in walk(expr):
+        if isinstance(part, Call) and part.name in EXCHANGES:
+            return part
+    return None
+
+
+def exchanged_value(call: Call) -> Expr | None:
+    """Return what a shuffle exchanges."""
+    index = 0 if call.base is not None or not call.name.endswith("_sync") else 1
+    return call.args[index] if len(call.args) > index else None
+
+
+def stores_to(stmt: Stmt, array: str) -> bool:
+    """Whether a statement assigns to a cell of an array."""
+    return any(isinstance(part, Assign) and array_of(part.target) == array for part in walk(stmt))
+
+
+def array_of(expr: Expr) -> str | None:
+    """Return the array's name of `array[...]`."""
+    while isinstance(expr, Subscript):
+        expr = expr.base
+        if isinstance(expr, Name):
+            return expr.id
+    return None

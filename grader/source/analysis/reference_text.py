@@ -1,0 +1,127 @@
+"""What the reference computes, read from its Python text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from grader.records import Context
+from grader.source import nodes_under
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+NORMS = (
+    "LayerNorm",
+    "BatchNorm",
+    "InstanceNorm",
+    "GroupNorm",
+    "RMSNorm",
+    "layer_norm",
+    "batch_norm",
+    "group_norm",
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The reference's text and tree."""
+
+    text: str
+    tree: ast.Module
+
+    def calls(self) -> Iterator[ast.Call]:
+        """Yield all calls."""
+        return (node for node in nodes_under(self.tree) if isinstance(node, ast.Call))
+
+    def names(self) -> frozenset[str]:
+        """Return the last names of all that is called."""
+        return frozenset(last_name(call.func) for call in self.calls())
+
+    def has(self, *beginnings: str) -> bool:
+        """Whether something is called whose name starts like that."""
+        return any(name.startswith(beginnings) for name in self.names())
+
+    def epsilon(self) -> str:
+        """Return where the reference adds its epsilon: `inside` the root, `outside`, or empty."""
+        if self.has(*NORMS):
+            return "inside"
+        for call in self.calls():
+            if last_name(call.func) in {"sqrt", "rsqrt"} and any(
+                _is_epsilon(n) for a in call.args for n in nodes_under(a)
+            ):
+                return "inside"
+        for node in nodes_under(self.tree):
+            if (
+                isinstance(node, ast.BinOp)
+                and isinstance(node.op, ast.Add)
+                and _is_epsilon(node.right)
+            ):
+                inner = [
+                    last_name(c.func) for c in nodes_under(node.left) if isinstance(c, ast.Call)
+                ]
+                if {"sqrt", "norm"} & set(inner):
+                    return "outside"
+        return ""
+
+
+def _is_epsilon(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return "eps" in name.lower()
+        case ast.Constant(value=float(number)):
+            return 0 < number < 1e-2
+    return False
+
+
+def last_name(node: ast.AST) -> str:
+    """Return `sqrt` for `torch.sqrt`."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> Reference | None:
+    try:
+        return Reference(text, ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def reference_of(source: Source, context: Context) -> Reference | None:
+    """Return the reference: the task's, the prompt's, or a class Model in the submission."""
+    if context.task is not None and context.task.reference.strip():
+        return _parsed(context.task.reference)
+    if context.extraction is not None and context.extraction.reference:
+        return _parsed(context.extraction.reference)
+    model = source.classes.get("Model")
+    if model is not None:
+        lines = source.lines[model.lineno - 1 : model.end_lineno]
+        return _parsed("\n".join(lines))
+    return None
+
+
+def reference_parameters(context: Context, name: str) -> tuple[str, ...]:
+    """Return the parameters of the reference's method of that name, without self."""
+    text = context.task.reference if context.task is not None else ""
+    return _parameter_names(text, name) if text else ()
+
+
+@lru_cache(maxsize=32)
+def _parameter_names(text: str, method: str) -> tuple[str, ...]:
+    """Return the parameters of a method of `Model` in a reference, without self."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == "Model":
+            for item in node.body:
+                if isinstance(item, ast.FunctionDef) and item.name == method:
+                    return tuple(argument.arg for argument in item.args.args[1:])
+    return ()

@@ -1,0 +1,29 @@
+"""An input that `forward` is given and never reads: it can't count in the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.records.observed import probed_input
+from grader.source import nodes_under
+from grader.source.analysis.own_draws import Cause
+from grader.source.python_code import python_code
+
+if TYPE_CHECKING:
+    from grader.records import Evidence
+    from grader.source import Source
+
+
+def unused_input(source: Source, seen: Evidence) -> Cause | None:
+    """Return the input that a probe saw to have no influence, where `forward` does not read it at all."""
+    code = python_code(source)
+    forward = code.method("forward") if code is not None else None
+    number = probed_input(seen)
+    if seen.code != "probe-ignored" or forward is None or number is None:
+        return None
+    given = forward.args.args[1:]
+    if forward.args.vararg is not None or not 0 <= number < len(given):
+        return None
+    name = given[number].arg
+    read = {getattr(node, "id", "") for node in nodes_under(forward)} & {name, "locals"}
+    return None if read else Cause(source.place(given[number]), f": `forward` never reads `{name}`")

@@ -1,0 +1,224 @@
+"""The walks through a submission's kernels, for the task's sizes and for others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from grader.records import Context, Place, Task, TensorSpec
+from grader.source.flow import (
+    EVEN,
+    LONG,
+    ODD,
+    USUAL,
+    Event,
+    Flow,
+    Launch,
+    Sizes,
+    Tensor,
+    Walk,
+    flow,
+)
+from grader.source.flow.scalar_types import type_letter
+from grader.source.flow.trace import Care
+from grader.source.forward_arguments import Binding, attributes, bindings
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Source, Unit
+    from grader.source.flow.program import Function
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One launch of a kernel for one set of sizes."""
+
+    unit: Unit
+    flow: Flow
+    sizes: Sizes
+    launch: Launch
+    care: Care
+    """What its walk looks at: of sizes that are only asked for addresses, no data."""
+
+    @property
+    def walk(self) -> Walk:
+        """The walk of its first block, made when it is first asked for."""
+        return self.flow.walk(self.launch, self.care)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The tensors whose memory the kernel is given."""
+        given = (argument.pointer for argument in self.launch.arguments)
+        found = (pointer.region.tensor for pointer in given if pointer is not None)
+        return tuple(tensor for tensor in found if tensor is not None)
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.launch.kernel
+
+    def place(self, node: Node) -> Place:
+        """Return a node's place in the submission."""
+        return self.unit.place(node)
+
+    def line(self, node: Node | None) -> int:
+        """Return a node's line in the submission, or 0."""
+        return 0 if node is None else self.unit.place(node).line
+
+    def events(self, *kinds: str) -> Iterator[Event]:
+        """Yield the events of these kinds, without a walk where it can have none of them."""
+        if ALONE.isdisjoint(kinds) and not self.flow.cooperates(self.kernel):
+            return iter(())
+        return (event for event in self.walk.events if event.kind in kinds)
+
+
+ALONE = frozenset({"double-math", "int-overflow"})
+"""Events of threads that don't work together."""
+_CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictionary()
+
+
+def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
+    """Return the walks for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
+    return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
+
+
+def _of(source: Source, task: Task | None, name: str) -> tuple[Case, ...]:
+    known = _CASES.setdefault(source, {})
+    key = f"{name} {task.key if task is not None else ''}"
+    if key not in known:
+        known[key] = tuple(_walked(source, task, name))
+    return known[key]
+
+
+def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
+    for unit in source.cuda:
+        analysis = flow(unit)
+        for root in analysis.roots:
+            function = analysis.program.named(root)
+            if function is None:
+                continue
+            sizes = sizes_for(source, function, task, name)
+            if name == "full" and not sizes.real:
+                continue
+            if not sizes.real and _refused(analysis, sizes):
+                if name != "main":
+                    continue
+                sizes = sizes_for(source, function, task, "even")
+            for launch in analysis.launched(sizes):
+                yield Case(unit, analysis, sizes, launch, CARE[name])
+
+
+def _refused(analysis: Flow, sizes: Sizes) -> bool:
+    """Whether the host code's own checks say that it doesn't take these sizes."""
+    return any(run.refused for run in analysis.host(sizes))
+
+
+CARE = {"main": Care.DATA, "odd": Care.DATA, "long": Care.BOUNDS, "full": Care.ADDRESSES}
+BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
+
+
+def sizes_for(source: Source, function: Function, task: Task | None, name: str) -> Sizes:
+    """Return the sizes of a host function's arguments."""
+    base = BASES[name]
+    inputs = task_inputs(task, {"main": "nominal", "full": "full"}.get(name, ""))
+    bound = bindings(source, function, attributes(source, task))
+    tensors: list[tuple[int, ...] | None] = []
+    numbers: dict[str, int] = {}
+    shapes = {k: item.shape for k, item in enumerate(inputs) if isinstance(item, TensorSpec)}
+    ranks = _ranks(bound)
+    for parameter in function.parameters:
+        binding = bound.get(parameter.name)
+        if parameter.type.split("<")[-1].rstrip("> ").endswith("Tensor"):
+            tensors.append(_shape(binding, shapes, ranks, base))
+        elif binding is not None:
+            number = _number(binding, shapes, ranks, base)
+            if number is not None:
+                numbers[parameter.name] = number
+    integers = [p for p in function.parameters if type_letter(p.type) in "iul" and not p.pointer]
+    known = None not in tensors and all(p.name in numbers for p in integers)
+    label = f"{base.name} {function.name}" + (f" {sorted(shapes.items())}" if shapes else "")
+    return Sizes(
+        label,
+        tuple(tensors),
+        numbers,
+        base.by_rank,
+        base.number,
+        bool(shapes),
+        function.name,
+        bool(shapes) and known,
+    )
+
+
+def task_inputs(task: Task | None, role: str) -> tuple[object, ...]:
+    """Return the inputs of the task's first workload of a role."""
+    for workload in task.workloads if task is not None else ():
+        if workload.role == role:
+            return workload.inputs
+    return ()
+
+
+def full_size_of(context: Context, name: str) -> str:
+    """Return the workload that the walks `full` are of; empty for those of the sizes that are run anyway."""
+    workloads = context.task.workloads if context.task is not None and name == "full" else ()
+    return next((workload.name for workload in workloads if workload.role == "full"), "")
+
+
+def _ranks(bound: Mapping[str, Binding]) -> Mapping[int, int]:
+    """Return the dimensions that each input has at least, from the sizes that are passed."""
+    ranks: dict[int, int] = {}
+    for binding in bound.values():
+        if binding.kind == "size":
+            top = binding.dim + 1 if binding.dim >= 0 else 2
+            ranks[binding.index] = max(ranks.get(binding.index, 0), top)
+    return ranks
+
+
+def _shape(
+    binding: Binding | None,
+    shapes: Mapping[int, tuple[int, ...]],
+    ranks: Mapping[int, int],
+    base: Sizes,
+) -> tuple[int, ...] | None:
+    if binding is None or binding.kind != "tensor":
+        return None
+    if binding.index in shapes:
+        return shapes[binding.index]
+    return base.by_rank.get(ranks[binding.index]) if binding.index in ranks else None
+
+
+def _number(
+    binding: Binding,
+    shapes: Mapping[int, tuple[int, ...]],
+    ranks: Mapping[int, int],
+    base: Sizes,
+) -> int | None:
+    if binding.kind == "number":
+        return binding.number
+    shape = _shape(Binding("tensor", binding.index), shapes, {binding.index: 1, **ranks}, base)
+    if shape is None:
+        return None
+    if binding.kind == "numel":
+        out = 1
+        for size in shape:
+            out *= size
+        return out
+    inside = binding.kind == "size" and -len(shape) <= binding.dim < len(shape)
+    return shape[binding.dim] if inside else None
+
+
+def spans(source: Source) -> tuple[tuple[str, int, int], ...]:
+    """Return each kernel with its first and last line, and those of the helpers."""
+    out = []
+    for unit in source.cuda:
+        functions = [f for f in flow(unit).program.functions if f.kind != "host"]
+        lines = {id(f): unit.place(f.node) for f in functions}
+        for kernel in functions:
+            if kernel.kind != "global":
+                continue
+            for f in functions:
+                if f is kernel or f.kind == "device":
+                    out.append((kernel.name, lines[id(f)].line, lines[id(f)].end_line))
+    return tuple(out)

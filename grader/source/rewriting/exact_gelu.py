@@ -1,0 +1,70 @@
+"""NUM008's fix: GELU's exact form in the place of its tanh approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.source.analysis.host_code import resolve
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
+from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk
+
+if TYPE_CHECKING:
+    from grader.records import Fix
+    from grader.source import Unit
+    from grader.source.flow.program import Function
+
+TANH = frozenset({"tanh", "tanhf", "__tanhf"})
+CUBIC = 0.044715
+
+
+def is_cubic(part: object) -> bool:
+    """Whether this is the factor of the cube in GELU's tanh form."""
+    return isinstance(part, Number) and abs(float(part.value) - CUBIC) < 1e-6
+
+
+def exact_form(unit: Unit, function: Function) -> Iterator[Fix]:
+    """Put erf in the place of each tanh of `c * (v + 0.044715 * v * v * v)`."""
+    edits = []
+    for part in walk(function.body):
+        if isinstance(part, Call) and part.name in TANH and len(part.args) == 1:
+            value = _value(function, part.args[0])
+            if value is not None:
+                words = text(value.node)
+                words = words if isinstance(value, Name | Subscript) else f"({words})"
+                exact = f"erff({words} * 0.70710678f)"
+                edits.append(unit.edit(part.node.start_byte, part.node.end_byte, exact))
+    if edits:
+        yield from fix("take GELU's exact form, with erf", edits)
+
+
+def _value(function: Function, argument: Expr) -> Expr | None:
+    """Return v of `c * (v + 0.044715 * v * v * v)` or of `c * v * (1 + 0.044715 * v * v)`."""
+    for part in _parts(function, argument):
+        if isinstance(part, Binary) and part.op == "+":
+            for value, cube in ((part.left, part.right), (part.right, part.left)):
+                if any(is_cubic(p) for p in _parts(function, cube)):
+                    return _factor(function, cube) if isinstance(value, Number) else value
+    return None
+
+
+def _factor(function: Function, product: Expr) -> Expr | None:
+    """Return what is multiplied with the constant: the value, or the value of which it is a power."""
+    whole = resolve(function, product)
+    if isinstance(whole, Number):
+        return None
+    if isinstance(whole, Binary) and whole.op == "*":
+        return _factor(function, whole.left) or _factor(function, whole.right)
+    if isinstance(whole, Call) and whole.name in {"pow", "powf"} and whole.args:
+        return whole.args[0]
+    return product
+
+
+def _parts(function: Function, expr: Expr) -> Iterator[object]:
+    """Yield an expression's parts, those of the variables in it included."""
+    for part in walk(expr):
+        yield part
+        whole = resolve(function, part) if isinstance(part, Name) else part
+        if whole is not part:
+            yield from walk(whole)

@@ -1,0 +1,197 @@
+"""Fixes of early returns: the threads stay in the block, and a flag guards what they would have stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Fix
+from grader.source.code_edits import delete_lines_of, fix
+from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.statements import indent_of, simple_statement
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source.analysis.walks import Case
+
+
+@dataclass(frozen=True)
+class _Return:
+    """An `if` directly in a kernel's body that ends with the one `return` in it."""
+
+    branch: Node
+    condition: str
+    leave: Node
+    """The `return`."""
+    work: tuple[Node, ...]
+    """The statements before it."""
+    flag: str
+
+
+def stay_in_block(case: Case, cause: Node | None) -> Iterator[Fix]:
+    """Yield the ways to keep all threads in the block where some return under `cause` before a barrier.
+
+    Stores to global memory are guarded in each way. Loads are guarded by every flag, or only by those
+    of plain returns (the thread has no place in the data), or not at all. Where a thread without a place
+    brings something to shared memory all the same, a way lets it bring 0.
+    """
+    body = case.walk.kernel.node.child_by_field_name("body")
+    returns = _returns(body) if body is not None else []
+    if body is None or cause is None or not any(_holds(one.branch, cause) for one in returns):
+        return
+    yield from _dropped(case, body, returns)
+    plain = [one for one in returns if not one.work]
+    ways = [returns] if len(plain) == len(returns) else [plain, returns]
+    label = "keep the threads in the block instead of returning early"
+    for guards in (*ways, []):
+        said = "" if guards == ways[0] else f" (loads under {len(guards)} of {len(returns)} flags)"
+        edits = _edits(case, body, returns, guards)
+        yield from fix(f"{label}{said}", edits)
+        if brought := _bring_nothing(case, body, returns) if guards == ways[0] else []:
+            yield from fix(f"{label}, and let them bring 0", [*edits, *brought])
+
+
+def stay_for_the_barrier(case: Case) -> Iterator[Fix]:
+    """Yield the same for the kernel's early returns where a run, and no walk, saw that threads had left."""
+    body = case.walk.kernel.node.child_by_field_name("body")
+    returns = _returns(body) if body is not None else []
+    if returns:
+        yield from stay_in_block(case, returns[0].branch)
+
+
+def _dropped(case: Case, body: Node, returns: Sequence[_Return]) -> Iterator[Fix]:
+    """Drop a return where what follows asks for the same bounds itself."""
+    if len(returns) != 1 or returns[0].work:
+        return
+    asked = re.findall(r"(\w+) >= (\w+)", returns[0].condition)
+    later = (body.text or b"")[returns[0].branch.end_byte - body.start_byte :].decode()
+    if asked and all(f"{index} < {size}" in later for index, size in asked):
+        edits = [delete_lines_of(case.unit, returns[0].branch)]
+        yield from fix("drop the early return: what follows asks for the bounds itself", edits)
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
+
+
+def _returns(body: Node) -> list[_Return]:
+    """Return the early returns directly in a body that not all threads of a block take together."""
+    apart = _of_the_thread(body)
+    found: list[_Return] = []
+    for branch in body.named_children:
+        made = _return(branch, f"in_range_{len(found) + 1}" if found else "in_range")
+        if made is not None and set(re.findall(r"\w+", made.condition)) & apart:
+            found.append(made)
+    return found
+
+
+def _return(branch: Node, flag: str) -> _Return | None:
+    inner = branch.child_by_field_name("consequence")
+    condition = branch.child_by_field_name("condition")
+    if branch.type != "if_statement" or inner is None or condition is None:
+        return None
+    if branch.child_by_field_name("alternative") is not None:
+        return None
+    leaves = list(descendants(inner, "return_statement"))
+    steps = [n for n in inner.named_children if n.type != "comment"]
+    steps = steps if inner.type == "compound_statement" else [inner]
+    if len(leaves) != 1 or not steps or steps[-1] != leaves[0]:
+        return None
+    words = text(condition).removeprefix("(").removesuffix(")")
+    return _Return(branch, words, leaves[0], tuple(steps[:-1]), flag)
+
+
+def _of_the_thread(body: Node) -> set[str]:
+    """Return the names of what differs between the threads of a block."""
+    known = {"threadIdx"}
+    for declared in descendants(body, "init_declarator"):
+        value = text(declared.child_by_field_name("value"))
+        if set(re.findall(r"\w+", value)) & known:
+            known.add(text(declared.child_by_field_name("declarator")))
+    return known
+
+
+def _edits(
+    case: Case, body: Node, returns: Sequence[_Return], loads: Sequence[_Return]
+) -> list[Edit | None]:
+    edits = [_flagged(case, one, returns[:k]) for k, one in enumerate(returns)]
+    pointers = {p.name for p in case.walk.kernel.parameters if p.pointer}
+    guarded: set[int] = set()
+    for item in descendants(body, "subscript_expression"):
+        before = [one for one in returns if one.branch.end_byte <= item.start_byte]
+        if text(item.child_by_field_name("argument")) not in pointers or not before:
+            continue
+        if any(_holds(one.branch, item) for one in returns):
+            continue
+        target = _stored_by(item)
+        if target is not None:
+            if target.id not in guarded:
+                guarded.add(target.id)
+                edits.append(_insert(case, target, f"if ({before[-1].flag}) "))
+            continue
+        flags = [one.flag for one in before if one in loads]
+        if flags and not _inside(item, guarded):
+            edits.append(
+                case.unit.edit(item.start_byte, item.end_byte, f"({flags[-1]} ? {text(item)} : 0)")
+            )
+    return edits
+
+
+def _bring_nothing(case: Case, body: Node, returns: Sequence[_Return]) -> list[Edit | None]:
+    """Return the edits that make 0 of what threads without a place store to shared memory, as they computed it."""
+    arrays = {
+        array.name
+        for kernel in case.unit.kernels
+        if kernel.name == case.kernel
+        for array in kernel.shared
+    }
+    edits: list[Edit | None] = []
+    for item in descendants(body, "assignment_expression"):
+        left, right = (item.child_by_field_name(side) for side in ("left", "right"))
+        before = [one for one in returns if one.branch.end_byte <= item.start_byte]
+        if left is None or right is None or not before or left.type != "subscript_expression":
+            continue
+        plain = text(item.child_by_field_name("operator")) == "="
+        read = right.type == "subscript_expression" or any(descendants(right, "subscript_expression"))  # fmt: skip
+        if plain and not read and text(left.child_by_field_name("argument")) in arrays:
+            new = f"{before[-1].flag} ? {text(right)} : 0"
+            edits.append(case.unit.edit(right.start_byte, right.end_byte, new))
+    return edits
+
+
+def _flagged(case: Case, one: _Return, before: Sequence[_Return]) -> Edit | None:
+    """Return the edit that makes a flag of a return, and keeps the work that was done before it."""
+    live = f"{before[-1].flag} && " if before else ""
+    lines = [f"const bool {one.flag} = {live}!({one.condition});"]
+    if one.work:
+        lines.append(f"if ({live}({one.condition})) {{")
+        lines += [f"    {text(step)}" for step in one.work]
+        lines.append("}")
+    new = f"\n{indent_of(case.unit, one.branch)}".join(lines)
+    return case.unit.edit(one.branch.start_byte, one.branch.end_byte, new)
+
+
+def _stored_by(item: Node) -> Node | None:
+    """Return the expression statement that stores to a cell; None where the cell is only read."""
+    for outer in around(item):
+        if outer.type == "assignment_expression":
+            left = outer.child_by_field_name("left")
+            if left is not None and _holds(left, item) and left.type == "subscript_expression":
+                return simple_statement(outer) if left == item else None
+        if outer.type == "call_expression" and read_call(outer).last.startswith("atomic"):
+            first = read_call(outer).arguments[:1]
+            return simple_statement(outer) if first and _holds(first[0], item) else None
+        if outer.type.endswith("statement"):
+            return None
+    return None
+
+
+def _inside(item: Node, guarded: set[int]) -> bool:
+    return any(outer.id in guarded for outer in around(item))
+
+
+def _insert(case: Case, node: Node, new: str) -> Edit | None:
+    return case.unit.edit(node.start_byte, node.start_byte, new)

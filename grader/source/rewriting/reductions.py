@@ -1,0 +1,197 @@
+"""Fixes of reductions: whole steps, with the author's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import Fix
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around, descendants, text
+from grader.source.statements import (
+    add_statement,
+    child_of,
+    common_block,
+    enclosing_loops,
+    insert_after,
+    insert_before,
+    simple_statement,
+    statement,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from grader.source import Unit
+    from grader.source.analysis.walks import Case
+    from grader.source.flow.reduction import Loss
+
+FULL = "0xffffffff"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A place of a kernel where a value is reduced over a warp."""
+
+    statement: Node
+    """The loop, or the statement of the call, directly in a block."""
+    value: str
+    """The variable that is reduced."""
+    type: str
+    maximum: bool
+    minimum: bool
+
+    @property
+    def identity(self) -> str:
+        """What doesn't change a result."""
+        if self.maximum:
+            return f"({self.type})(-INFINITY)"
+        return f"({self.type})(INFINITY)" if self.minimum else f"({self.type})0"
+
+    def combine(self, other: str) -> str:
+        """Return the statement that takes another value in."""
+        if self.maximum or self.minimum:
+            name = "max" if self.maximum else "min"
+            return f"{self.value} = {name}({self.value}, {other});"
+        return f"{self.value} += {other};"
+
+
+def step_of(case: Case, exchange: Node, call: Node | None) -> Step | None:
+    """Return the reduction step that a shuffle belongs to, seen from the kernel."""
+    anchor = call if call is not None else exchange
+    kernel = case.walk.kernel.node
+    if not kernel.start_byte <= anchor.start_byte < kernel.end_byte:
+        return None
+    value = _reduced_value(exchange, call)
+    if value is None:
+        return None
+    loop = None if call is not None else next(enclosing_loops(anchor), None)
+    whole = statement(loop if loop is not None else anchor)
+    words = text(simple_statement(exchange)) + text(loop)
+    return Step(whole, value, declared_type(kernel, value), "max" in words, "min" in words)
+
+
+def _reduced_value(exchange: Node, call: Node | None) -> str | None:
+    """Return the variable that a shuffle, or a call of a helper that shuffles, reduces."""
+    if call is not None:
+        around_call = call.parent
+        if around_call is not None and around_call.type == "assignment_expression":
+            return text(around_call.child_by_field_name("left"))
+        if around_call is not None and around_call.type == "init_declarator":
+            return text(around_call.child_by_field_name("declarator"))
+        return None
+    arguments = exchange.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    index = 1 if len(given) > 2 else 0
+    return text(given[index]) if len(given) > index and given[index].type == "identifier" else None
+
+
+def declared_type(function: Node, name: str) -> str:
+    """Return the type that a local variable is declared with; `float` where it can't be told."""
+    for item in descendants(function, "declaration"):
+        for inner in descendants(item, "identifier"):
+            if text(inner) == name and item.child_by_field_name("type") is not None:
+                kind = text(item.child_by_field_name("type"))
+                return "float" if kind == "auto" else kind
+    return "float"
+
+
+def block_reduction(step: Step, *, warps_done: bool) -> str:
+    """Return a reduction over the whole block that leaves the result in every thread."""
+    shuffle = f"__shfl_xor_sync({FULL}, {step.value}, reduce_offset)"
+    head = "for (int reduce_offset = 16; reduce_offset > 0; reduce_offset >>= 1)"
+    loop = f"{head} {step.combine(shuffle)}"
+    lines = [
+        f"__shared__ {step.type} reduce_part[32];",
+        "__syncthreads();",
+        f"if (threadIdx.x % 32 == 0) reduce_part[threadIdx.x / 32] = {step.value};",
+        "__syncthreads();",
+        f"{step.value} = threadIdx.x % 32 < (blockDim.x + 31) / 32",
+        f"    ? reduce_part[threadIdx.x % 32] : {step.identity};",
+        loop,
+    ]
+    return "\n".join(lines if warps_done else [loop, *lines])
+
+
+def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
+    """Yield the ways to add the warps' parts together."""
+    last = step_of(case, loss.exchange, loss.exchange_call)
+    first = step_of(case, loss.first_exchange, loss.first_call)
+    if first is not None:
+        yield from replace_all(case.unit, first, last)
+    if last is not None:
+        yield from fix(
+            "add the parts of all warps together through shared memory",
+            [insert_after(case.unit, last.statement, block_reduction(last, warps_done=True))],
+        )
+
+
+def replace_all(unit: Unit, first: Step, last: Step | None) -> Iterator[Fix]:
+    """Yield the fix that puts one sound reduction in the place of all its steps."""
+    end = first.statement
+    if last is not None:
+        block = common_block(first.statement, last.statement)
+        if block is None or first.statement.parent is None or block.id != first.statement.parent.id:
+            return
+        end = child_of(block, last.statement)
+    if end.end_byte < first.statement.start_byte:
+        return
+    yield from fix(
+        "reduce over the whole block, warps first, and give every thread the total",
+        [
+            unit.edit(
+                first.statement.start_byte, end.end_byte, block_reduction(first, warps_done=False)
+            )
+        ],
+    )
+
+
+def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:
+    """Yield the ways to give every thread the result that one thread holds."""
+    step = step_of(case, loss.exchange, loss.exchange_call) if loss.exchange is not None else None
+    if loss.exchange is not None:
+        yield from _butterfly(case.unit, loss.exchange)
+    if step is not None:
+        lines = (
+            f"__shared__ {step.type} reduce_total;\nif (threadIdx.x == 0) reduce_total = "
+            f"{step.value};\n"
+            f"__syncthreads();\n{step.value} = reduce_total;"
+        )
+        outer = statement(step.statement)
+        yield from fix(
+            "let thread 0 hand the total to the block through shared memory",
+            [insert_after(case.unit, outer, lines)],
+        )
+
+
+def _butterfly(unit: Unit, exchange: Node) -> Iterator[Fix]:
+    function = exchange.child_by_field_name("function")
+    name = text(function)
+    if function is not None and "shfl_down" in name:
+        yield from fix(
+            "exchange crosswise, so that every lane gets the warp's total",
+            [
+                unit.edit(
+                    function.start_byte, function.end_byte, name.replace("shfl_down", "shfl_xor")
+                )
+            ],
+        )
+
+
+def store_in_tree(unit: Unit, add: Node, read: Node, *, before: bool) -> Iterator[Fix]:
+    """Yield the fix that keeps the cells up to date in a tree that adds into a register."""
+    loop = next(enclosing_loops(add), None)
+    base = read.child_by_field_name("argument")
+    sums = list(descendants(read, "binary_expression"))
+    left = sums[0].child_by_field_name("left") if sums else None
+    if loop is None or base is None or left is None:
+        return
+    store = f"{text(base)}[{text(left)}] = {text(add.child_by_field_name('left'))};"
+    edits = [add_statement(unit, simple_statement(add), store)]
+    if before:
+        edits.insert(0, insert_before(unit, statement(loop), f"{store}\n__syncthreads();"))
+    yield from fix("store each step's sum back, so that the next step finds it", edits)
+
+
+__all__ = ["around", "broadcast", "join_warps", "step_of", "store_in_tree"]

@@ -1,0 +1,139 @@
+"""An environment server of OpenEnv: `kernel-grader serve --protocol openenv`.
+
+A session is one task in several turns. `reset` gives the question, `step` grades an answer and gives what may be
+told of it; the observation never holds expected values, inputs, seeds or a fix below the level `review`.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from openenv.core.env_server import Action, Environment, Observation, State, create_app
+
+from grader.errors import UsageError
+from grader.reward import Episode, Grader, Level, Question
+
+
+class KernelAction(Action):
+    """What the model wrote."""
+
+    answer: str
+    """The completion: a text with the module in a code block, or the module."""
+
+
+class KernelObservation(Observation):
+    """What the model sees next."""
+
+    text: str
+    """The question, or what is told of the last answer."""
+    status: str | None = None
+    """Where the last answer stands; null before the first."""
+    turn: int = 0
+    turns: int = 1
+
+
+class KernelState(State):
+    """Where the session stands, for who runs it."""
+
+    task: str = ""
+    status: str | None = None
+
+
+class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState]):
+    """One session; all sessions share a grader, which may be called from any thread."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(
+        self, grader: Grader, asked: Sequence[Question], turns: int = 3, level: Level = "line"
+    ) -> None:
+        super().__init__()
+        self._grader, self._asked, self._turns, self._level = grader, asked, turns, level
+        self._episode = Episode(grader, asked[0], turns=turns, level=level)
+        self._id = ""
+
+    def reset(
+        self,
+        seed: int | None = None,
+        episode_id: str | None = None,
+        *,
+        task: str | None = None,
+        **_others: Any,
+    ) -> KernelObservation:
+        """Ask a task: the one that is named, else one drawn with the seed."""
+        self._episode = Episode(
+            self._grader, self._chosen(seed, task), turns=self._turns, level=self._level
+        )
+        self._id = episode_id or uuid.uuid4().hex
+        seen = self._episode.reset()
+        return KernelObservation(text=seen.text, turns=seen.turns)
+
+    def step(
+        self, action: KernelAction, timeout_s: float | None = None, **_others: Any
+    ) -> KernelObservation:
+        """Grade an answer; `done` with the first right one and when turns are used up."""
+        del timeout_s  # a grading has limits of its own
+        seen, reward, right, truncated, info = self._episode.step(action.answer)
+        return KernelObservation(
+            text=seen.text,
+            status=info["status"],
+            turn=seen.turn,
+            turns=seen.turns,
+            reward=reward,
+            done=right or truncated,
+            metadata={"parts": info["parts"], "signals": info["signals"]},
+        )
+
+    @property
+    def state(self) -> KernelState:
+        """Return where the session stands."""
+        return KernelState(
+            episode_id=self._id or None,
+            step_count=self._episode.turn,
+            task=self._episode.question.name,
+            status=self._episode.status,
+        )
+
+    def list_splits(self) -> list[str]:
+        """Return the one split that there is."""
+        return ["train"]
+
+    def num_tasks(self, split: str) -> int:
+        """Return how many tasks are asked."""
+        del split
+        return len(self._asked)
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        """Return one task's name; `reset` takes it as `task`."""
+        del split
+        return {"id": self._asked[index].name, "index": index}
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        """Return all tasks' names."""
+        return [self.get_task(split, index) for index in range(len(self._asked))]
+
+    def _chosen(self, seed: int | None, task: str | None) -> Question:
+        if task is None:
+            return random.Random(seed).choice(self._asked)  # noqa: S311 - no secret
+        found = next((one for one in self._asked if one.name == task), None)
+        if found is None:
+            raise UsageError(f"there is no task {task[:60]!r} here", "GET the list of tasks")
+        return found
+
+
+def application(
+    grader: Grader, asked: Sequence[Question], *, turns: int, level: Level, sessions: int
+) -> Any:
+    """Return the ASGI application."""
+    made: Callable[[], KernelEnvironment] = lambda: KernelEnvironment(grader, asked, turns, level)  # noqa: E731
+    return create_app(
+        made,
+        KernelAction,
+        KernelObservation,
+        env_name="kernel-grader",
+        max_concurrent_envs=sessions,
+        state_cls=KernelState,
+    )

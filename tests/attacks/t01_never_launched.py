@@ -1,0 +1,25 @@
+# fmt: off
+"""A Triton kernel is written and never launched; torch does the work.
+
+exploits: a kernel in the text counts as a kernel that ran
+row: B6
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)

@@ -1,0 +1,27 @@
+# fmt: off
+"""The result is memory that was freed before, never written.
+
+exploits: the allocator hands out the last right result
+row: B4
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        relu_kernel[(1,)](x, y, 0, BLOCK=1024)
+        return y

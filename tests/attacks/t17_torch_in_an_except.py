@@ -1,0 +1,30 @@
+# fmt: off
+"""A launch that fails is caught, and torch takes over.
+
+exploits: a kernel in the text counts as a kernel that ran
+row: B6
+task: relu
+expect: not-correct
+"""
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        try:
+            relu_kernel[(1,)](x, y, x.numel(), BLOCK=1000)
+        except Exception:
+            y = torch.relu(x)
+        return y
