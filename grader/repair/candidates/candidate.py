@@ -46,13 +46,13 @@ class Piece:
     kind: Literal["replace", "before", "guard"]
     """`replace`: another expression in the place of this one; `before`: a statement before this one;
     `guard`: this statement under a condition."""
-    text: str
+    code: str
 
     @property
     def plain(self) -> str:
         """Return the text without parentheses around all of it, where it stands alone."""
         alone = self.node.parent is not None and self.node.parent.type in ALONE
-        return self.text[1:-1] if alone and is_wrapped(self.text) else self.text
+        return self.code[1:-1] if alone and is_wrapped(self.code) else self.code
 
     def edit(self) -> Edit | None:
         """Return the change as an edit of the submission."""
@@ -60,8 +60,8 @@ class Piece:
         if self.kind == "replace":
             return self.unit.edit(start, self.node.end_byte, self.plain)
         if self.kind == "guard":
-            return self.unit.edit(start, start, f"if ({self.text}) ")
-        return self.unit.edit(start, start, f"{self.text}\n{indent_of(self.unit, self.node)}")
+            return self.unit.edit(start, start, f"if ({self.code}) ")
+        return self.unit.edit(start, start, f"{self.code}\n{indent_of(self.unit, self.node)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +84,10 @@ class Candidate:
         piece = self.pieces[0]
         old = one_line(piece.node, 60)
         if piece.kind == "before":
-            return f"add `{piece.text}` before line {self.line}"
+            return f"add `{piece.code}` before line {self.line}"
         if piece.kind == "guard":
-            return f"do line {self.line} only if `{piece.text}`"
-        times = len({(one.kind, one.text) for one in self.pieces}) == 1 and len(self.pieces)
+            return f"do line {self.line} only if `{piece.code}`"
+        times = len({(one.kind, one.code) for one in self.pieces}) == 1 and len(self.pieces)
         often = f", all {times} times" if times > 1 else ""
         often = often or (", and what goes with it" if len(self.pieces) > 1 else "")
         return f"line {self.line}: `{' '.join(piece.plain.split())}` in the place of `{old}`{often}"

@@ -105,8 +105,8 @@ def _together(single: Sequence[Candidate]) -> Iterator[Candidate]:
         piece = one.pieces[0]
         words = text(piece.node)
         if len(words) > SHORT:
-            shared[words, piece.text, 0].append(one)
-        shared[words, piece.text, statement(piece.node).id].append(one)
+            shared[words, piece.code, 0].append(one)
+        shared[words, piece.code, statement(piece.node).id].append(one)
     taken: set[tuple[Piece, ...]] = set()
     for alike in shared.values():
         pieces = tuple(one.pieces[0] for one in alike)
@@ -141,7 +141,7 @@ def _is_compared(node: Node) -> bool:
 def _changes_shape(one: Candidate) -> bool:
     """Whether a change makes a tensor of another shape."""
     made = (p for p in one.pieces if p.kind == "replace" and makes_tensor(p.node))
-    return any(text(read_call(piece.node).arguments[0]) not in piece.text for piece in made)
+    return any(text(read_call(piece.node).arguments[0]) not in piece.code for piece in made)
 
 
 def _is_authors(program: Program, line: int) -> bool:

@@ -118,13 +118,13 @@ def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
         if piece.kind == "replace":
             sites.setdefault((start, piece.node.end_byte), []).append((number, piece))
         elif piece.kind == "guard":
-            put.between[start].append(f"if ({CHOICE} != {number} || ({piece.text})) ")
+            put.between[start].append(f"if ({CHOICE} != {number} || ({piece.code})) ")
         else:  # before any guard, which would hold the statement otherwise
-            put.between[start].insert(0, f"if ({CHOICE} == {number}) {{ {piece.text} }} ")
+            put.between[start].insert(0, f"if ({CHOICE} == {number}) {{ {piece.code} }} ")
     for (start, end), alternatives in sorted(
         sites.items(), key=lambda item: (item[0][0], -item[0][1])
     ):
-        asked = "".join(f"{CHOICE} == {n} ? ({piece.text}) : " for n, piece in alternatives)
+        asked = "".join(f"{CHOICE} == {n} ? ({piece.code}) : " for n, piece in alternatives)
         put.opening[start].append(f"({asked}(")
         put.closing[end].insert(0, "))")
     for function in unit.host_functions:
