@@ -94,8 +94,7 @@ def _texts_for_files(source: Source, extension: Extension) -> Iterator[Finding]:
     if given is not None and cuda_texts(source, given):
         yield RULE.finding(
             source.place(given),
-            "load takes the names of files, and this is the text of one: nothing is built; load_inline "
-            "takes texts",
+            "load takes the names of files, and this is the text of one: nothing is built; load_inline takes texts",
             fixes=inline(source, extension),
         )
 
@@ -108,8 +107,7 @@ def _without_cpp(source: Source, extension: Extension, context: Context) -> Iter
     evidence = confirming(context, ("python-argument",), ("cpp_sources",), run=True)
     yield RULE.finding(
         source.place(call),
-        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes "
-        "of what is exported belong there",
+        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=with_cpp_sources(source, extension),
@@ -130,8 +128,7 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
         new = repr(parts) if len(parts) > 1 else f"[{written}]"
         yield RULE.finding(
             source.place(value),
-            f"{name} is one string; torch walks over it as over a list, one letter at a time, and "
-            "the compiler gets letters for flags",
+            f"{name} is one string; torch walks over it as over a list, one letter at a time, and the compiler gets letters for flags",
             fixes=fix("make it a list", [replace(source, value, new)], certain=True),
         )
 
@@ -179,8 +176,7 @@ def _name(source: Source, extension: Extension) -> Iterator[Finding]:
     new = re.sub(r"\W", "_", name) or "extension"
     yield RULE.finding(
         source.place(value),
-        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold "
-        "letters, digits and underscores only",
+        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only",
         fixes=fix(f"call it {new}", [replace(source, value, f'"{new}"')], certain=True),
     )
 
@@ -193,8 +189,7 @@ def _positional(source: Source, extension: Extension, context: Context) -> Itera
     fixes = fix("name the argument functions=", [Edit(start=start, end=start, text="functions=")])
     yield RULE.finding(
         source.place(given[3]),
-        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these "
-        "names are not taken as functions",
+        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these names are not taken as functions",
         fixes=fixes if len(given) == 4 else (),
     )
 
@@ -204,11 +199,9 @@ RULE = Rule(
     code="BLD017",
     name="bad-load-inline-argument",
     severity="error",
-    summary="`load_inline` is called with an argument it does not know or in the wrong form, so "
-    "Python stops before building.",
-    why="The call is checked by Python and by torch before any compiler starts: unknown names "
-    "raise "
-    "TypeError, a tuple of functions raises ValueError, and a string of flags falls into letters.",
+    summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
+    why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
+    "raises ValueError, and a string of flags falls into letters.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
@@ -231,9 +224,7 @@ RULE = Rule(
     ),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Arguments that later releases of torch know depend on the release; arguments in "
-    "**options "
-    "are not looked into.",
+    guards="Arguments that later releases of torch know depend on the release; arguments in **options are not looked into.",
     fix="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
     "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,

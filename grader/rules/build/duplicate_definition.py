@@ -50,8 +50,7 @@ def _second_module(source: Source, extension: Extension, context: Context) -> It
             yield RULE.finding(
                 unit.place(node),
                 "this PYBIND11_MODULE is a second one: load_inline writes a module of its own for "
-                f"functions={list(extension.functions)!r}, so the library defines its entry point "
-                "twice and does not link",
+                f"functions={list(extension.functions)!r}, so the library defines its entry point twice and does not link",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=_module_fixes(source, extension, unit, block),
@@ -121,8 +120,7 @@ def _finding(
     evidence = confirming(context, KINDS, (function.name,))
     where = f"line {other.place(first.node).line}"
     message = (
-        f"{function.name} has a body here and another one in cuda_sources ({where}): both files "
-        "define it, and the library does not link"
+        f"{function.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link"
         if in_two_files
         else f"{function.name} is already defined at {where} with the same parameters"
     )
@@ -188,9 +186,8 @@ RULE = Rule(
     name="duplicate-definition",
     severity="error",
     summary="The same symbol is defined twice, so compiling or linking fails.",
-    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the "
-    "sources defines the entry point again. A function with a body in cpp_sources and in "
-    "cuda_sources is compiled twice as well.",
+    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
+    "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
     bad=(
         '''
 import torch
@@ -234,8 +231,7 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
     languages=("cuda",),
     guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
     "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
-    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
-    "prototype; deletes a second copy.",
+    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a prototype; deletes a second copy.",
     check=check,
     explained_by=("BLD005",),
 )

@@ -80,9 +80,8 @@ def _folded(case: Case, name: str) -> Iterator[Fix]:
 def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:
     return RULE.finding(
         place,
-        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are "
-        "no more: of a 3-D or 4-D "
-        "input only the first size(0) * size(1) values are worked on, in the wrong groups",
+        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
+        "first size(0) * size(1) values are worked on, in the wrong groups",
         severity=severity,
         confidence="likely",
         fixes=_fixes(case, name),
@@ -157,12 +156,9 @@ RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",
     severity="warning",
-    summary="The host code looks at two sizes only; an input with more dimensions, or another "
-    "axis, is "
-    "only partly processed.",
-    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything "
-    "larger. "
-    "Check the rank, or fold the leading dimensions: `x.view({-1, x.size(-1)})`.",
+    summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is only partly processed.",
+    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. Check the rank, or fold the "
+    "leading dimensions: `x.view({-1, x.size(-1)})`.",
     bad="""
 __global__ void copy(const float* x, float* y, int cols) {
     for (int i = threadIdx.x; i < cols; i += blockDim.x)
@@ -189,9 +185,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A note as long as the task's input is a matrix (or not known); a warning where it "
-    "has another "
-    "rank, or where a run with one came out wrong.",
+    guards="A note as long as the task's input is a matrix (or not known); a warning where it has another rank, or where a run with one "
+    "came out wrong.",
     fix="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
     check=check,
     predicts="elsewhere",

@@ -67,8 +67,7 @@ def _accumulators(
                     kind = start.node.child_by_field_name("type")
                     yield RULE.finding(
                         unit.place(start.node),
-                        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half "
-                        "sum stops growing",
+                        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
                         fixes=fix(
                             "sum in float", [unit.edit(kind.start_byte, kind.end_byte, "float")]
                         )
@@ -89,9 +88,8 @@ def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
             if own and access.kind == "load" and _unit_step(case.walk.accesses, access):
                 yield RULE.finding(
                     case.place(access.node),
-                    f"one thread adds up to {_terms(case, own[-1])} terms into one running float: typically "
-                    "1e-5 of relative error, "
-                    "where a tree leaves 1e-7",
+                    f"one thread adds up to {_terms(case, own[-1])} terms into one running float: typically 1e-5 of relative error, where "
+                    "a tree leaves 1e-7",
                     severity="note",
                     confidence="possible",
                 )
@@ -143,11 +141,9 @@ RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision or in a single running float, so small terms "
-    "get lost.",
-    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's "
-    "type; very "
-    "long ones into several partial sums that a tree joins.",
+    summary="Long sums are kept in half precision or in a single running float, so small terms get lost.",
+    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; very long ones into several partial "
+    "sums that a tree joins.",
     bad="""
 __global__ void dot(const __half* a, __half* y, int n) {
     __half s = a[0];
@@ -164,9 +160,7 @@ __global__ void dot(const __half* a, __half* y, int n) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="A template's own type is fine while only float and double are instantiated; partial "
-    "sums of "
-    "a few hundred terms are accurate.",
+    guards="A template's own type is fine while only float and double are instantiated; partial sums of a few hundred terms are accurate.",
     fix="Declares the accumulator as float.",
     check=check,
     predicts="elsewhere",
