@@ -27,7 +27,7 @@ from starlette.routing import Route
 from grader.errors import GraderError, UsageError
 from grader.records import Evaluation
 from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Reward
-from grader.service.http import MOST_BYTES, MOST_SECONDS, RETRY_SECONDS, body_of, refused
+from grader.service.http import AGAIN, MOST_BYTES, MOST_SECONDS, body_of, refused
 
 KEPT = 10_000
 """Finished tasks whose results can be asked for; the oldest are forgotten first."""
@@ -107,11 +107,10 @@ class KernelGym:
 
     async def evaluate(self, request: Request) -> JSONResponse:
         """Take a task, or say when to come again."""
-        again = {"Retry-After": RETRY_SECONDS}
         if len(self._running) >= self._queue:
-            return refused(429, "the queue is full", again)
+            return refused(429, "the queue is full", AGAIN)
         if time.monotonic() < self._paused_until:
-            return refused(503, "the grader failed a moment ago", again)
+            return refused(503, "the grader failed a moment ago", AGAIN)
         try:
             async with asyncio.timeout(MOST_SECONDS):
                 body = await body_of(request)
@@ -175,6 +174,9 @@ class KernelGym:
             self._finished(task, reward)
 
     def _finished(self, task: Task, reward: Reward) -> None:
+        if reward.status == "grader_error":
+            self._failed(task, GraderError(reward.sentence))
+            return
         if reward.status in UNKNOWN:
             self._over(task, "failed", f"not graded: {reward.sentence}")
             return
