@@ -132,7 +132,7 @@ def free_port() -> Iterator[int]:
         yield held.getsockname()[1]
 
 
-def _until_it_answers(server: Server, seconds: float = 300.0) -> None:
+def _until_it_answers(server: Server, seconds: float = 1200.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end and server.process.poll() is None:
         try:
@@ -223,10 +223,13 @@ async def _dribble(server: Server) -> bytes:
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mount a file system of this size on a folder; needs root."""
+    """Mount a file system of this size on a folder; needs root. Raises PermissionError where that is refused."""
     folder.mkdir()
     size = f"size={megabytes}m"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], check=True)
+    mount = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise PermissionError(done.stderr.strip())
     try:
         yield folder
     finally:
