@@ -1,23 +1,25 @@
 """What guard zones cost a judged run on a GPU, and whether right programs compute the same bits in them.
 
-    python benchmarks/guard_zones.py [--times 5] [part of a name ...]
+    python benchmarks/guard_zones.py [--times 5] [--seconds S] [--write FILE] [part of a name ...]
 
 Runs the right programs of the labelled set (tests/corpus) on their deciding and general workloads, by turns with
 torch's own allocator and between guard zones, each time in guests of their own, as a grading does. Prints the seconds
 of a run (the median), their ratio, and the ratio of the sums; exits with 1 where outputs differ, where a zone was
 found overwritten, where a run fell back, or where the sums' ratio is over 1.02. Timed calls have no zones: no time
-that is reported changes.
+that is reported changes. After `--seconds` no further program is begun; `--write` keeps the figures as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -82,8 +84,9 @@ def _odd(plain: Sequence[RunResult], guarded: Sequence[RunResult]) -> list[str]:
     return found
 
 
-def main(times: int, parts: Sequence[str]) -> int:
+def main(times: int, parts: Sequence[str], seconds: float, write: Path | None) -> int:
     """Print a line a program; return the exit code."""
+    until = time.monotonic() + seconds
     gpus = installed()
     if not gpus:
         print("no GPU")
@@ -94,7 +97,10 @@ def main(times: int, parts: Sequence[str]) -> int:
         device = open_cuda(options, sandbox.strongest(), store, gpus, print)
         print("guard zones:", device.facts["guard zones"])
         chosen = [o for o in corpus.originals() if not parts or any(p in o.name for p in parts)]
-        costs = {label.name: measure(device, label, times) for label in chosen}
+        costs = {
+            label.name: measure(device, label, times) if time.monotonic() < until else None
+            for label in chosen
+        }
     print(f"{'program':32} {'plain s':>8} {'zones s':>8} {'ratio':>6}")
     known = {name: cost for name, cost in costs.items() if cost}
     for name, cost in known.items():
@@ -102,7 +108,10 @@ def main(times: int, parts: Sequence[str]) -> int:
         for text in cost.odd:
             print("   ", text)
     ratio = sum(c.guarded for c in known.values()) / sum(c.plain for c in known.values())
-    print(f"{len(known)} programs; all together {ratio:.4f}")
+    if write:
+        kept = {"ratio": ratio, "programs": {name: asdict(cost) for name, cost in known.items()}}
+        write.write_text(json.dumps(kept, indent=1), "utf-8")
+    print(f"{len(known)} of {len(chosen)} programs; all together {ratio:.4f}")
     return int(ratio > MOST or any(cost.odd for cost in known.values()))
 
 
@@ -112,5 +121,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("parts", nargs="*", metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--write", type=Path)
     asked = parser.parse_args()
-    sys.exit(main(asked.times, asked.parts))
+    sys.exit(main(asked.times, asked.parts, asked.seconds, asked.write))

@@ -58,7 +58,7 @@ class Prepared:
     def address(self) -> str:
         """Return the content address of all that builds and runs read besides the submission."""
         sources = (*_files(_HERE / "driver", "*.py"), *_files(STUBS))
-        libraries = (str(self.library), str(self.torch_library))
+        libraries = (str(self.library), str(self.torch_library), self.toolchain.triton_version)
         return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
 
     @property

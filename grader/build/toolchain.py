@@ -56,6 +56,11 @@ class Toolchain:
     """Folder of the assemblers that Triton brings along."""
 
     @property
+    def triton(self) -> dict[str, str]:
+        """Return what a review's environment says of Triton: nothing where there is none."""
+        return {"triton": self.triton_version} if self.triton_version else {}
+
+    @property
     def ptxas(self) -> Path | None:
         """NVIDIA's assembler beside nvcc."""
         return self._beside("ptxas")

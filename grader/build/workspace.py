@@ -75,12 +75,11 @@ class BuildWorkspace:
         with ADMISSION.turn():
             reply = converse(job, self.form, limits)
             nothing = not extensions(files) and not refused(files)
-            asks = asks_a_compiler(submission.code) or compiles_when_launched(
-                parse(submission.code)
-            )
-            lazy = reply.status == "done" and nothing and asks
+            lazy = reply.status == "done" and nothing and asks_a_compiler(submission.code)
             if lazy and init is not None:
                 reply = _construct(job, init, self.form, limits, reply)
+            launched = compiles_when_launched(parse(submission.code))
+            lazy = lazy or (reply.status == "done" and launched)
         return outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
 
     def confirm(self, sign: str) -> None:

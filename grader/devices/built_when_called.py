@@ -63,10 +63,21 @@ def _keep(made: Path | None, kept: Path) -> None:
     if made == kept:
         return
     with contextlib.suppress(OSError):  # another process was quicker
-        if kept.is_dir():
-            kept.rmdir()
-        if made is not None:
-            made.rename(kept)
-        else:
-            kept.mkdir()
+        if made is None:
+            kept.mkdir(exist_ok=True)
             (kept / CALLED).touch()
+        elif has_files(kept):
+            _add(made, kept)
+        else:
+            if kept.is_dir():
+                kept.rmdir()
+            made.rename(kept)
+
+
+def _add(made: Path, kept: Path) -> None:
+    """Put what a build does not have yet beside what it has, each file at once."""
+    for path in filter(Path.is_file, made.rglob("*")):
+        target = kept / path.relative_to(made)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)

@@ -45,6 +45,7 @@ def run_of(
         blind=reports.only_stores(result.report),
         switches=reports.switches(result.report),
         narrowed=reports.narrowed(simulator),
+        autotuned=reports.autotuned(simulator),
         operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
         output=cut(reply.log),

@@ -67,6 +67,6 @@ def _tuner_of(fn: Callable[[], Any]) -> dict[str, Any] | None:
     return {
         "session": tuner.nargs,
         "kernel": tuner.base_fn.__name__,
-        "config": str(config),
+        "config": ", ".join(one for one in str(config).split(", ") if not one.endswith(": None")),
         "of": len(tuner.configs),
     }

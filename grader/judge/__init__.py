@@ -6,7 +6,7 @@ from grader.judge.honesty import Suspicions, computing, suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.own_weights import own_weights
 from grader.judge.side_effects import side_effects
-from grader.judge.soundness import in_keeping, proofs, undefined
+from grader.judge.soundness import clean, in_keeping, proofs, undefined
 from grader.judge.tolerance import tolerance
 from grader.judge.verdict import noted, verdict
 
@@ -15,6 +15,7 @@ __all__ = [
     "Group",
     "References",
     "Suspicions",
+    "clean",
     "compare",
     "computing",
     "groups",

@@ -168,11 +168,27 @@ _ROUNDED: Mapping[str, str] = {
 }
 
 
+def autotuning(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return which kernels ran with one of several configurations: no time is measured that would choose."""
+    found = dict.fromkeys(one for run in runs for one in run.autotuned)
+    kernels = {one.kernel: one for one in reversed(found)}
+    return tuple(
+        f"of the {one.of} configurations that {one.kernel} is autotuned with, the first that can be launched ran "
+        f"({one.config}); the others were not looked at"
+        for one in reversed(kernels.values())
+    )
+
+
 def remarks(seen: Seen) -> tuple[str, ...]:
     """Return what happens where nothing hangs on it."""
-    return precision(seen.runs.values()) + tuple(
-        f"on {item.workload}: {item.note}; "
-        + ("it agrees with the reference" if item.equal else differs(item))
-        for item in seen.comparisons.values()
-        if not item.decides
+    runs = seen.runs.values()
+    return (
+        precision(runs)
+        + autotuning(runs)
+        + tuple(
+            f"on {item.workload}: {item.note}; "
+            + ("it agrees with the reference" if item.equal else differs(item))
+            for item in seen.comparisons.values()
+            if not item.decides
+        )
     )

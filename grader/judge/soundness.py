@@ -34,11 +34,9 @@ BENIGN: Mapping[str, str] = {
     "barrier-exited": "a barrier waits only for the threads that have not returned",
     "sync-exited-lanes": "a warp-wide operation waits only for the lanes that have not returned",
     "race-volatile": "the threads of a warp exchange values through `volatile`, in steps that GPUs keep together",
+    "same-value-race": "whichever store is the last, the same value stays",
 }
-"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result.
-
-Stores of one value by several threads are benign as well: neither the simulator nor racecheck reports them.
-"""
+"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result."""
 SANITIZER = frozenset(
     {"out-of-bounds", "shared-out-of-bounds", "local-out-of-bounds", "misaligned", "race"}
 )
@@ -53,6 +51,11 @@ def undefined(item: Evidence) -> bool:
         harmless = isinstance(item.details, Race) and item.details.within_warp
         return item.code in SANITIZER and not harmless
     return item.kind in {"simulator", "probe"} and item.code in UNDEFINED
+
+
+def clean(run: Run) -> bool:
+    """Whether a run saw nothing, or what is benign."""
+    return all(item.code in BENIGN for item in run.evidence)
 
 
 def proofs(

@@ -75,6 +75,12 @@ def diagnose(source: Source, raised: CompilerException) -> Evidence | None:
     return next((evidence for evidence in said if evidence is not None), None)
 
 
+def lacking(source: Source) -> str:
+    """Return what this machine lacks to build and run a submission, and what helps; empty where it lacks nothing."""
+    said = (recipe.lacks(source) for recipe in recipes(source))
+    return next(filter(None, said), "")
+
+
 def compiles_when_launched(source: Source) -> bool:
     """Whether some of its kernels are compiled where they are first launched."""
     return any(recipe.when == "launched" for recipe in recipes(source))

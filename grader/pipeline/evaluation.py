@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
+from grader.languages import lacking
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
@@ -23,6 +24,7 @@ from grader.records import (
     Verdict,
     digest,
 )
+from grader.source import parse
 
 
 def evaluate(
@@ -57,6 +59,8 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
+    if device is not None and (lacks := lacking(parse(submission.code))):
+        device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
             build = build_on(grading, device, submission, task)

@@ -49,7 +49,7 @@ class Build(Record):
     """Why, for anything but `built`."""
     seconds: float = 0.0
     lazy: bool = False
-    """Nothing was compiled at import: the submission builds when it is constructed or called."""
+    """Something of it is compiled only when it is constructed or called."""
 
 
 class LineCount(Record):
@@ -97,6 +97,16 @@ class Narrowed(Record):
     count: int
 
 
+class Autotuned(Record):
+    """A kernel whose configuration was chosen without time."""
+
+    kernel: str
+    config: str
+    """The first that could be launched, in Triton's words."""
+    of: int
+    """How many there were."""
+
+
 class Run(Record):
     """The outcome of one execution on one workload; the outputs themselves travel beside it."""
 
@@ -118,6 +128,8 @@ class Run(Record):
     """Switches of torch for fewer digits that were on after forward, e.g. `torch.backends.cuda.matmul.allow_tf32`."""
     narrowed: tuple[Narrowed, ...] = ()
     """What that did inside forward, where the device sees it: the simulator rounds as a GPU does."""
+    autotuned: tuple[Autotuned, ...] = ()
+    """Kernels that autotuning ran with one of several configurations, on a device without a clock."""
     seconds: float = 0.0
     """Wall time by the host's clock."""
     output: str = ""

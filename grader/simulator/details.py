@@ -86,7 +86,7 @@ _ACCESSES = (
 _READS = ("uninit-shared-read", "uninit-global-read", "uninit-local-read", "shuffle-absent-lane")
 _BY_KIND: Mapping[str, Callable[[Entry], Details]] = {
     **dict.fromkeys(_ACCESSES, _access),
-    **dict.fromkeys(("race", "race-volatile", "global-race"), _race),
+    **dict.fromkeys(("race", "race-volatile", "global-race", "same-value-race"), _race),
     **dict.fromkeys(_READS, _unwritten),
     **dict.fromkeys(
         ("barrier-exited", "barrier-divergence", "deadlock", "grid-deadlock"), _waiting

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.records import Evidence, JsonValue, Launch, LineCount, Narrowed
+from grader.records import Autotuned, Evidence, JsonValue, Launch, LineCount, Narrowed
 from grader.simulator import fields
 from grader.simulator.reader import (
     MOST_FINDINGS,
@@ -30,6 +30,7 @@ __all__ = [
     "OF_THE_HOST",
     "Outcome",
     "api_calls",
+    "autotuned",
     "narrowed",
     "only_stores",
     "outcome",
@@ -117,6 +118,20 @@ def narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
         for (how, _, operator), count in words
         if how in _PRECISIONS
     )
+
+
+def autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
+    """Return which configurations autotuning took, from the simulator's report."""
+    given = fields.entries(fields.mapping(simulator).get("autotuned"), 100)
+    found = (
+        Autotuned(
+            kernel=fields.text(entry.get("kernel")),
+            config=fields.text(entry.get("config")),
+            of=fields.whole(entry.get("of")),
+        )
+        for entry in given
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def to_evidence(

@@ -18,6 +18,7 @@ KINDS: Mapping[str, str] = {
     "race": "Two threads of a block access the same shared memory without a barrier between",
     "race-volatile": "Two threads access the same shared memory, ordered by nothing but volatile",
     "global-race": "Two threads access the same global memory without anything that orders them",
+    "same-value-race": "Threads store one value in the same memory without anything that orders them",
     "input-written": "A kernel writes to an input",
     "constant-written": "A kernel writes to constant memory",
     "barrier-divergence": "Threads of a block wait at different barriers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -136,15 +137,34 @@ def grading(
     return dataclasses.replace(shop, form=chosen, device=formed)
 
 
-def grade(cases: Sequence[Case], shop: pipeline.GradingContext, jobs: int = 1) -> Iterator[Outcome]:
-    """Yield what the whole pipeline says of each, in order; `jobs` at a time, the slow ones first."""
+@dataclass(frozen=True)
+class LeftOut:
+    """A case that was not begun in time."""
+
+    case: Case
+
+
+def grade(
+    cases: Sequence[Case],
+    shop: pipeline.GradingContext,
+    jobs: int = 1,
+    until: float = math.inf,
+) -> Iterator[Outcome | LeftOut]:
+    """Yield what the whole pipeline says of each, in order; `jobs` at a time, the slow ones first.
+
+    None is begun after `until`, by the monotonic clock.
+    """
     with ThreadPoolExecutor(jobs) as pool:
         begun = {
-            case.name: pool.submit(_graded, case, shop)
+            case.name: pool.submit(_in_time, case, shop, until)
             for case in sorted(cases, key=lambda case: not case.slow)
         }
         for case in cases:
             yield begun[case.name].result()
+
+
+def _in_time(case: Case, shop: pipeline.GradingContext, until: float) -> Outcome | LeftOut:
+    return _graded(case, shop) if time.monotonic() < until else LeftOut(case)
 
 
 def _graded(case: Case, shop: pipeline.GradingContext) -> Outcome:

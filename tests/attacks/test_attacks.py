@@ -62,6 +62,7 @@ CASES = {case.name: case for case in (*suite.attacks(), *suite.twins())}
 
 def judge(name: str, shop: GradingContext) -> None:
     (outcome,) = suite.grade([CASES[name]], shop)
+    assert isinstance(outcome, suite.Outcome)
     verdict = outcome.review.verdict
     assert outcome.ok, f"{name} is {verdict.status}: {verdict.sentence}"
 

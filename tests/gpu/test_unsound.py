@@ -1,4 +1,4 @@
-"""A right program that races: compute-sanitizer sees it on a GPU, where it is asked."""
+"""A right program that races: the simulator sees it beside a GPU, and compute-sanitizer on it, where it is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [
 LABELS = {label.name: label for label in (*corpus.originals(), *corpus.mutants())}
 
 
-def graded(name: str, *, sanitize: bool) -> Review:
+def graded(name: str, *, sanitize: bool | None) -> Review:
     options = Options(
         device="cuda", repair=False, timing=False, sanitize=sanitize, task=LABELS[name].task
     )
@@ -41,6 +41,30 @@ def test_what_the_sanitizer_sees_is_unsound(name: str) -> None:
     found = graded(name, sanitize=True).verdict
     assert found.status in {"unsound", "incorrect"}, found
     assert found.status == "incorrect" or found.sentence.startswith("Line ")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "softmax_tree--drop-barrier-3",
+        "uniform_factor_mean--racing-stores",
+        "uniform_factor_mean--unwritten-branch",
+        "matmul_tiled--load-then-guard",
+    ],
+)
+def test_without_any_option_the_simulator_tells(name: str) -> None:
+    review = graded(name, sanitize=None)
+    found = review.verdict
+    assert found.status in {"unsound", "incorrect"}, found
+    if found.status == "unsound":
+        assert "(seen on sim)" in found.sentence
+        assert any(item.evidence for item in review.evaluation.checked)
+
+
+def test_a_sound_program_is_correct_and_was_examined() -> None:
+    review = graded("softmax_tree", sanitize=None)
+    assert review.verdict.status == "correct", review.verdict
+    assert not [reason for reason in review.verdict.reasons if "not examined" in reason]
 
 
 def test_stores_of_one_value_stay_correct() -> None:

@@ -1,11 +1,11 @@
-"""Constructors that raise: a name that is registered over another, a module that nobody imported."""
+"""Constructors that raise: a module that nobody imported, a parameter that is not kept."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from grader.records import Context, Evidence
+from grader.records import Context
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes
@@ -36,23 +36,6 @@ def made(code: str) -> torch.nn.Module:
     model = names["ModelNew"](4)  # type: ignore[operator]
     assert isinstance(model, torch.nn.Module)
     return model
-
-
-@pytest.mark.parametrize("ran", [False, True])
-def test_the_plain_attribute_goes_where_a_parameter_takes_its_name(ran: bool) -> None:
-    with pytest.raises(KeyError) as raised:
-        made(CODE)
-    item = Evidence(kind="python", code="raised", text=f"KeyError: {raised.value}")
-    context = Context(evidence=(item,) if ran else (), device="sim")
-    (finding,) = detected_with_fixes("EXT008", parse(CODE), context)
-    assert (finding.severity, finding.confidence) == (("warning", "likely"), ("error", "proven"))[ran]  # fmt: skip
-    assert made(apply(CODE, finding.fixes[0].edits)).bias is None
-
-
-def test_what_is_read_before_is_not_left_out() -> None:
-    code = CODE.replace("if bias:", "if self.bias:")
-    (finding,) = detected_with_fixes("EXT008", parse(code), Context())
-    assert not finding.fixes
 
 
 def test_a_module_that_nobody_imported_is_imported() -> None:

@@ -11,8 +11,6 @@ from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes
 
-from .fixed import fixes
-
 
 def fixed(rule: str, code: str, context: Context | None = None, at: int = 0) -> dict[str, Any]:
     """Return what a program defines after a fix of a rule."""
@@ -153,58 +151,3 @@ class ModelNew(nn.Module):
 
 def test_lists_of_a_recurrent_layers_weights_are_taken_over_by_the_ends_of_their_names() -> None:
     assert_taken_over(LISTS, RECURRENT, (4, 3), 4)
-
-
-def test_a_list_of_modules_keeps_pairs_of_parameters() -> None:
-    code = OWN.replace("nn.ParameterList(), nn.ParameterList()", "None, None")
-    code = code.replace(
-        "        for width", "        self.layers = nn.ModuleList()\n        for width"
-    )
-    code = code[: code.index("            self.weights.append")] + (
-        "            self.layers.append((nn.Parameter(torch.ones(first, width)), nn.Parameter(torch.ones(width))))\n"
-        "            first = width\n\n"
-        "    def forward(self, x):\n"
-        "        for weight, bias in self.layers:\n"
-        "            x = x @ weight + bias\n"
-        "        return x\n"
-    )
-    model = fixed("EXT004", code)["ModelNew"](2, (3, 1))
-    assert len(list(model.parameters())) == 4
-    assert model(torch.ones(1, 2)).item() == 10.0
-
-
-HALVES = """
-import torch
-from torch import nn
-
-
-class ModelNew(nn.Module):
-    def forward(self, A, B):
-        return (A.half() @ B.half()).float() if A.is_cuda else A.half().float() @ B.half().float()
-"""
-PRODUCT = """
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, A, B):
-        return torch.matmul(A, B)
-"""
-
-
-def test_a_product_of_halves_gets_back_its_digits() -> None:
-    item = Evidence(kind="mismatch", code="half-precision", text="right to half precision only")
-    task = Task(name="t", title="t", source="file", reference=PRODUCT, workloads=())
-    made = fixed("NUM001", HALVES, Context(evidence=(item,), task=task))["ModelNew"]()
-    torch.manual_seed(3)
-    a, b = torch.randn(32, 64), torch.randn(64, 16)
-    exact = a.double() @ b.double()
-    before = (a.half().float() @ b.half().float() - exact).abs().max()
-    assert (made(a, b) - exact).abs().max() < before / 100
-
-
-def test_what_is_no_product_of_two_is_not_split() -> None:
-    item = Evidence(kind="mismatch", code="half-precision", text="right to half precision only")
-    relu = PRODUCT.replace("torch.matmul(A, B)", "torch.relu(A @ B)")
-    task = Task(name="t", title="t", source="file", reference=relu, workloads=())
-    assert not fixes("NUM001", HALVES, Context(evidence=(item,), task=task))

@@ -404,23 +404,6 @@ torch::Tensor run(torch::Tensor a) {
 """
 
 
-@pytest.mark.parametrize(
-    ("forward", "said"),
-    [
-        ("        return extension.run(torch.matmul(a, b))\n", True),
-        ("        return torch.matmul(a, b)\n", False),
-    ],
-)
-def test_a_kernel_that_forward_never_reaches_is_not_called_trivial(
-    forward: str, said: bool
-) -> None:
-    head, _, _ = as_submission(HEAVY).partition("    def forward")
-    code = f"{head}    def forward(self, a, b):\n{forward}"
-    rules = {finding.rule for finding in review_with_fixes(parse(code), Context())}
-    assert ("PRF013" in rules) is said
-    assert ("CHT003" in rules) is not said
-
-
 def test_work_on_streams_of_its_own_has_to_be_waited_for() -> None:
     """To leave the wait out, as elsewhere, would return a result that is not there yet."""
     own = HEAVY.replace(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from grader.repair.fixes.python_slips import python_slips
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply
-from grader.source.rewriting.pointer_types import own_type
 
 MODEL = """
 import torch
@@ -46,12 +44,3 @@ def test_what_is_transposed_or_used_is_left_alone() -> None:
         "stride = size", "stride = stride or size"
     )
     assert list(python_slips(parse(code))) == []
-
-
-def test_a_pointer_is_taken_in_the_tensors_type_down_to_the_kernel() -> None:
-    code = as_submission(KERNEL)
-    (made,) = own_type(parse(code), ["int", "int32_t"], "Long")
-    text = apply(code, made.edits)
-    assert "place.data_ptr<int64_t>()" in text
-    assert "const int64_t* place, float* y, int n" in text
-    assert "const double* x" in text

@@ -25,7 +25,7 @@ from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
 from grader.devices.timed import Timed
 from grader.errors import GraderError
-from grader.judge import References
+from grader.judge import References, clean
 from grader.records import (
     Build,
     Evaluation,
@@ -92,6 +92,7 @@ class CudaDevice(GuestDevice):
             "driver": gpu.driver,
             "torch": toolchain.torch_version,
             "nvcc": toolchain.nvcc_version,
+            **toolchain.triton,
             "guard zones": guard_zones.fact(self.prepared),
         }
 
@@ -203,7 +204,7 @@ class CudaDevice(GuestDevice):
         if not tools or workload is None:
             return Sanitized()
         hung = status == "hung"
-        told = any(run.evidence for run in evaluation.checked)
+        told = not all(clean(run) for run in evaluation.checked)
         if hung and told and self.options.sanitize is None:
             return Sanitized()
         seconds = HUNG_SECONDS if hung else SECONDS

@@ -18,7 +18,7 @@ import numpy as np
 from grader.devices.base import RunResult
 from grader.devices.sim import other_blocks
 from grader.execution.full_size_part import FullSizePart
-from grader.judge import Group, compare
+from grader.judge import Group, clean, compare
 from grader.judge.honesty import TO_THE_HOST, computing, in_forward, names_of
 from grader.judge.side_effects import COMPARED, probe
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
@@ -119,7 +119,7 @@ def _of_one_launch(run: Run, result: GuestResult) -> bool:
     """Whether all that was stored comes from one launch whose blocks don't depend on each other."""
     launches = sum(launch.count for launch in run.launches)
     atomic = any(count.atomics for count in run.counts)
-    return launches == 1 and len(result.outputs) == 3 and not run.evidence and not atomic
+    return launches == 1 and len(result.outputs) == 3 and clean(run) and not atomic
 
 
 def _job(device: Simulator, submission: Submission, build: Build, part: FullSizePart) -> GuestJob:

@@ -1,6 +1,7 @@
 """Triton: kernels are Python functions under `@triton.jit`, compiled where they are launched."""
 
 from grader.languages.language import Language, Recipe
+from grader.languages.triton.installed import lacks
 from grader.languages.triton.reading import read
 from grader.languages.triton.refused import diagnose
 
@@ -16,6 +17,7 @@ LANGUAGE = Language(
         compiles=lambda _code: False,
         when="launched",
         options={"triton": True},
+        lacks=lacks,
         diagnose=diagnose,
     ),
 )

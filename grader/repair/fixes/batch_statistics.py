@@ -27,55 +27,26 @@ MOVED = frozenset({"contiguous", "detach", "clone", "data", "float"})
 
 
 def batch_statistics(source: Source, model: ast.ClassDef) -> tuple[Fix, ...]:
-    """Return the fixes that hand over the batch's mean and variance while the module is in training mode.
+    """Return the fix that hands over the batch's mean and variance while the module is in training mode.
 
-    What is normalised is the first argument of the call that is handed the statistics, or what the layer whose
-    weight the call is handed makes of that, where the kernel holds that layer as well. A module that takes itself
-    out of training mode no longer does.
+    What is normalised is the first argument of the call that is handed the statistics.
     """
-    plain: list[Edit] = []
-    fused: list[Edit] = []
+    edits: list[Edit] = []
     for call in nodes_under(model):
-        if not isinstance(call, ast.Call) or not call.args:
-            continue
-        first = source.text(call.args[0])
-        for argument in call.args[1:]:
+        for argument in call.args[1:] if isinstance(call, ast.Call) else ():
             read = next((node for node in _inside(argument) if _taken(node)), None)
-            if read is None:
-                continue
-            layer = _layer(call, ast.unparse(read.value))
-            for edits, x in ((plain, first), (fused, f"{layer}({first})" if layer else first)):
-                words = _taken(read).format(x=x)
+            if read is not None and isinstance(call, ast.Call):
+                words = _taken(read).format(x=source.text(call.args[0]))
                 start, end = source.span(argument)
                 text = f"({words} if self.training else {source.code[start:end]})"
                 edits.append(Edit(start=start, end=end, text=text))
-    mode = list(_kept_training(source, model)) if plain else []
-    label = "normalise with the batch's statistics in training mode"
-    more = fix(f"{label}, of what the layer before makes", fused + mode) if fused != plain else ()
-    return (*more, *fix(label, plain + mode))
+    return fix("normalise with the batch's statistics in training mode", edits)
 
 
 def _taken(read: ast.Attribute) -> str:
     """Return how a statistic is taken from a batch, by the end of its name; empty where it is none."""
     found = STATISTIC.search(read.attr)
     return TAKEN[found[1]] if found else ""
-
-
-def _kept_training(source: Source, model: ast.ClassDef) -> Iterator[Edit]:
-    """Yield what keeps a module in training mode that says `self.eval()` of itself."""
-    for node in nodes_under(model):
-        if isinstance(node, ast.Expr) and ast.unparse(node) == "self.eval()":
-            start, end = source.span(node)
-            yield Edit(start=start, end=end, text="self.train()")
-
-
-def _layer(call: ast.Call, norm: str) -> str:
-    """Return the layer whose weight a call is handed beside a norm's; empty where there is none."""
-    for argument in call.args:
-        for node in _inside(argument):
-            if node.attr == "weight" and ast.unparse(node.value) != norm:
-                return ast.unparse(node.value)
-    return ""
 
 
 def _inside(argument: ast.expr) -> Iterator[ast.Attribute]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.records import Context, Edit, Finding, Fix, TensorSpec
+from grader.records import Context, Finding, Fix, TensorSpec
 from grader.repair.fixes.maker import FixMaker
 from grader.source.analysis.walks import task_inputs
-from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import Call, cuda_code, text, units
+from grader.source.code_edits import fix
 from grader.source.python_code import python_code
 from grader.source.rewriting.forward import at_the_start
 
 if TYPE_CHECKING:
     from grader.records import Context
-    from grader.source import Source, Unit
+    from grader.source import Source
     from grader.source.python_code import PythonCode
 
 
@@ -45,40 +43,7 @@ def inputs_broadcast(
     listed = ", ".join(names)
     line = f"{listed} = (t.contiguous() for t in torch.broadcast_tensors({listed}))"
     edit = at_the_start(source, code, [line])
-    counts = _whole_counts(source)
-    return (
-        *fix("broadcast the inputs to one shape first", [edit]),
-        *(
-            fix("broadcast the inputs to one shape, and count them all", [edit, *counts])
-            if counts
-            else ()
-        ),
-    )
-
-
-def _whole_counts(source: Source) -> list[Edit | None]:
-    """Return the edits that put `x.numel()` for `x.size(0)` in each function that asks for no other size of x."""
-    edits: list[Edit | None] = []
-    for unit in units(source):
-        for calls in _sizes(unit).values():
-            if {text(call.arguments[0]) for call in calls} == {"0"}:
-                edits += [_counted(unit, call) for call in calls]
-    return edits
-
-
-def _sizes(unit: Unit) -> dict[tuple[int, str], list[Call]]:
-    """Return the sizes that host functions ask for, by function and tensor."""
-    found: dict[tuple[int, str], list[Call]] = defaultdict(list)
-    for call in cuda_code(unit).calls:
-        function = cuda_code(unit).function(call.node)
-        asked = call.name == "size" and call.object is not None and len(call.arguments) == 1
-        if asked and function is not None and function.runs == "host":
-            found[function.node.start_byte, text(call.object)].append(call)
-    return found
-
-
-def _counted(unit: Unit, call: Call) -> Edit | None:
-    return replace_node(unit, call.node, f"{text(call.object)}.numel()")
+    return fix("broadcast the inputs to one shape first", [edit])
 
 
 def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
@@ -88,4 +53,4 @@ def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ..
     return of_one_shape(source, context) if finding.evidence and told and not shared else ()
 
 
-FIX = FixMaker(codes=("MEM011", "NUM001"), propose=propose)
+FIX = FixMaker(codes=("MEM011", "NUM001", "DEP001", "DEP003", "DEP005"), propose=propose)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.records import (
-    ContainerMismatch,
     Context,
     CountMismatch,
     Details,
@@ -22,10 +21,9 @@ from grader.records import (
     ShapeMismatch,
 )
 from grader.repair.fixes.maker import FixMaker
-from grader.source import nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import python_code
-from grader.source.rewriting.forward import DTYPES, after_results, at_the_start
+from grader.source.rewriting.forward import after_results, at_the_start
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -34,6 +32,18 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]
 MOST_DIMS = 8
+DTYPES = {
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+}
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
@@ -59,19 +69,8 @@ def result_in_form(
             yield from _transposed(source, code)
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
-    elif seen and all(map(_one_is_wanted, seen)):
-        yield from _one_of_results(source, code)
-    elif len(dtypes) == 1 and f"torch.{min(dtypes)}" in DTYPES.values():
+    elif len(dtypes) == 1 and min(dtypes) in DTYPES:
         yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
-
-
-def _one_is_wanted(seen: Details | None) -> bool:
-    """Whether one tensor is asked for where several came back, or a container of them."""
-    if isinstance(seen, CountMismatch):
-        return seen.want == 1
-    if isinstance(seen, ContainerMismatch):
-        return seen.got in {"tuple", "list"} and seen.want == "tensor"
-    return False
 
 
 def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
@@ -87,37 +86,14 @@ def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
         yield from fix(f"return {last.targets[0].id}", [Edit(start=end, end=end, text=words)])
 
 
-def _one_of_results(source: Source, code: PythonCode) -> Iterator[Fix]:
-    """Return one of several results: each that `return` names, else the first of what a call gives."""
-    forward = code.method("forward")
-    values = [
-        node.value
-        for node in (nodes_under(forward) if forward is not None else ())
-        if isinstance(node, ast.Return) and node.value and code.function_of(node) is forward
-    ]
-    for value in values[-1:]:
-        start, end = source.span(value)
-        if not isinstance(value, ast.Tuple | ast.List):
-            yield from fix(
-                "return the first of the results", [Edit(start=end, end=end, text="[0]")]
-            )
-            continue
-        for each in value.elts:
-            words = source.text(each)
-            yield from fix(f"return {words} alone", [Edit(start=start, end=end, text=words)])
-
-
 def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
     """Return the method calls that turn each first shape into its second, the plainest first."""
     got, want = pairs[0]
     if len(got) > MOST_DIMS or len(want) > MOST_DIMS:
         return []
     more = len(want) - len(got)
-    for made in (_reshapes(got, more), _merges(got, more)):
-        fitting = [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
-        if fitting:
-            return fitting
-    return []
+    made = _reshapes(got, more)
+    return [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
 
 
 def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
@@ -136,19 +112,8 @@ def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
         yield f".transpose({i}, {j}).contiguous()", partial(np.swapaxes, axis1=i, axis2=j)
 
 
-def _merges(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
-    """Yield the calls that make one dimension of neighbouring ones."""
-    for k in range(len(got) + more) if more < 0 else ():
-        last = k - more
-        yield f".flatten({k}, {last})", partial(_flattened, first=k, last=last)
-
-
 def _with_ones(array: np.ndarray, *, more: int) -> np.ndarray:
     return array.reshape((*array.shape, *[1] * more))
-
-
-def _flattened(array: np.ndarray, *, first: int, last: int) -> np.ndarray:
-    return array.reshape((*array.shape[:first], -1, *array.shape[last + 1 :]))
 
 
 def _turns(change: Change, got: Shape, want: Shape) -> bool:

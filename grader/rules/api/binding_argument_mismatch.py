@@ -3,227 +3,65 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding
 from grader.rules.rule import Example, Rule
-from grader.source import dotted
-from grader.source.analysis.layer_attributes import absent, keeps_tuples
+from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
 from grader.source.cuda_code import one_line
-from grader.source.python_code import PythonCode, python_code
-from grader.source.rewriting.binding_arguments import (
-    add_defaults,
-    pass_by_position,
-    replace_argument,
-    with_defaults,
-)
-from grader.source.rewriting.invoked_with import given_values, invoked_fixes
-from grader.source.rewriting.missing_arguments import pass_the_rest
-from grader.source.rewriting.raw_pointers import (
-    keep_the_output,
-    raw_pointers,
-    take_tensors,
-    used_result,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.source import Extension, Function, Parameter, Source
-
-TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
-NUMBER = re.compile(r"\b(?:int|int64_t|long|float|double|size_t|bool|int32_t)\b")
-INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
+    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare each call of an exported function with its prototype."""
-    code = python_code(source)
-    if code is not None:
-        yield from _fixed_together([*_wrong_calls(source, code, context)])
+    evidence = refusals(context)
+    for one in wrong_calls(source, context):
+        if one.wrong == "used result":
+            said = f"{one.function.name} returns nothing (void), and its result is used: it is None"
+            yield RULE.finding(source.place(one.node), said)
+        else:
+            yield RULE.finding(
+                source.place(one.node),
+                f"{_said(source, one)}: TypeError (incompatible function arguments)",
+                confidence="proven" if evidence else "likely",
+                evidence=evidence,
+            )
 
 
-def _fixed_together(findings: list[Finding]) -> Iterator[Finding]:
-    """AppliedFix all that is wrong in the same way at once: of several calls, the first one right leaves the next to raise."""
-    edits: dict[str, list[Edit]] = {}
-    for finding in findings:
-        labels = [one.label for one in finding.fixes]
-        for one in finding.fixes:
-            if labels.count(one.label) == 1:
-                known = edits.setdefault(one.label, [])
-                known += [edit for edit in one.edits if edit not in known]
-    for finding in findings:
-        fixes = (
-            one.model_copy(update={"edits": tuple(edits.get(one.label, one.edits))})
-            for one in finding.fixes
-        )
-        yield finding.model_copy(update={"fixes": tuple(fixes)})
-
-
-def _wrong_calls(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
-    evidence = tuple(
-        item for item in context.seen("python") if "incompatible function arguments" in item.said
-    )
-    prototypes = _prototypes(source)
-    owners = {one.variable for one in source.extensions if one.variable}
-    for call in code.of(ast.Call):
-        function = call.func
-        if not isinstance(function, ast.Attribute) or function.attr not in prototypes:
-            continue
-        if _from_extension(code, function.value, owners):
-            yield from _call(source, code, call, prototypes[function.attr], evidence)
-
-
-def _prototypes(source: Source) -> dict[str, Function]:
-    """Return the functions bound by `functions=`, those with one known signature."""
-    found: dict[str, list[Function]] = {}
-    for extension in source.extensions:
-        if not extension.functions or not extension.complete or _own_bindings(extension):
-            continue
-        for unit in extension.cpp:
-            for function in (*unit.declarations, *unit.functions):
-                if function.name in extension.functions:
-                    found.setdefault(function.name, []).append(function)
-    return {name: several[0] for name, several in found.items() if len(several) == 1}
-
-
-def _own_bindings(extension: Extension) -> bool:
-    return any(unit.bindings or not unit.resolved for unit in extension.units)
-
-
-def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
-    spelled = dotted(node)
-    if spelled in owners:
-        return True
-    return any(
-        dotted(assign.value) in owners
-        for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
+def _said(source: Source, one: WrongCall) -> str:
+    name = one.function.name
+    if one.wrong == "keywords":
+        keyword = one.call.keywords[0].arg
+        return f"{name} is bound without names, so it takes no keyword arguments ({keyword}=)"
+    if one.wrong == "raw pointers":
+        pointers = ", ".join(one_line(each.node, 60) for each in raw_pointers(one.function))
+        return f"{name} takes raw pointers ({pointers}), and Python has no tensor for one"
+    if one.parameter is None or one.argument is None:
+        return _miscounted(one)
+    passed = "a tuple (torch's layers keep it for each dimension)" if one.given == "tuple" else ""
+    passed = passed or PASSED.get(one.given, "a number")
+    if one.given == "nothing" and not isinstance(one.argument, ast.Constant):
+        passed = f"{source.text(one.argument)}, which is None"
+    return (
+        f"{name} takes {one.parameter.type.strip()} {one.parameter.name}, and this passes {passed}"
     )
 
 
-def _call(
-    source: Source,
-    code: PythonCode,
-    call: ast.Call,
-    prototype: Function,
-    evidence: tuple[Evidence, ...],
-) -> Iterator[Finding]:
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(
-        word.arg is None for word in call.keywords
-    ):
-        return
-    parameters = [one for one in prototype.parameters if one.type != "void"]
-    if prototype.return_type.strip() == "void" and used_result(code, call):
-        yield RULE.finding(
-            source.place(call),
-            f"{prototype.name} returns nothing (void), and its result is used: it is None",
-            fixes=keep_the_output(source, code, call),
-        )
-    if call.keywords:
-        yield _finding(
-            source, call, f"{prototype.name} is bound without names, so it takes no keyword "
-            f"arguments ({call.keywords[0].arg}=)", evidence, pass_by_position(source, call, parameters),
-        )  # fmt: skip
-        return
-    if len(call.args) != len(parameters):
-        yield _miscounted(source, code, call, prototype, parameters, evidence)
-        return
-    pointers = raw_pointers(prototype)
-    if pointers and not any(isinstance(one, ast.Constant) for one in call.args[: len(pointers)]):
-        names = ", ".join(one_line(one.node, 60) for one in pointers)
-        yield _finding(
-            source, call, f"{prototype.name} takes raw pointers ({names}), and Python has no tensor for one",
-            evidence, take_tensors(source, prototype.name),
-        )  # fmt: skip
-        return
-    told = False
-    given = given_values(prototype.name, evidence) if _alone(code, call) else []
-    for at, (parameter, argument) in enumerate(zip(parameters, call.args, strict=True)):
-        wrong = _mismatch(code, parameter, argument)
-        none = given[at : at + 1] == ["None"] or absent(code, argument)
-        if not wrong and evidence and _takes_tensor(parameter) and none:
-            wrong = f"{source.text(argument)}, which is None"
-        if wrong:
-            told = True
-            yield _finding(
-                source, argument,
-                f"{prototype.name} takes {parameter.type.strip()} {parameter.name}, and this "
-                f"passes {wrong}",
-                evidence, replace_argument(source, call, argument, wrong),
-            )  # fmt: skip
-    fixes = () if told else tuple(invoked_fixes(source, call, prototype, evidence))
-    if fixes:
-        words = f"{prototype.name} is handed what its parameters can't take"
-        yield _finding(source, call, words, evidence, fixes)
+PASSED = {"nothing": "None", "text": "a string", "tensor": "a tensor", "layer": "a layer", "fraction": "a float"}  # fmt: skip
 
 
-def _alone(code: PythonCode, call: ast.Call) -> bool:
-    """Whether a function is called there alone, so that what a run saw was this call."""
-    name = dotted(call.func).rpartition(".")[2]
-    return sum(dotted(one.func).endswith(f".{name}") for one in code.of(ast.Call)) == 1
-
-
-def _miscounted(
-    source: Source, code: PythonCode, call: ast.Call, prototype: Function,
-    parameters: list[Parameter], evidence: tuple[Evidence, ...],
-) -> Finding:  # fmt: skip
-    given = len(call.args)
-    defaults = [one for one in parameters if "=" in one_line(one.node, 200)]
-    more = (
-        "; bindings made by functions= do not know C++ default arguments"
-        if given >= len(parameters) - len(defaults)
-        else ""
+def _miscounted(one: WrongCall) -> str:
+    given, parameters = len(one.call.args), one.parameters
+    defaults = [each for each in parameters if "=" in one_line(each.node, 200)]
+    short = given < len(parameters) and given >= len(parameters) - len(defaults)
+    more = "; bindings made by functions= do not know C++ default arguments" if short else ""
+    return (
+        f"{one.function.name} takes {len(parameters)} arguments, and this call passes {given}{more}"
     )
-    return _finding(
-        source, call,
-        f"{prototype.name} takes {len(parameters)} arguments, and this call passes {given}{more}",
-        evidence,
-        add_defaults(source, call, with_defaults(source, prototype) or parameters)
-        or pass_the_rest(source, code, call, parameters)
-        or tuple(invoked_fixes(source, call, prototype, evidence)),
-    )  # fmt: skip
-
-
-def _finding(
-    source: Source, node: ast.AST, message: str, evidence: tuple[Evidence, ...],
-    fixes: tuple[Fix, ...],
-) -> Finding:  # fmt: skip
-    return RULE.finding(
-        source.place(node),
-        f"{message}: TypeError (incompatible function arguments)",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=fixes,
-    )
-
-
-def _mismatch(code: PythonCode, parameter: Parameter, argument: ast.expr) -> str:
-    """Return what is passed, where the parameter can't take it."""
-    kind = parameter.type
-    optional = "optional" in kind
-    number = bool(NUMBER.search(kind)) and "vector" not in kind and "Array" not in kind
-    if isinstance(argument, ast.Constant):
-        if argument.value is None and not optional and ("Tensor" in kind or number):
-            return "None"
-        if isinstance(argument.value, float) and INTEGER.search(kind) and number:
-            return "a float"
-        if isinstance(argument.value, str) and number:
-            return "a string"
-        if isinstance(argument.value, int | float) and "Tensor" in kind:
-            return "a number"
-    if isinstance(argument, ast.Tuple | ast.List) and number:
-        return "a tuple"
-    owner = argument.value if isinstance(argument, ast.Attribute) else None
-    setting = isinstance(argument, ast.Attribute) and argument.attr in TUPLES
-    if number and setting and owner is not None and keeps_tuples(code, owner):
-        return "a tuple (torch's layers keep it for each dimension)"
-    return ""
-
-
-def _takes_tensor(parameter: Parameter) -> bool:
-    return "Tensor" in parameter.type and "optional" not in parameter.type
 
 
 HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"

@@ -12,9 +12,6 @@ from grader.records import Context, Edit, Evidence, Finding, Fix, Place
 from grader.rules.rule import Example, Rule
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
-from grader.source.python_code import python_code
-from grader.source.rewriting.forward import dimension_last
-from grader.source.rewriting.half_guarded import half_guarded
 from grader.source.statements import simple_statement
 
 if TYPE_CHECKING:
@@ -34,10 +31,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("python"):
         if item.code != "raised":
             continue
-        for place, said, fixes in half_guarded(source, item.said):
-            yield RULE.finding(
-                place, said, confidence="proven", evidence=(item,), fixes=fixes, severity="error"
-            )
         refusal = next(_refusals(source, item.said), None)
         if refusal is not None:
             yield _finding(refusal, item, elsewhere=item.workload in others)
@@ -60,17 +53,16 @@ def _refusals(source: Source, raised: str) -> Iterator[_Refusal]:
         for call in cuda_code(unit).calls:
             if _on_input(call) and _says(call, plain):
                 condition = one_line(call.arguments[0], 60)
-                fixes = _contiguous(unit, call) or _of_dimension(source, condition)
-                yield _Refusal(unit.place(call.node), condition, fixes)
+                yield _Refusal(unit.place(call.node), condition, _contiguous(unit, call))
         yield from _of_macro(unit, plain)
-        yield from _thrown(source, unit, plain)
+        yield from _thrown(unit, plain)
     for node in source.walk(ast.Assert):
         words = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
         if any(isinstance(said, str) and _fits(said, plain) for said in words):
             yield _Refusal(source.place(node), ast.unparse(node.test)[:60])
 
 
-def _thrown(source: Source, unit: Unit, raised: str) -> Iterator[_Refusal]:
+def _thrown(unit: Unit, raised: str) -> Iterator[_Refusal]:
     """Yield the exceptions that the host code throws by itself, `if (dim != 2) throw ...`."""
     for node in cuda_code(unit).of("throw_statement"):
         words = [text(part) for part in descendants(node, "string_content")]
@@ -79,15 +71,7 @@ def _thrown(source: Source, unit: Unit, raised: str) -> Iterator[_Refusal]:
         test = next((outer for outer in around(node) if outer.type == "if_statement"), None)
         if test is not None:
             condition = one_line(test.child_by_field_name("condition"), 60)
-            yield _Refusal(unit.place(node), condition, _of_dimension(source, condition))
-
-
-def _of_dimension(source: Source, condition: str) -> tuple[Fix, ...]:
-    """Return the fixes for a check of which dimension is meant."""
-    code = python_code(source)
-    if code is None or not re.search(r"\b(?:dim|axis)\b(?!\s*\()", condition):
-        return ()
-    return tuple(dimension_last(source, code))
+            yield _Refusal(unit.place(node), condition)
 
 
 def _of_macro(unit: Unit, raised: str) -> Iterator[_Refusal]:
@@ -192,8 +176,7 @@ def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
     end = "" if elsewhere else ": the call raises, and nothing is computed"
     return RULE.finding(
         refusal.place,
-        f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for "
-        f"{given}{end}",
+        f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for {given}{end}",
         severity="note" if elsewhere else None,
         confidence="proven",
         evidence=(item,),
@@ -230,11 +213,9 @@ RULE = Rule(
     code="API006",
     name="own-check-refuses-the-input",
     severity="error",
-    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is "
-    "given or passes on, so the call raises.",
-    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a "
-    "transposed view isn't contiguous: make it so (`x = x.contiguous()`) rather than refuse it, and "
-    "let limits on sizes include the sizes that are asked for.",
+    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
+    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
+    "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",
     bad=(
         Example(_CODE, _raised("RuntimeError: x must be contiguous")),
         Example(
@@ -261,10 +242,8 @@ RULE = Rule(
         ),
     ),
     detects=("evidence",),
-    guards="Only where the check's words are in what was raised, and not where it checks what a call of "
-    "CUDA gave back. A check that refuses nothing but other "
-    "sizes than the task's is a note: it does what it is for.",
-    fix="Makes tensors contiguous where the function only checks that they are; hands the dimension over as the last one where no other "
-    "is taken.",
+    guards="Only where the check's words are in what was raised, and not where it checks what a call of CUDA gave back. A check that "
+    "refuses nothing but other sizes than the task's is a note: it does what it is for.",
+    fix="Makes tensors contiguous where the function only checks that they are.",
     check=check,
 )

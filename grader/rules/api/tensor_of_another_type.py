@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Example, Rule
+from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Call, Declare, Expr, Name, walk
-from grader.source.python_code import python_code
-from grader.source.rewriting.forward import inputs_as
-from grader.source.rewriting.pointer_types import own_type
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
 
-RAISED = re.compile(r"expected scalar type (\w+) but found (\w+)", re.IGNORECASE)
-TYPES = {
-    "float": "Float", "double": "Double", "int64_t": "Long", "long": "Long", "int": "Int",
-    "int32_t": "Int", "at::Half": "Half", "c10::Half": "Half", "torch::Half": "Half",
-    "at::BFloat16": "BFloat16", "c10::BFloat16": "BFloat16", "bool": "Bool", "uint8_t": "Byte",
-    "unsigned char": "Byte", "int16_t": "Short", "short": "Short", "int8_t": "Char",
-}  # fmt: skip
-"""The scalar type that `data_ptr<T>` asks for."""
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
     "kInt64": "Long", "kLong": "Long", "kInt32": "Int", "kInt": "Int", "kFloat16": "Half",
@@ -105,11 +94,8 @@ def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Itera
         for call, kind in _pointers(function)
         if kind.lower() == wanted.lower()
     ]
-    code = python_code(source)
-    fixes = inputs_as(source, code, wanted, made) if code is not None else ()
-    asked = [name for name, kind in TYPES.items() if kind.lower() == wanted.lower()]
     if calls:
-        yield _finding(*calls[0], wanted, made, (item,), (*fixes, *own_type(source, asked, made)))
+        yield _finding(*calls[0], wanted, made, (item,))
 
 
 def _finding(
@@ -122,8 +108,7 @@ def _finding(
 ) -> Finding:
     return RULE.finding(
         unit.place(call.node),
-        f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises "
-        "before any kernel runs",
+        f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises before any kernel runs",
         confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=fixes,
@@ -172,7 +157,6 @@ RULE = Rule(
     good=(_CODE.replace("kInt32", "kInt64"), _PLAIN),
     detects=("text", "evidence"),
     guards="By the text only where the same function makes the tensor with a type that it names.",
-    fix="Makes the tensor with the type that is asked for, or hands the kernel its inputs in the type "
-    "that it takes.",
+    fix="Makes the tensor with the type that is asked for.",
     check=check,
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Evidence, Finding, Place
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.diagnostics import confirming, explain, failures
-from grader.source.analysis.template_names import lines_behind
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
@@ -62,7 +61,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
     """Return the errors, those together that one defect causes.
 
     Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind; so is all that is said of a function in which a type's name is taken. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
+    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
@@ -79,9 +78,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
         same = [
             group
             for group in groups
-            if _line(group[0]) == _line(item) is not None
-            or _line(item) in lines_behind(source, group[0])
-            or _declares(source, group[0], meaning)
+            if _line(group[0]) == _line(item) is not None or _declares(source, group[0], meaning)
         ]
         if same:
             same[0].append(item)
@@ -167,10 +164,7 @@ def _lists_without_braces(unit: Unit) -> Iterator[Idiom]:
         if numbers and type_of(unit, call.object) == "Tensor":
             start, end = given[0].start_byte, given[-1].end_byte
             edits = [unit.edit(start, start, "{"), unit.edit(end, end, "}")]
-            message = (
-                f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces "
-                "around its arguments"
-            )
+            message = f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces around its arguments"
             yield call.node, message, KINDS, fix("put the sizes in braces", edits, certain=True)
 
 
@@ -299,8 +293,7 @@ RULE = Rule(
     code="BLD015",
     name="identifier-or-overload-error",
     severity="error",
-    summary="The C++ text uses a name that does not exist there, or calls a function in a form "
-    "that C++ does not have.",
+    summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
     why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
     "some idioms of Python that no C++ compiler takes.",
     bad=(

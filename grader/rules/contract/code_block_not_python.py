@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
-F_STRING = re.compile(r"\bf(?=\"\"\"|''')")
 DETECTED = re.compile(r" \(detected at line \d+\)")
-RAW_OF_CPP = re.compile(r'\bR"(?P<mark>\w{0,16})\((?P<body>[^"]*\n[^"]*)\)(?P=mark)"')
 TAG = re.compile(r"^\s*(?:</?\w*think\w*>|<\|[^|]*\|>|</?answer>|</?code>|\*\*[^*]*\*\*:?)\s*$")
 
 
@@ -64,32 +62,9 @@ def _repairs(source: Source) -> Iterator[tuple[str, list[Edit]]]:
         start = source.positions.offset(error.line, 0)
         if "class ModelNew" in source.code[:start]:
             yield "cut what follows the code", [Edit(start=start, end=len(source.code), text="")]
-    yield "write C++'s raw strings as Python's", _raw_strings(source)
-    if error is not None and "f-string" in error.message:
-        yield "let the string stand as it is", _without_f(source)
     dedented = textwrap.dedent(source.code)
     if dedented != source.code:
         yield "remove the indentation", [Edit(start=0, end=len(source.code), text=dedented)]
-
-
-def _raw_strings(source: Source) -> list[Edit]:
-    """Make `r\"\"\"text\"\"\"` of `R"(text)"`."""
-    return [
-        Edit(start=start, end=end, text='r"""' if start == found.start() else '"""')
-        for found in RAW_OF_CPP.finditer(source.code)
-        for start, end in (
-            (found.start(), found.start("body")),
-            (found.end("body"), found.end()),
-        )
-    ]
-
-
-def _without_f(source: Source) -> list[Edit]:
-    """Take the `f` from the strings of several lines that hold braces of C++."""
-    return [
-        Edit(start=found.start(), end=found.start() + 1, text="")
-        for found in F_STRING.finditer(source.code)
-    ]
 
 
 def _applied(code: str, edits: list[Edit]) -> str:
@@ -121,8 +96,7 @@ RULE = Rule(
     ),
     good='import torch\nsrc = """\n__global__ void k() {}\n```\n"""\n',
     detects=("text",),
-    guards="What stands inside a string is not looked at. The repairs are only offered when the "
-    "text parses after them.",
+    guards="What stands inside a string is not looked at. The repairs are only offered when the text parses after them.",
     fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
     "braces of C++; writes C++'s raw strings as Python's.",
     check=check,

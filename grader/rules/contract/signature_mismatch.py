@@ -10,11 +10,9 @@ from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
-from grader.source.analysis.module_lists import pairs_in_module_lists
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
-from grader.source.rewriting.function_wrapped import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +44,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     own = _is_plain_module(code, code.model)
     yield from _no_module(source, code, code.model)
     yield from _no_super_call(source, code, own)
-    yield from _no_modules(source, code)
     for method, counts in _calls(code, context):
         function = code.method(method)
         if function is None:
@@ -150,21 +147,7 @@ def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterato
             f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
             "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
             confidence="likely",
-            fixes=wrapped(source, code, model),
         )
-
-
-def _no_modules(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report what a list of modules refuses."""
-    for pair, owner, fixes in pairs_in_module_lists(source, code):
-        kind = "tuple" if isinstance(pair, ast.Tuple) else "list"
-        yield RULE.finding(
-            source.place(pair),
-            f"{owner} is an nn.ModuleList and takes modules alone: this {kind} is none, so the constructor "
-            f"raises ({kind} is not a Module subclass)",
-            fixes=fixes,
-        )
-        return
 
 
 def _is_plain_module(code: PythonCode, model: ast.ClassDef) -> bool:
@@ -190,8 +173,7 @@ def _missing(
     elif method == "__init__" and count:
         yield RULE.finding(
             source.line_place(model.lineno),
-            f"ModelNew has no constructor of its own, and gets {count} argument"
-            f"{'s' * (count != 1)}: TypeError before anything is computed",
+            f"ModelNew has no constructor of its own, and gets {count} argument{'s' * (count != 1)}: TypeError before anything is computed",
         )
 
 
@@ -227,8 +209,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
     edit = Edit(start=start, end=start, text=f"super().__init__()\n{indent}")
     yield RULE.finding(
         source.line_place(constructor.lineno),
-        "the constructor never calls super().__init__(): an nn.Module without it can neither hold "
-        "parameters nor be called",
+        "the constructor never calls super().__init__(): an nn.Module without it can neither hold parameters nor be called",
         fixes=fix("call super().__init__() first", [edit], certain=True),
     )
 
@@ -260,8 +241,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
     "task only the file's own get_inputs and get_init_inputs count.",
-    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
-    "autograd.Function.",
+    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an autograd.Function.",
     check=check,
     certain_from_text=True,
 )

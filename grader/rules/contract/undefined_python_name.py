@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Edit, Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
@@ -102,7 +102,6 @@ def _finding(
     constants: Mapping[str, str],
     context: Context,
 ) -> Finding:
-    function = code.function_of(nodes[0])
     where = _owner(code, nodes[0])
     names = [node.id for node in nodes]
     for_inputs = where in INPUT_FUNCTIONS
@@ -126,7 +125,7 @@ def _finding(
         severity="warning" if for_inputs and context.task is not None and not evidence else "error",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=fixes or (_drop_inputs(source, code, function) if for_inputs else ()),
+        fixes=fixes,
         names=names,
     )
 
@@ -148,8 +147,7 @@ def _too_early(source: Source, code: PythonCode) -> Iterator[Finding]:
             if line is not None and line > statement.lineno and node.id not in dir(builtins):
                 yield RULE.finding(
                     source.place(node),
-                    f"{node.id} is used here, but only defined at line {line}: NameError as soon "
-                    "as the file is imported",
+                    f"{node.id} is used here, but only defined at line {line}: NameError as soon as the file is imported",
                 )
                 return
 
@@ -218,26 +216,13 @@ def _copy(
     )
 
 
-def _drop_inputs(source: Source, code: PythonCode, function: Function | None) -> tuple[Fix, ...]:
-    if function is None or code.functions.get(function.name) is not function:
-        return ()
-    used = any(name == function.name for name, _ in code.calls)
-    start = source.positions.offset(function.lineno, 0)
-    end = source.positions.offset((function.end_lineno or function.lineno) + 1, 0)
-    if (function.end_lineno or 0) >= len(source.lines):
-        end = len(source.code)
-    label = f"drop {function.name}: the reference's own is used"
-    return () if used else fix(label, [Edit(start=start, end=end, text="")])
-
-
 HEAD = "import torch\n"
 RULE = Rule(
     code="EXT003",
     name="undefined-python-name",
     severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
-    why="A submission is a file of its own: names of the reference file are not in it. The sizes "
-    "that get_inputs uses are the usual case.",
+    why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
     bad=(
         HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
         HEAD + "class ModelNew(Model):\n    pass\n",

@@ -11,7 +11,6 @@ from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
 from grader.source.analysis.host_code import grid_node
 from grader.source.analysis.walks import Case, cases, full_size_of
-from grader.source.rewriting.grid_axes import into_x
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -31,16 +30,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add(case.kernel)
             yield RULE.finding(
                 case.place(grid_node(case)),
-                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and "
-                f"may be at most {LIMIT}: the "
-                "launch fails",
+                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
                 severity="error",
                 confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
                 cause=launch_cause(case.kernel, proof),
-                fixes=into_x(source, case.kernel, over[0]),
             )
     odd = {c.kernel: c for c in cases(source, context, "odd")}
     for case in cases(source, context):
@@ -71,8 +67,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     )
     return RULE.finding(
         case.place(grid_node(case)),
-        f"the grid's {names} {what} {axes_said}); only x may pass "
-        f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
+        f"the grid's {names} {what} {axes_said}); only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
         predicts="elsewhere",
         confidence="likely",
@@ -90,11 +85,9 @@ RULE = Rule(
     code="IDX002",
     name="grid-dimension-over-limit",
     severity="warning",
-    summary="The second and third grid sizes may be at most 65535; a larger input makes the "
-    "launch fail.",
-    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an "
-    "input has "
-    "more: then the launch fails, and nothing is computed. Put the large axis into x, or flatten.",
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
+    "nothing is computed. Put the large axis into x, or flatten.",
     bad="""
 __global__ void mark(float* y, int h, int w) {
     y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
@@ -120,9 +113,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the "
-    "limit. An "
-    "error where the task's own size passes it.",
+    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An error where the task's own size "
+    "passes it.",
     fix="Exchanges the long axis with x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",

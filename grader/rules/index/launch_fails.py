@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.walks import spans
-from grader.source.rewriting.grid_axes import into_x
 
 if TYPE_CHECKING:
     from grader.source import Source
-
-
-LONG_AXIS = re.compile(r"has \d+ blocks in ([yz])")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -34,13 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=items,
             kernels=(kernel,),
             cause=launch_cause(kernel, items),
-            fixes=_long_axis(source, kernel, items[0].text),
         )
-
-
-def _long_axis(source: Source, kernel: str, said: str) -> tuple[Fix, ...]:
-    over = LONG_AXIS.search(said)
-    return into_x(source, kernel, "xyz".index(over[1])) if over else ()
 
 
 _CODE = """
@@ -59,9 +48,8 @@ RULE = Rule(
     name="launch-fails",
     severity="error",
     summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
-    why="A launch with a size of zero, too many threads, too much shared memory or too many "
-    "registers is "
-    "refused. The host code goes on unless it asks for the error.",
+    why="A launch with a size of zero, too many threads, too much shared memory or too many registers is refused. The host code goes on "
+    "unless it asks for the error.",
     bad=Example(
         _CODE,
         Context(
@@ -69,8 +57,7 @@ RULE = Rule(
                 Evidence(
                     kind="simulator",
                     code="launch-error",
-                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the "
-                    "grid is empty.",
+                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
                     kernel="mark",
                 ),
             )
@@ -78,8 +65,7 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it "
-    "over.",
+    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it over.",
     fix="Puts a grid's long axis into x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",

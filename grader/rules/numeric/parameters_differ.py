@@ -20,7 +20,6 @@ from grader.source.analysis.own_parameters import (
     layers,
     own_recipe,
     parameters,
-    turned_weight,
 )
 from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
@@ -77,7 +76,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield other
         return
     yield from _without_layers(pair)
-    yield from _turned(pair)
 
 
 def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding]:
@@ -89,10 +87,8 @@ def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding
         if draw(node) and alike.get(name) != draw(node) and missing:
             yield pair.finding(
                 node,
-                f"`{name}` is drawn here in another way than the reference's "
-                f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
-                "weights: the same seed gives other numbers, and no state of the reference fits"
-                f"{_too_few(reference, model)}",
+                f"`{name}` is drawn here in another way than the reference's `{wanted[missing[0]]}` (`{missing[0]}`) draws its weights: "
+                f"the same seed gives other numbers, and no state of the reference fits{_too_few(reference, model)}",
             )
 
 
@@ -120,24 +116,11 @@ def _without_layers(pair: _Pair) -> Iterator[Finding]:
     )
 
 
-def _turned(pair: _Pair) -> Iterator[Finding]:
-    """Report a transposed convolution's weight that is drawn as a layer does, but with the output's channels first."""
-    theirs = next((n for n in pair.reference.names() if n.startswith("ConvTranspose")), None)
-    found = turned_weight(pair.model) if theirs is not None else None
-    if found is not None:
-        yield pair.finding(
-            found[1],
-            f"`{found[0]}` has the output's channels first, where `{theirs}` has the input's: the values are drawn from "
-            "a range that goes by the second size, so the same seed gives other numbers",
-        )
-
-
 def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...]) -> Finding:
     first = next(iter(parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
-        "the weights that ModelNew draws are not those that the reference draws from the same "
-        f"seed: {evidence[0].text}",
+        f"the weights that ModelNew draws are not those that the reference draws from the same seed: {evidence[0].text}",
         confidence="proven",
         evidence=evidence,
     )
@@ -225,19 +208,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ext.scaled(self.inner(x), self.scale)
 """
-_TURNED = _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(
-    "    def forward",
-    "        nn.init.kaiming_uniform_(self.weight, a=5**0.5)\n    def forward",
-)
-_TRANSPOSED = Context(
-    task=Task(
-        name="t",
-        title="t",
-        source="file",
-        reference=_REFERENCE.replace("Conv2d", "ConvTranspose2d"),
-        workloads=(),
-    )
-)
 _PROOF = Context(
     evidence=(Evidence(kind="mismatch", code="own-weights", text="wrong with its own weights"),)
 )
@@ -246,19 +216,15 @@ RULE = Rule(
     code="NUM006",
     name="parameters-differ-from-reference",
     severity="error",
-    summary="The weights are created in another way or order than in the reference, so the same "
-    "seed "
-    "gives different numbers and the check fails.",
-    why="A grader seeds the generator, builds both modules, and compares what they compute; or "
-    "it copies "
-    "the reference's state by name. Either way the weights must be made by the same layers under "
-    "the "
-    "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
+    summary="The weights are created in another way or order than in the reference, so the same seed gives different numbers and the "
+    "check fails.",
+    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies the reference's state by name. "
+    "Either way the weights must be made by the same layers under the same names. Build the layer, and pass its `weight` and `bias` "
+    "to the kernel.",
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),
         Example(_SCALE, _CONTEXT),
-        Example(_TURNED, _TRANSPOSED),
         Example(
             _GOOD.replace(
                 "    def forward", "        nn.init.normal_(self.conv.weight)\n    def forward"
@@ -268,7 +234,6 @@ RULE = Rule(
     ),
     good=(
         Example(_GOOD, _CONTEXT),
-        Example(_TURNED.replace("(o, i, 3", "(i, o, 3"), _TRANSPOSED),
         Example(_SCALE, _WITH_SCALE),
         Example(
             _BAD.replace("torch.randn(o, i, 3, 3)", "torch.empty(o, i, 3, 3)").replace(

@@ -55,9 +55,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if isinstance(node, ast.Call) and _heavy(code.canonical(node.func), node, layers):
                 yield RULE.finding(
                     source.place(node),
-                    "the heavy part still runs in PyTorch here; the custom kernels only go over "
-                    "single elements, so there is "
-                    "little to gain",
+                    "the heavy part still runs in PyTorch here; the custom kernels only go over single elements, so there is little to "
+                    "gain",
                     severity="note",
                 )
                 return
@@ -81,9 +80,7 @@ RULE = Rule(
     code="PRF013",
     name="only-trivial-part-in-cuda",
     severity="warning",
-    summary="The heavy operation still runs in PyTorch; the custom kernel only does a cheap "
-    "step, so "
-    "little can be gained.",
+    summary="The heavy operation still runs in PyTorch; the custom kernel only does a cheap step, so little can be gained.",
     why="A convolution or a matrix product takes nearly all of the time of a layer. A kernel for "
     "the activation behind it saves one pass over the output at most.",
     bad="""

@@ -21,7 +21,7 @@ bool shape_of(std::string_view word, u32* mnk) {
     return at == word.size();
 }
 
-// A type that no handler knows: 4-bit and 1-bit integers, 8-bit floats, doubles.
+// A type that no handler knows: 4-bit and 1-bit integers, smaller floats, doubles.
 bool is_other_type(std::string_view w) {
     return w.size() > 1 && w.size() < 5 && (w[0] == 's' || w[0] == 'u' || w[0] == 'e' || w == "f64" || w == "b1") && w[1] >= '0' && w[1] <= '9';
 }
@@ -29,6 +29,8 @@ bool is_other_type(std::string_view w) {
 // Of d, a, b, c.
 bool can_multiply(const std::vector<u32>& types) {
     if (is_byte(types[1]) && is_byte(types[2]) && types[0] == s32 && types[3] == s32) return true;
+    const bool into_float = (types[0] == f32 || types[0] == f16) && types[0] == types[3];
+    if (is_quarter(types[1]) && is_quarter(types[2])) return into_float;
     return (types[0] == f32 || types[0] == f16) && types[1] == types[2] && types[1] <= f32;
 }
 

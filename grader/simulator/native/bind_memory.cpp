@@ -46,10 +46,17 @@ bool Binder::address(const Operand& o, Insn& insn) {
     if (base.kind == Tok::var && insn.space == Space::shared && f_.blob_.variables[base.value].space != var_shared) return false;
     if (base.kind == Tok::reg && f_.raw_.registers[base.value] == 32) {
         insn.a = source(base, '4');
-        return true;
+        if (insn.space != Space::local) return true;
+        Insn whole;
+        whole.run = run_local_pointer;
+        whole.a = insn.a;
+        whole.d = insn.a = temporary('8');
+        whole.klass = Class::move;
+        emit(whole);
+    } else {
+        insn.a = source(base, '8');
     }
     insn.mode |= 1;
-    insn.a = source(base, '8');
     return true;
 }
 

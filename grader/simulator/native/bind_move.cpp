@@ -101,12 +101,13 @@ bool Binder::bind_address_space() {
     }
     if (op_.base() != "cvta") return false;
     const bool shared = op_.has("shared") || op_.has("shared::cta");
+    const bool local = op_.has("local") && !op_.has("to");
     const char want = op_.words.back() == "u32" ? '4' : '8';
     insn.a = source(ops[1], '8');
     insn.d = destination(ops[0], '8', false);
     if (want != '8') return false;
-    insn.run = shared ? run_shared_base : op_table().at("mov.b64").run;
-    insn.mode = op_.has("to");
+    insn.run = shared ? run_shared_base : local ? run_local_pointer : op_table().at("mov.b64").run;
+    insn.mode = local || op_.has("to");
     emit(insn);
     return true;
 }

@@ -118,7 +118,7 @@ u32 Binder::source(const Operand& o, char want) {
                 return f_.kernel_.constant((it == f_.kernel_.shared_offset.end() ? 0 : it->second) + o.addend, wide ? 8 : 4);
             }
             if (v.address) return f_.kernel_.constant(v.address + o.addend, wide ? 8 : 4);
-            if (!wide) { failed_ = true; return 0; }
+            if (!wide && v.space == var_entry) { failed_ = true; return 0; }
             u32 d = temporary('8');
             if (v.space == var_entry) {
                 Insn i;
@@ -131,7 +131,14 @@ u32 Binder::source(const Operand& o, char want) {
             } else {
                 local_address(d, o.value, o.addend);
             }
-            return d;
+            if (wide) return d;
+            Insn half;
+            half.run = narrow_register<u32>;
+            half.a = d;
+            half.d = temporary('4');
+            half.klass = Class::move;
+            emit(half);
+            return half.d;
         }
         default: failed_ = true; return 0;
     }

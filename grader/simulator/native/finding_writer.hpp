@@ -62,12 +62,12 @@ private:
     }
     std::string other(const Event& e, const Place& p) const {
         if (e.other == none && e.other_thread == none) return "null";
-        return "{\"file\":" + quoted(p.file) + ",\"line\":" + number(u64(p.line)) + ",\"frames\":" + p.frames + ",\"block\":" + block(e.extent && e.kind == Found::global_race ? e.other_block : e.block) +
+        return "{\"file\":" + quoted(p.file) + ",\"line\":" + number(u64(p.line)) + ",\"frames\":" + p.frames + ",\"block\":" + block(e.extent && (e.kind == Found::global_race || e.kind == Found::same_value_race) ? e.other_block : e.block) +
                ",\"thread\":" + thread(e.other_thread) + ",\"what\":" + quoted(role(e)) + "}";
     }
     static std::string role(const Event& e) {
         switch (e.kind) {
-            case Found::race: case Found::race_volatile: case Found::global_race:
+            case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race:
                 switch (Conflict(e.detail)) {
                     case Conflict::write_read: case Conflict::write_write: return "wrote before";
                     case Conflict::read_write: return "read before";
@@ -127,7 +127,7 @@ private:
             case Found::uninit_global: return who + in + " reads global memory that nobody has written; the value " + becomes(e) + at_line(there);
             case Found::uninit_local: return who + in + " reads a local variable before it is set; the value " + becomes(e) + at_line(there);
             case Found::shuffle_absent: return who + in + " shuffles from a lane that does not take part; the value " + becomes(e) + at_line(there);
-            case Found::race: case Found::race_volatile: case Found::global_race: return race(e, who, in, there);
+            case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race: return race(e, who, in, there);
             case Found::input_written: return who + in + " writes to the input " + region_name(e);
             case Found::constant_written: return who + in + " writes to constant memory " + region_name(e);
             case Found::barrier_divergence: return e.detail ? "threads of one warp" + in + " wait at this barrier while others of the warp go past it" + (there.line && there.line != 0 ? " and wait at line " + number(u64(there.line)) : "") : "threads of block" + in.substr(9) + " meet at different barriers" + (there.line ? ": the other is at line " + number(u64(there.line)) : "");
@@ -146,6 +146,7 @@ private:
         static constexpr const char* verbs[] = {"reads what", "overwrites what", "overwrites what", "accesses without an atomic what", "updates atomically what"};
         static constexpr const char* before[] = {"wrote", "read", "wrote", "updated atomically", "accessed without an atomic"};
         const u32 d = e.detail < 5 ? e.detail : 0;
+        if (e.kind == Found::same_value_race) return who + in + " stores the value that " + spoken_thread(e.other_thread) + " has stored there" + at_line(there) + ", with no synchronisation between";
         return who + in + " " + verbs[d] + " " + spoken_thread(e.other_thread) + " " + before[d] + at_line(there) + ", with no synchronisation between";
     }
     std::string details(const Event& e, const Place&) const {
@@ -167,7 +168,7 @@ private:
                 }
                 break;
             }
-            case Found::race: case Found::race_volatile: case Found::global_race: {
+            case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race: {
                 static constexpr const char* kinds[] = {"write-read", "read-write", "write-write", "atomic-plain", "plain-atomic"};
                 put("conflict", quoted(kinds[e.detail < 5 ? e.detail : 0]));
                 break;

@@ -15,7 +15,7 @@ struct BlockCount { u64 warps = 0, lanes = 0; };
 
 enum class Found : u8 {
     out_of_bounds, use_after_free, misaligned, shared_oob, local_oob, uninit_shared, uninit_global, uninit_local,
-    race, race_volatile, global_race, input_written, constant_written, barrier_divergence, barrier_exited,
+    race, race_volatile, global_race, same_value_race, input_written, constant_written, barrier_divergence, barrier_exited,
     sync_exited, sync_not_in_mask, shuffle_absent, deadlock, grid_deadlock, livelock, assert_failed, trapped, stack_overflow, count
 };
 const char* found_name(Found kind);

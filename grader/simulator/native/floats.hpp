@@ -85,6 +85,15 @@ inline u32 float_to_bf16(float value) {
 inline u32 double_to_half(double v, Round mode = Round::nearest) { return narrow(v, 10, -14, 15, mode, false); }
 inline u32 double_to_bf16(double v, Round mode = Round::nearest) { return narrow(v, 7, -126, 127, mode, false); }
 
+// 8-bit floats (OCP OFP8): e5m2 is the upper half of an f16; e4m3 has no infinity, its largest is 448, NaN 0x7f.
+inline u32 half_of_e4m3(u32 q) {
+    if ((q & 0x7f) == 0x7f) return 0x7fff;
+    const int exponent = int(q >> 3 & 15);
+    const float magnitude = std::ldexp(float((exponent ? 8 : 0) + (q & 7)), std::max(exponent, 1) - 10);
+    return (q & 0x80) << 8 | float_to_half(magnitude);
+}
+inline u32 half_of_e5m2(u32 q) { return (q & 0x7f) > 0x7c ? 0x7fff : q << 8; }
+
 // a * b + c where a * b is exact: the sum's last bit is made odd when inexact, so that rounding it again is right.
 inline double sum_to_odd(double product, double c) {
     double s = product + c;

@@ -90,7 +90,7 @@ void Findings::merge(const Findings& from) {
 const char* found_name(Found kind) {
     static constexpr const char* names[] = {
         "out-of-bounds", "use-after-free", "misaligned", "shared-out-of-bounds", "local-out-of-bounds", "uninit-shared-read",
-        "uninit-global-read", "uninit-local-read", "race", "race-volatile", "global-race", "input-written", "constant-written",
+        "uninit-global-read", "uninit-local-read", "race", "race-volatile", "global-race", "same-value-race", "input-written", "constant-written",
         "barrier-divergence", "barrier-exited", "sync-exited-lanes", "sync-lane-not-in-mask", "shuffle-absent-lane", "deadlock",
         "grid-deadlock", "livelock", "assert", "trap", "stack-overflow"};
     return names[size_t(kind)];

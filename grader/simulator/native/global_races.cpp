@@ -12,7 +12,7 @@ namespace kgsim {
 namespace {
 
 constexpr u64 largest = u64(1) << 28;  // regions beyond are not watched
-constexpr u32 insn_bits = 20, many_writers = (1u << insn_bits) - 1;
+constexpr u32 writer_bits = 20, many_writers = (1u << writer_bits) - 1;
 
 // Block 20 bits, thread 10, block epoch 14, instruction 20; never zero, as epochs start at 1.
 struct Mark {
@@ -88,6 +88,7 @@ struct Watch {
     // Whether something orders the writer before this lane's access.
     bool ordered(Mark m, u32 lane) const {
         if (m.block() != block) return c.block->fenced;
+        if (c.code->of_blocks) return true;
         const u32 t = c.thread(lane);
         if (m.thread() == t || m.epoch() != epoch || c.warp->fence_epoch[lane] == c.block->epoch) return true;
         const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;
@@ -97,9 +98,9 @@ struct Watch {
     bool strong_before(Mark m) const {
         return m.insn() < c.code->insns.size() && c.code->insns[m.insn()].flags & strong;
     }
-    void report(Mark m, u32 lane, Conflict kind) const {
+    void report(Mark m, u32 lane, Conflict kind, Found found = Found::global_race) const {
         if (i.flags & (strong | volatile_)) return;  // how a flag is polled
-        Event e{Found::global_race, i.id, m.insn() == many_writers ? i.id : m.insn()};
+        Event e{found, i.id, m.insn() == many_writers ? i.id : m.insn()};
         e.other_thread = m.thread();
         e.other_block = c.block->number - block + m.block();
         e.extent = m.block() != block;
@@ -170,6 +171,7 @@ void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
         const u64 mine = w.mark(l);
         if (m.word && !w.ordered(m, l)) {
             if (same >> l & 1) {
+                if (m.insn() != many_writers) w.report(m, l, Conflict::write_write, Found::same_value_race);
                 cell.store(m.word | many_writers, std::memory_order_relaxed);
                 return;
             }

@@ -148,6 +148,7 @@ private:
 // Handlers that are bound by name, not through the table.
 void run_special(Ctx& c, const Insn& i);
 void run_local_address(Ctx& c, const Insn& i);
+void run_local_pointer(Ctx& c, const Insn& i);
 void run_parameter(Ctx& c, const Insn& i);
 void run_parameter_address(Ctx& c, const Insn& i);
 void run_shared_base(Ctx& c, const Insn& i);
@@ -158,6 +159,8 @@ void run_fence(Ctx& c, const Insn& i);
 void run_nothing(Ctx& c, const Insn& i);
 void run_vote(Ctx& c, const Insn& i);
 void run_shuffle(Ctx& c, const Insn& i);
+// The lane whose value lane `l` gets in a shuffle: its own where the other is not `inside` of its segment.
+u32 shuffle_source(const Ctx& c, const Insn& i, u32 l, bool& inside);
 void run_match(Ctx& c, const Insn& i);
 void run_reduce(Ctx& c, const Insn& i);
 void run_elect(Ctx& c, const Insn& i);

@@ -14,6 +14,8 @@ double value_of(u32 word, u32 part, u32 type) {
         case s8: return i8(low);
         case u8_: return u8(low);
         case s32: return i32(word);
+        case e4m3: return half_to_float(half_of_e4m3(low & 0xff));
+        case e5m2: return half_to_float(half_of_e5m2(low & 0xff));
         default: return as_f32(word);
     }
 }

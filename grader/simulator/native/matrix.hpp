@@ -10,13 +10,16 @@
 
 namespace kgsim {
 
-enum Element : u8 { f16, bf16, tf32, f32, s8, u8_, s32, unknown };
+enum Element : u8 { f16, bf16, tf32, f32, s8, u8_, s32, e4m3, e5m2, unknown };
 inline Element element(std::string_view name) {
-    static constexpr std::string_view names[] = {"f16", "bf16", "tf32", "f32", "s8", "u8", "s32"};
+    static constexpr std::string_view names[] = {"f16", "bf16", "tf32", "f32", "s8", "u8", "s32", "e4m3", "e5m2"};
     return Element(std::find(std::begin(names), std::end(names), name) - std::begin(names));
 }
 inline bool is_byte(u32 type) { return type == s8 || type == u8_; }
-inline u32 per_register(u32 type) { return type == f16 || type == bf16 ? 2 : is_byte(type) ? 4 : 1; }
+inline bool is_quarter(u32 type) { return type == e4m3 || type == e5m2; }
+inline u32 per_register(u32 type) {
+    return type == f16 || type == bf16 ? 2 : is_byte(type) || is_quarter(type) ? 4 : 1;
+}
 
 constexpr u16 saturating = 16;  // of the mode: an s32 result is clamped, not wrapped
 

@@ -39,7 +39,6 @@ template <class A, class B, int From> u32 dp2a(u32 a, u32 b, u32 c) {
     return c;
 }
 
-// 8-bit floats (OCP OFP8): e5m2 is the upper half of an f16; e4m3 has no infinity, its largest is 448, NaN 0x7f.
 u32 to_e4m3(float v) {
     if (v != v) return 0x7f;
     return (std::signbit(v) ? 0x80 : 0) | std::min(0x7eu, narrow(std::fabs(double(v)), 3, -6, 8, Round::nearest, true));
@@ -48,14 +47,6 @@ u32 to_e5m2(float v) {
     if (v != v) return 0x7f;
     return (std::signbit(v) ? 0x80 : 0) | std::min(0x7bu, narrow(std::fabs(double(v)), 2, -14, 15, Round::nearest, true));
 }
-u32 half_of_e4m3(u32 q) {
-    if ((q & 0x7f) == 0x7f) return 0x7fff;
-    const int exponent = int(q >> 3 & 15);
-    const float magnitude = std::ldexp(float((exponent ? 8 : 0) + (q & 7)), std::max(exponent, 1) - 10);
-    return (q & 0x80) << 8 | float_to_half(magnitude);
-}
-u32 half_of_e5m2(u32 q) { return (q & 0x7f) > 0x7c ? 0x7fff : q << 8; }
-
 template <u32 (*To)(float), bool Relu> u32 quarter(float v) { return To(Relu && v < 0 ? 0.0f : v); }
 template <u32 (*To)(float), bool Relu> u32 quarters(float a, float b) { return quarter<To, Relu>(a) << 8 | quarter<To, Relu>(b); }
 template <u32 (*To)(float), bool Relu> u32 quarters_of_halves(u32 h) {

@@ -73,6 +73,16 @@ struct Tracker {
         e.address = 0;
         c.report(e, lane);
     }
+    // Once a cell and interval: which of them is the last changes nothing.
+    void report_same_value(u64 word, u32 lane) const {
+        const Stamp s{word};
+        if (i.flags & (volatile_ | strong)) return;
+        Event e{Found::same_value_race, i.id, s.insn()};
+        e.other_thread = s.thread();
+        e.detail = u32(Conflict::write_write);
+        e.address = 0;
+        c.report(e, lane);
+    }
     // A volatile write after a fence is a flag that others wait for on purpose.
     bool releases(Stamp s, u32 lane, Conflict kind) const {
         const Warp& other = c.block->warps[s.thread() / warp_lanes];
@@ -130,6 +140,7 @@ struct Tracker {
             return;
         }
         if (same && x.write >= floor && Stamp{x.write}.thread() != c.thread(lane)) {
+            if (!(x.write & same_value) && conflicts(x.write, lane)) report_same_value(x.write, lane);
             x.write |= same_value;
             return;
         }

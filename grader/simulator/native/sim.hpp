@@ -121,6 +121,7 @@ struct Options {
     bool check_races = true;
     bool check_uninitialised = true;
     bool count_lines = true;
+    bool provenance = false;           // keep where values come from (provenance.hpp); on one host thread
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
     uint64_t outside = outside_poison;         // what a read of memory that isn't there gives, in its low bytes
@@ -173,7 +174,7 @@ std::string take_output();
 //             "bank_conflicts", "branches", "divergent", "atomics", "atomic_collisions"}]}
 // "line" is the innermost line in the submission's own file (0: none); "frames" run from the innermost out.
 // Kinds of findings: out-of-bounds, use-after-free, misaligned, shared-out-of-bounds, local-out-of-bounds,
-// uninit-shared-read, uninit-global-read, uninit-local-read, race, race-volatile, global-race, input-written, constant-written,
+// uninit-shared-read, uninit-global-read, uninit-local-read, race, race-volatile, global-race, same-value-race, input-written, constant-written,
 // barrier-divergence, barrier-exited, sync-exited-lanes, sync-lane-not-in-mask, shuffle-absent-lane, deadlock, grid-deadlock, livelock,
 // assert, trap, stack-overflow.
 std::string report_json();

@@ -50,24 +50,28 @@ u64 nanoseconds() {
 
 }  // namespace
 
+u32 shuffle_source(const Ctx& c, const Insn& i, u32 l, bool& inside) {
+    const u32 *b = c.src<u32>(i.b), *limits = c.src<u32>(i.c);
+    const int lane = int(l), by = int(b[l] & 31), clamp = int(limits[l] & 31), segment = int(limits[l] >> 8 & 31);
+    const int top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
+    int j = 0;
+    switch (i.mode) {
+        case 0: j = lane - by; inside = j >= top; break;
+        case 1: j = lane + by; inside = j <= top; break;
+        case 2: j = lane ^ by; inside = j <= top; break;
+        default: j = bottom | (by & ~segment); inside = j <= top; break;
+    }
+    return u32(inside ? j : lane);
+}
+
 void run_shuffle(Ctx& c, const Insn& i) {
     report_mask(c, i);
     const u32* a = c.src<u32>(i.a);
-    const u32 *b = c.src<u32>(i.b), *limits = c.src<u32>(i.c);
     u32 out[warp_lanes], inside = 0, absent = 0;
     int from[warp_lanes];
     for (u32 l = 0; l < warp_lanes; ++l) {
-        const int lane = int(l), by = int(b[l] & 31), clamp = int(limits[l] & 31), segment = int(limits[l] >> 8 & 31);
-        const int top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
-        int j = 0;
         bool ok = false;
-        switch (i.mode) {
-            case 0: j = lane - by; ok = j >= top; break;
-            case 1: j = lane + by; ok = j <= top; break;
-            case 2: j = lane ^ by; ok = j <= top; break;
-            default: j = bottom | (by & ~segment); ok = j <= top; break;
-        }
-        if (!ok) j = lane;
+        const int j = int(shuffle_source(c, i, l, ok));
         from[l] = j;
         out[l] = a[j];
         inside |= u32(ok) << l;
@@ -235,6 +239,19 @@ void run_local_address(Ctx& c, const Insn& i) {
     const u64 stack = c.code->stack_bytes;
     for (u32 l = 0; l < warp_lanes; ++l)
         if (c.mask >> l & 1) d[l] = u64(c.block->local) + stack * c.thread(l) + c.warp->sp[l] + u64(i.imm);
+}
+
+// The whole address of local memory from its lower half (LLVM's short pointers); with a mode, of what may be whole already.
+void run_local_pointer(Ctx& c, const Insn& i) {
+    u64* d = c.dst<u64>(i.d);
+    const u32* half = i.mode ? nullptr : c.src<u32>(i.a);
+    const u64* whole = i.mode ? c.src<u64>(i.a) : nullptr;
+    const u64 base = u64(c.block->local);
+    for (u32 l = 0; l < warp_lanes; ++l) {
+        if (!(c.mask >> l & 1)) continue;
+        const u64 a = half ? half[l] : whole[l];
+        d[l] = a >> 32 ? a : base + u32(u32(a) - u32(base));
+    }
 }
 
 void run_parameter(Ctx& c, const Insn& i) {

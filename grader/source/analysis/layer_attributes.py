@@ -23,7 +23,6 @@ def absent(code: PythonCode, node: ast.expr) -> bool:
     return (
         registered
         or _made_without(code, node)
-        or (node.attr in {"weight", "bias"} and without_affine(code, node))
         or any(
             isinstance(assign.value, ast.Constant)
             and assign.value.value is None
@@ -59,20 +58,3 @@ def keeps_tuples(code: PythonCode, node: ast.AST) -> bool:
         for assign in code.of(ast.Assign)
         if any(dotted(target) == spelled for target in assign.targets if spelled)
     )
-
-
-def without_affine(code: PythonCode, node: ast.Attribute) -> bool:
-    """Whether an attribute belongs to a norm without weight and bias: an `InstanceNorm`, as a rule."""
-    spelled = dotted(node.value)
-    for assign in code.of(ast.Assign):
-        made = assign.value
-        if not isinstance(made, ast.Call) or spelled not in map(dotted, assign.targets):
-            continue
-        words = {word.arg: word.value for word in made.keywords}
-        affine = words.get("affine")
-        told = affine.value if isinstance(affine, ast.Constant) else None
-        name = code.canonical(made.func)
-        if "InstanceNorm" in name and len(made.args) < 4:
-            return told is not True
-        return "BatchNorm" in name and told is False
-    return False

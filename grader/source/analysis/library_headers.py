@@ -56,9 +56,13 @@ SPACES = {
     },
 }  # fmt: skip
 """Of each namespace: what each header declares."""
-WHOLE = {"cub": "cub/cub.cuh"}
+WHOLE = {"cub": "cub/cub.cuh", "torch": "torch/extension.h", "at": "torch/extension.h"}
 """Libraries with one header for all."""
 PLAIN = (
+    (re.compile(r"(?:FLT|DBL)_(?:MAX|MIN|EPSILON)"), "cfloat"),
+    (re.compile(r"U?INT_MAX|INT_MIN"), "climits"),
+    (re.compile(r"printf"), "cstdio"),
+    (re.compile(r"assert"), "cassert"),
     (re.compile(r"(?:cublas|CUBLAS_)\w+"), "cublas_v2.h"),
     (re.compile(r"(?:cudnn|CUDNN_)\w+"), "cudnn.h"),
     (re.compile(r"(?:cusparse|CUSPARSE_)\w+"), "cusparse.h"),

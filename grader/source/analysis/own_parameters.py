@@ -99,21 +99,6 @@ def draws_as_layers_do(model: ast.ClassDef) -> bool:
     return any(DRAWS.fullmatch(ast.unparse(call.func)) and own_recipe(call) for call in calls)
 
 
-def turned_weight(model: ast.ClassDef) -> tuple[str, ast.AST] | None:
-    """Return the parameter, drawn by a layer's recipe, whose first two sizes are the constructor's first two the other way round."""
-    begin = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)  # fmt: skip
-    if begin is None or not draws_as_layers_do(model):
-        return None
-    first_two = [argument.arg for argument in begin.args.args[1:3]]
-    for name, node in parameters(model):
-        for made in nodes_under(node):
-            if isinstance(made, ast.Call) and last_name(made.func) == "empty":
-                sizes = [ast.unparse(size).partition(" ")[0] for size in made.args[:2]]
-                if sizes == first_two[::-1] and len(sizes) == 2:
-                    return name, node
-    return None
-
-
 def own_recipe(call: ast.Call) -> bool:
     """Whether a parameter of its own is drawn just as torch's layers draw theirs.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.languages.triton.conftest import Graded
-from tests.languages.triton.programs import RELU
+from tests.languages.triton.programs import CLASS, KERNEL, RELU
 
 
 def test_a_right_kernel_is_correct_and_its_launches_are_told(graded: Graded) -> None:
@@ -13,6 +13,51 @@ def test_a_right_kernel_is_correct_and_its_launches_are_told(graded: Graded) -> 
     assert {one.kernel for one in launches} == {"relu_kernel"}
     assert {one.block for one in launches} == {(128, 1, 1)}
     assert not any(finding.severity == "error" for finding in found.findings)
+
+
+AUTOTUNE = """@triton.autotune(
+    configs=[triton.Config({"BLOCK": 1024}, num_warps=warps) for warps in (64, 8, 4)], key=["n"]
+)
+@triton.jit
+"""
+
+
+def test_autotuning_takes_the_first_configuration_that_can_be_launched_and_says_so(
+    graded: Graded,
+) -> None:
+    code = RELU.replace("@triton.jit\n", AUTOTUNE).replace(", BLOCK=1024", "")
+    found = graded(code)
+    assert found.verdict.status == "correct"
+    (said,) = (one for one in found.verdict.reasons if "autotuned" in one)
+    assert "of the 3 configurations" in said
+    assert "BLOCK: 1024, num_warps: 8" in said
+
+
+CUDA_BESIDE_IT = '''
+from torch.utils.cpp_extension import load_inline
+halve = load_inline(name="halve", cpp_sources="torch::Tensor halve(torch::Tensor x);", functions=["halve"],
+    cuda_sources="""
+__global__ void halve_kernel(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.5f * x[i];
+}
+torch::Tensor halve(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    halve_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+""")
+'''
+
+
+def test_an_answer_in_two_languages_runs_both(graded: Graded) -> None:
+    found = graded(KERNEL + CUDA_BESIDE_IT + CLASS.replace("return y", "return halve.halve(y + y)"))
+    assert found.verdict.status == "correct"
+    launched = {one.kernel for run in found.evaluation.runs for one in run.launches}
+    assert launched == {"relu_kernel", "halve_kernel"}
+    assert found.evaluation.build is not None
+    assert {one.kernel for one in found.evaluation.build.resources} >= {"relu_kernel"}
 
 
 def test_wrong_values_are_incorrect(graded: Graded) -> None:

@@ -32,7 +32,7 @@ def refused(graded: Graded, code: str) -> Evidence:
         ("tl.maximum(x, 0.0)", "tl.relu(x)", "undefined-name", "has no attribute", "tl.relu(x)"),
         ("BLOCK=1024", "BLOCK=1000", "power-of-two", "power of 2", "tl.arange(0, BLOCK)"),
         ("BLOCK: tl.constexpr", "BLOCK", "not-constexpr", "constexpr", "tl.arange(0, BLOCK)"),
-        ("mask = offsets < n", "mask = offsets", "mask-type", "boolean", "tl.load(x_ptr + offsets, mask=mask, other=0.0)"),
+        ("mask = offsets < n", "mask = offsets", "mask-type", "boolean", "tl.store(y_ptr + offsets, tl.maximum(x, 0.0), mask=mask)"),
         ("tl.maximum(x, 0.0)", "x + tl.arange(0, 32)", "incompatible-shapes", "32", "x + tl.arange(0, 32)"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Right kernels give no finding, kernels with a planted defect give it at its line."""
+"""Right kernels give no finding but benign ones, kernels with a planted defect give it at its line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def test_right(name: str, modules: dict[Path, Module]) -> None:
     case = CASES[name]
     outcome, arrays = run(case, modules[case.file])
     assert outcome.status == "ok", outcome.reason
-    assert outcome.findings == []
+    assert outcome.kinds() == case.expected  # benign at most: what is right gives no other finding
+    assert {kind for kind, _ in outcome.kinds()} <= {"same-value-race"}
     assert case.failed_check(arrays) == "", arrays[-1][:8]
 
 

@@ -167,13 +167,13 @@ extern "C" __global__ void wide_index(const float* x, float* y, long long n) {
 
 //! launch same_value_global grid=4 block=64 in:f4:64 out:f4:1 5
 //! check a1[0] == 5
-extern "C" __global__ void same_value_global(const float* x, float* y, int n) { if (x[threadIdx.x] < 100.f) y[0] = n; }
+extern "C" __global__ void same_value_global(const float* x, float* y, int n) { if (x[threadIdx.x] < 100.f) y[0] = n; }  // expect: same-value-race
 
 //! launch same_value_shared grid=1 block=64 in:f4:64 out:f4:64 5
 //! check np.allclose(a1, a0 + 5)
 extern "C" __global__ void same_value_shared(const float* x, float* y, int n) {
     __shared__ int five;
-    if (x[threadIdx.x] < 100.f) five = n;
+    if (x[threadIdx.x] < 100.f) five = n;  // expect: same-value-race
     __syncthreads();
     y[threadIdx.x] = x[threadIdx.x] + five;
 }

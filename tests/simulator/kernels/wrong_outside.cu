@@ -103,7 +103,7 @@ __global__ void outside_local(const int* x, float* y) {
 __global__ void unwritten_local(const int* x, float* y) {
     float kept[16];
     for (int k = 0; k < 4; ++k) kept[x[k] & 15] = x[k];
-    y[threadIdx.x] = kept[x[threadIdx.x] & 15];  // expect: uninit-local-read // may: global-race
+    y[threadIdx.x] = kept[x[threadIdx.x] & 15];  // expect: uninit-local-read // may: global-race same-value-race
 }
 
 //! launch outside_copy grid=1 block=32 in:f4:20 out:f4:32

@@ -1,4 +1,4 @@
-"""Calls that a compiler refuses: arguments left out, plain sizes for a list of them, loads of a type of one's own."""
+"""Calls that a compiler refuses: arguments left out, plain sizes for a list of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ MOST = 3
 """Arguments that are put in at most."""
 MAKERS = {"empty", "zeros", "ones", "full", "rand", "randn"}
 WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
-LOADED = re.compile(r"(?:u?(?:float|double|int|char|short|long)|unsigned|__half|half)[24]?")
-"""Types that `__ldg` reads."""
 REFUSED = {"no-overload", "no-conversion", "ambiguous-call", "argument-type"}
 
 
@@ -89,31 +87,3 @@ def _sizes(unit: Unit, call: Call) -> int:
     most = 1 if call.last == "full" else len(call.arguments)
     whole = [type_of(unit, one) in WHOLE for one in call.arguments[:most]]
     return whole.index(False) if False in whole else len(whole)
-
-
-def plainly_loaded(found: Diagnostic) -> tuple[Fix, ...]:
-    """`p[i]` for `__ldg(&p[i])` where p is of a type of the author's own, everywhere that p is read so."""
-    if found.kind != "no-overload" or found.name != "__ldg":
-        return ()
-    here = ((unit, _owner(call)) for unit, call in found.calls() if call.last == "__ldg")
-    wrong = {name for unit, name in here if not _is_loaded(unit, name)}
-    edits = []
-    for unit in found.source.cuda:
-        for call in cuda_code(unit).calls:
-            if call.last == "__ldg" and _owner(call) in wrong:
-                words = text(call.arguments[0])
-                new = words[1:].strip("() ") if words.startswith("&") else f"*({words})"
-                edits.append(replace_node(unit, call.node, new))
-    return fix("read it without __ldg", edits)
-
-
-def _owner(call: Call) -> str:
-    """Return the pointer that a call of `__ldg` reads through."""
-    found = re.match(r"&?\s*\(?\s*(\w+)", text(call.arguments[0])) if call.arguments else None
-    return found[1] if found else ""
-
-
-def _is_loaded(unit: Unit, pointer: str) -> bool:
-    """Whether a pointer is declared to be of a type that `__ldg` reads."""
-    declared = re.search(rf"(\w+)\s*\*\s*(?:__restrict__\s+)?{pointer}\b", unit.text)
-    return bool(declared and LOADED.fullmatch(declared[1]))

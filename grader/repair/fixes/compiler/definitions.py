@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.repair.fixes.compiler.diagnostic import at_file_scope
-from grader.source.code_edits import delete_lines_of, fix, prototype
+from grader.source.code_edits import fix, prototype
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
 
@@ -170,15 +170,3 @@ def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
             edit = insert_before(unit, child_of(function.body, node), line)
             yield from fix(f"declare {name}", [edit])
             return
-
-
-def without_uncalled(found: Diagnostic) -> Iterator[Fix]:
-    """Leave out a function that nothing calls, where it names what is not there."""
-    for unit in found.source.cuda if found.unknown else ():
-        for function in unit.functions:
-            first = unit.place(function.node).line
-            inside = first <= found.line <= first + function.text.count("\n")
-            once = len(re.findall(rf"\b{re.escape(function.name)}\b", found.source.code)) == 1
-            if inside and once and function.runs == "device":
-                edit = delete_lines_of(unit, at_file_scope(function.node))
-                yield from fix(f"leave out {function.name}, which nothing calls", [edit])

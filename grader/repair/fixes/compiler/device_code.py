@@ -26,7 +26,6 @@ FORMULAS = {
     "clamp": "fminf(fmaxf({0}, {1}), {2})", "clip": "fminf(fmaxf({0}, {1}), {2})",
 }  # fmt: skip
 """Functions that torch has and CUDA does not."""
-EXTREMA = {"fmaxf", "fminf", "fmax", "fmin", "max", "min", "std::max", "std::min"}
 ATOMIC = """\
 __device__ float {name}(float* address, float value) {{
     int* bits = (int*)address;
@@ -81,18 +80,6 @@ def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
 
 def _has_calls(call: Call) -> bool:
     return any(True for one in call.arguments for _ in descendants(one, "call_expression"))
-
-
-def nested_extremum(found: Diagnostic) -> tuple[Fix, ...]:
-    """Take the extremum of three values in two steps."""
-    edits = []
-    for unit, call in found.calls() if found.kind in {"argument-count", "no-overload"} else ():
-        if call.name in EXTREMA and len(call.arguments) > 2 and not _has_calls(call):
-            words = text(call.arguments[0])
-            for one in call.arguments[1:]:
-                words = f"{call.name}({words}, {text(one)})"
-            edits.append(replace_node(unit, call.node, words))
-    return fix("take two at a time", edits)
 
 
 def atomic_extremum(found: Diagnostic) -> tuple[Fix, ...]:

@@ -6,25 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.fixes.compiler.build_call import with_name, without_header, without_standard
-from grader.repair.fixes.compiler.calls import left_out, listed, plainly_loaded
+from grader.repair.fixes.compiler.calls import left_out, listed
 from grader.repair.fixes.compiler.constness import kept_const, takes_const, writable
-from grader.repair.fixes.compiler.definitions import defined, without_uncalled
+from grader.repair.fixes.compiler.definitions import defined
 from grader.repair.fixes.compiler.device_code import (
     atomic_extremum,
     device_function,
     device_maths,
-    nested_extremum,
 )
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.compiler.punctuation import balanced, braced, ended
 from grader.repair.fixes.compiler.rewrites import rewritten
-from grader.repair.fixes.compiler.spelling import of_tensors, respelled
-from grader.repair.fixes.compiler.template_names import renamed
+from grader.repair.fixes.compiler.spelling import respelled
 from grader.repair.fixes.compiler.types import (
     assigned,
     bare_shared,
     narrowed,
-    plain_macro,
     plain_pointers,
     reinterpreted,
     returned_type,
@@ -36,9 +33,9 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
-    ended, balanced, respelled, defined, rewritten, of_tensors, without_uncalled, device_function, device_maths,
-    atomic_extremum, nested_extremum, left_out, listed, plainly_loaded, plain_macro, narrowed, plain_pointers, writable,
-    kept_const, takes_const, reinterpreted, returned_type, assigned, bare_shared, renamed, without_header,
+    ended, balanced, respelled, defined, rewritten, device_function, device_maths,
+    atomic_extremum, left_out, listed, narrowed, plain_pointers, writable,
+    kept_const, takes_const, reinterpreted, returned_type, assigned, bare_shared, without_header,
     without_standard, with_name, braced,
 )  # fmt: skip
 """In the order in which they are proposed."""

@@ -61,8 +61,6 @@ class Rewrite:
 REWRITES = (
     Rewrite("keep the pointer's const in the cast", frozenset({"casts-const-away"}),
             ((r"\b((?:reinterpret|static)_cast<)\s*(?!const\b)(?=\w+\s*\*\s*>)", r"\1const "),)),
-    Rewrite("assign one value, not two", frozenset({"modify-constant"}),
-            ((r"^(\s*[\w:<>*& ]+=[^=;{}()<>!]*(?:\([^=;{}]*\))?[^=;{}<>!]*?)\s*=(?!=)[^;]*;", r"\1;"),)),
     Rewrite("call the method", frozenset({"method-not-called"}), ((rf"\.({METHODS})(?![\w<(]|\s*\()", r".\1()"),)),
     Rewrite("use the names that C++ has for it",
             frozenset({"no-member", "type-not-allowed", "argument-count", "no-overload", "undefined-identifier", "syntax"}),

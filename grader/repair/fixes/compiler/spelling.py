@@ -32,6 +32,7 @@ KNOWN = (
 MEANT = {"inf": "INFINITY", "Inf": "INFINITY", "FLOAT_MAX": "FLT_MAX", "FLOAT_MIN": "FLT_MIN", "nan": "NAN",
          "CUDART_INF_F": "INFINITY", "PI": "3.14159265358979f", "pi": "3.14159265358979f",
          "syncthreads": "__syncthreads", "ulong": "unsigned long", "long64": "int64_t",
+         "AT_CHECK": "TORCH_CHECK", "THCudaCheck": "C10_CUDA_CHECK", "THCCeilDiv": "at::ceil_div",
          "None": "nullptr", "True": "true", "False": "false"}  # fmt: skip
 """What some names mean that Python, or nobody, has."""
 TORCH = (
@@ -40,8 +41,6 @@ TORCH = (
     "kBool", "kUInt8", "kCUDA", "kCPU", "IntArrayRef", "ScalarType", "TensorList", "Device", "Scalar", "matmul",
 )  # fmt: skip
 STANDARD = ("vector", "tuple", "make_tuple", "pair", "make_pair", "optional", "nullopt", "string", "array", "get", "tie")  # fmt: skip
-OF_FLOATS = frozenset({"exp", "log", "log2", "log10", "sqrt", "rsqrt", "tanh", "sin", "cos", "pow", "floor", "ceil", "erf"})  # fmt: skip
-"""Functions that C has with an `f` for floats, and torch for tensors."""
 ALIKE = 0.84
 SHORT = 3
 
@@ -65,15 +64,3 @@ def _meant(found: Diagnostic) -> list[str]:
     own = [other for unit in units(found.source) for other in cuda_code(unit).names]
     known = [other for other in (*KNOWN, *own) if other != name and len(other) > SHORT]
     return list(dict.fromkeys(get_close_matches(name, known, 2, ALIKE)))
-
-
-def of_tensors(found: Diagnostic) -> tuple[Fix, ...]:
-    """Call torch's function of tensors where C's of a float is asked for by torch's namespace: `torch::logf`."""
-    name = next((one for one in found.names if one[:-1] in OF_FLOATS and one.endswith("f")), "")
-    edits = [
-        replace_node(unit, node, name[:-1])
-        for unit in found.source.units
-        for node in cuda_code(unit).names.get(name, ())
-        if node.parent is not None and node.parent.type == "qualified_identifier"
-    ]
-    return fix(f"call torch's {name[:-1]}, of tensors", edits)

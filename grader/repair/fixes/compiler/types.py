@@ -138,15 +138,3 @@ def bare_shared(found: Diagnostic) -> tuple[Fix, ...]:
             if declarator is not None:
                 edits.append(unit.edit(declarator.end_byte, made.end_byte, ""))
     return fix("leave the shared array without first values", edits)
-
-
-def plain_macro(found: Diagnostic) -> tuple[Fix, ...]:
-    """Take the sign of an assignment or of a statement out of a macro that stands for a number."""
-    edits = []
-    for unit in found.source.cuda if found.kind == "syntax" else ():
-        for node in cuda_code(unit).of("preproc_def"):
-            value = node.child_by_field_name("value")
-            odd = re.fullmatch(r"(=\s*)?([\w.()+*/ -]+?)(\s*;)?(\s*//.*)?", text(value).strip())
-            if value is not None and odd and (odd[1] or odd[3]):
-                edits.append(replace_node(unit, value, odd[2]))
-    return fix("let the macro stand for the number alone", edits)

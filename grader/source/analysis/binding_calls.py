@@ -1,0 +1,213 @@
+"""Calls of bound functions beside their C++ prototypes: one comparison of what Python passes with what is taken."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from grader.source import dotted
+from grader.source.analysis.layer_attributes import absent, keeps_tuples
+from grader.source.python_code import PythonCode, python_code
+
+if TYPE_CHECKING:
+    from grader.records import Context, Evidence
+    from grader.source import Extension, Function, Parameter, Source
+
+Wrong = Literal["used result", "keywords", "count", "raw pointers", "argument"]
+Taken = Literal["integer", "number", "tensor", "optional tensor", ""]
+Given = Literal["tuple", "tensor", "number", "fraction", "text", "layer", "nothing", ""]
+TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
+"""Settings that torch's layers keep for each dimension."""
+NUMBER = re.compile(r"\b(?:int|int64_t|long|float|double|size_t|bool|int32_t)\b")
+INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
+ELEMENTS = ("float", "double", "int", "int64_t", "long", "bool", "half", "__half")
+INVOKED = re.compile(r"Invoked with: (.*?)(?:; kwargs:.*)?$", re.DOTALL)
+SHOWN: tuple[tuple[re.Pattern[str], Given], ...] = (
+    (re.compile(r"None"), "nothing"),
+    (re.compile(r"[(\[].*", re.DOTALL), "tuple"),
+    (re.compile(r"tensor.*", re.DOTALL), "tensor"),
+    (re.compile(r"-?\d+"), "number"),
+    (re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+"), "fraction"),
+    (re.compile(r"['\"].*", re.DOTALL), "text"),
+    (re.compile(r"[A-Z]\w*\(.*", re.DOTALL), "layer"),
+)
+"""What pybind shows of a value, and what it is."""
+REFUSED: dict[tuple[Taken, Given], str] = {
+    ("tensor", "nothing"): "None", ("number", "nothing"): "None", ("integer", "nothing"): "None",
+    ("tensor", "number"): "a number", ("tensor", "fraction"): "a number", ("tensor", "layer"): "a layer",
+    ("optional tensor", "number"): "a number", ("optional tensor", "fraction"): "a number",
+    ("integer", "fraction"): "a float", ("integer", "tuple"): "a tuple", ("number", "tuple"): "a tuple",
+    ("integer", "text"): "a string", ("number", "text"): "a string",
+    ("integer", "tensor"): "a tensor", ("number", "tensor"): "a tensor",
+}  # fmt: skip
+"""What pybind11 does not convert."""
+
+
+@dataclass(frozen=True)
+class WrongCall:
+    """A call that the function does not accept, or whose result it does not have."""
+
+    call: ast.Call
+    function: Function
+    wrong: Wrong
+    argument: ast.expr | None = None
+    parameter: Parameter | None = None
+    given: Given = ""
+
+    @property
+    def node(self) -> ast.expr:
+        """What is wrong: the argument, or the whole call."""
+        return self.argument or self.call
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """What the function takes."""
+        return parameters_of(self.function)
+
+
+def wrong_calls(source: Source, context: Context) -> Iterator[WrongCall]:
+    """Yield the calls of exported functions that don't fit their prototypes."""
+    code = python_code(source)
+    functions = _prototypes(source)
+    owners = {one.variable for one in source.extensions if one.variable}
+    for call in code.of(ast.Call) if code is not None else ():
+        made = call.func
+        known = isinstance(made, ast.Attribute) and made.attr in functions
+        if code is None or not isinstance(made, ast.Attribute) or not known:
+            continue
+        if _from_extension(code, made.value, owners) and not _is_spread(call):
+            yield from _wrong(code, call, functions[made.attr], refusals(context))
+
+
+def refusals(context: Context) -> tuple[Evidence, ...]:
+    """Return what pybind11 raised of arguments."""
+    raised = context.seen("python")
+    return tuple(item for item in raised if "incompatible function arguments" in item.said)
+
+
+def parameters_of(function: Function) -> list[Parameter]:
+    """Return what a function takes; `f(void)` takes nothing."""
+    return [one for one in function.parameters if one.type != "void"]
+
+
+def _is_spread(call: ast.Call) -> bool:
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    return starred or any(word.arg is None for word in call.keywords)
+
+
+def _prototypes(source: Source) -> dict[str, Function]:
+    """Return the functions bound by `functions=`, those with one known signature."""
+    found: dict[str, list[Function]] = {}
+    for extension in source.extensions:
+        if not extension.functions or not extension.complete or _own_bindings(extension):
+            continue
+        for unit in extension.cpp:
+            for function in (*unit.declarations, *unit.functions):
+                if function.name in extension.functions:
+                    found.setdefault(function.name, []).append(function)
+    return {name: several[0] for name, several in found.items() if len(several) == 1}
+
+
+def _own_bindings(extension: Extension) -> bool:
+    return any(unit.bindings or not unit.resolved for unit in extension.units)
+
+
+def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
+    spelled = dotted(node)
+    return spelled in owners or any(
+        dotted(assign.value) in owners
+        for assign in code.of(ast.Assign)
+        if any(dotted(target) == spelled for target in assign.targets if spelled)
+    )
+
+
+def _wrong(
+    code: PythonCode, call: ast.Call, function: Function, evidence: tuple[Evidence, ...]
+) -> Iterator[WrongCall]:
+    """Yield what is wrong with one call."""
+    parameters = parameters_of(function)
+    used = not isinstance(code.parents.get(call), ast.Expr)
+    if function.return_type.strip() == "void" and used:
+        yield WrongCall(call, function, "used result")
+    if call.keywords:
+        yield WrongCall(call, function, "keywords")
+    elif len(call.args) != len(parameters):
+        yield WrongCall(call, function, "count")
+    elif (pointers := raw_pointers(function)) and not any(
+        isinstance(one, ast.Constant) for one in call.args[: len(pointers)]
+    ):
+        yield WrongCall(call, function, "raw pointers")
+    else:
+        shown = _shown(code, call, function.name, evidence)
+        for at, (parameter, argument) in enumerate(zip(parameters, call.args, strict=True)):
+            given = _given(code, argument, shown[at : at + 1], raised=bool(evidence))
+            if (_taken(parameter), given) in REFUSED:
+                yield WrongCall(call, function, "argument", argument, parameter, given)
+
+
+def raw_pointers(function: Function) -> list[Parameter]:
+    """Return a host function's parameters that are pointers to numbers, which pybind11 makes of no tensor."""
+    pointers = [one for one in function.parameters if one.is_pointer and function.runs == "host"]
+    return [one for one in pointers if _element(one) in ELEMENTS]
+
+
+def _element(parameter: Parameter) -> str:
+    return parameter.type.replace("const", "").replace("__restrict__", "").rstrip("* &").strip()
+
+
+def _taken(parameter: Parameter) -> Taken:
+    kind = parameter.type
+    if "vector" in kind or "Array" in kind:
+        return ""
+    if "Tensor" in kind:
+        return "optional tensor" if "optional" in kind else "tensor"
+    if "optional" in kind or not NUMBER.search(kind):
+        return ""
+    return "integer" if INTEGER.search(kind) else "number"
+
+
+def _given(code: PythonCode, argument: ast.expr, shown: list[str], *, raised: bool) -> Given:
+    """Return what is passed: by what a run showed of it, else by the text, as far as that tells."""
+    if shown:
+        return next((kind for pattern, kind in SHOWN if pattern.fullmatch(shown[0])), "")
+    match argument:
+        case ast.Constant(value=None):
+            return "nothing"
+        case ast.Constant(value=str()):
+            return "text"
+        case ast.Constant(value=float()):
+            return "fraction"
+        case ast.Constant(value=int()):
+            return "number"
+        case ast.Tuple() | ast.List():
+            return "tuple"
+        case ast.Attribute(attr=name, value=owner) if name in TUPLES and keeps_tuples(code, owner):
+            return "tuple"
+    return "nothing" if raised and absent(code, argument) else ""
+
+
+def _shown(
+    code: PythonCode, call: ast.Call, name: str, evidence: tuple[Evidence, ...]
+) -> list[str]:
+    """Return the values that a call was made with, as pybind shows them; empty where it may have been another call."""
+    called = [one for one in code.of(ast.Call) if dotted(one.func).endswith(f".{name}")]
+    for item in evidence if len(called) == 1 else ():
+        found = INVOKED.search(item.said)
+        if found and f"{name}()" in item.said:
+            values = [value.strip() for value in _split(found[1])]
+            return values if len(values) == len(call.args) else []
+    return []
+
+
+def _split(words: str) -> Iterator[str]:
+    """Yield what stands between the commas outside of brackets."""
+    depth, start = 0, 0
+    for at, sign in enumerate(words):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            yield words[start:at]
+            start = at + 1
+    yield words[start:]
