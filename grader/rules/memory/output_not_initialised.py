@@ -165,10 +165,7 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
         for axis, size in enumerate((x, y, z)):
             end = _stored(case, _moved(last, axis, size - 1), store, numel)
             if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
-                told = (
-                    f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} "
-                    "would write more of it"
-                )
+                told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would write more of it"
                 return case.place(case.launch.call.node), told
     return None
 
@@ -249,9 +246,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
     how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
     return RULE.finding(
         case.place(tensor.node),
-        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as "
-        f"`{name}`) before anything was "
-        "stored there",
+        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was stored there",
         fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
         kernels=(case.kernel,),
     )
@@ -261,12 +256,9 @@ RULE = Rule(
     code="MEM008",
     name="output-not-initialised",
     severity="error",
-    summary="The result buffer starts with random memory and is added to, or not every element "
-    "of it is "
-    "written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the "
-    "result "
-    "differs from run to run. Take `torch::zeros`, or store a first value everywhere.",
+    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
+    "`torch::zeros`, or store a first value everywhere.",
     bad="""
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -292,9 +284,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores "
-    "to, or "
-    "that the kernel itself stores to first, are fine.",
+    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
+    "first, are fine.",
     fix="Makes the buffer with zeros.",
     check=check,
     predicts="unwritten-read",

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 STATE = {
-    "probe-kept": "the reference keeps values from one call of forward to the next, and this "
-    "ModelNew does not",
-    "probe-unsteady": "the same inputs give another result in the next call, and in the reference "
-    "they do not",
+    "probe-kept": "the reference keeps values from one call of forward to the next, and this ModelNew does not",
+    "probe-unsteady": "the same inputs give another result in the next call, and in the reference they do not",
 }
 """What calling both sides twice shows: then no other probe tells anything."""
 PROBES = {
@@ -41,8 +39,7 @@ MEANING = {
     "constant-factor": "every result is off by the same factor",
     "sign-flip": "every result has the wrong sign",
     "constant-offset": "every result is off by the same amount ({offset:+.4g})",
-    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by "
-    "is wrong",
+    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by is wrong",
     "transposed": "the values are right but two dimensions are swapped",
     "shifted": "the values are right but moved by one place",
     "input-returned": "the input comes back unchanged",
@@ -104,10 +101,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
         or _triton_place(source, first)
     )
-    made = None if cause or first.code in STATE else on_the_way(source, context, first, place)
+    made = None if cause or first.code in STATE else on_the_way(source, context, first)
+    if made is not None and made.certain:  # DEP005 says where
+        return
     yield RULE.finding(
         made.place if made else place,
-        f"{_say(first)}{cause.words if cause else ''} ({first.text}){made.words if made else ''}",
+        f"{_say(first)}{cause.words if cause else ''} ({first.text}){f'; {made.words}' if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
@@ -294,14 +293,9 @@ RULE = Rule(
     code="NUM001",
     name="computes-something-else",
     severity="error",
-    summary="The kernel computes a different formula than the task asks for, for example a sum "
-    "where a "
-    "mean is wanted.",
-    why="A constant factor between result and reference is a forgotten (or added) division by a "
-    "length, "
-    "its root, or a scale; a factor for each row is a wrong norm; swapped dimensions are a wrong "
-    "index. "
-    "The pattern of the wrong values says which.",
+    summary="The kernel computes a different formula than the task asks for, for example a sum where a mean is wanted.",
+    why="A constant factor between result and reference is a forgotten (or added) division by a length, its root, or a scale; a factor "
+    "for each row is a wrong norm; swapped dimensions are a wrong index. The pattern of the wrong values says which.",
     bad=Example(
         _CODE,
         Context(

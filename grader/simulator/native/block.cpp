@@ -66,6 +66,7 @@ void Runner::prepare(u64 number) {
     c_.code = &code_;
     c_.block = &b;
     c_.races = launch_.options.check_races;
+    c_.shared_races = c_.races && !code_.of_blocks;
     c_.uninit = launch_.options.check_uninitialised;
     c_.counting = launch_.options.count_lines;
     c_.base[1] = const_cast<u32*>(code_.constants.data());

@@ -88,6 +88,7 @@ struct Watch {
     // Whether something orders the writer before this lane's access.
     bool ordered(Mark m, u32 lane) const {
         if (m.block() != block) return c.block->fenced;
+        if (c.code->of_blocks) return true;
         const u32 t = c.thread(lane);
         if (m.thread() == t || m.epoch() != epoch || c.warp->fence_epoch[lane] == c.block->epoch) return true;
         const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;

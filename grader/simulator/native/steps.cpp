@@ -16,7 +16,7 @@ constexpr u32 patience = 512;       // blocks in a row that the lowest lanes run
 // few cycles. What races is then about as often right or wrong as there; whether it races is told from its accesses.
 void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
     w.clock += b.cycles;
-    if (!b.far) return;
+    if (!b.far || code_.of_blocks) return;
     const u64 drawn = (block_.number * 64 + w.index + 1) * 0x9e3779b97f4a7c15ull ^ (w.clock + pc) * 0xbf58476d1ce4e5b9ull;
     w.clock += (drawn >> 40) % spread;
 }
@@ -84,6 +84,7 @@ void Runner::execute_traced(Warp& w, const BasicBlock& b, u32 group) {
         c_.set_mask(some);
         c_.provenance->step(c_, i);
         i.run(c_, i);
+        c_.provenance->computed(c_, i);
         if (w.poisoned) flow_poison(c_, i);
         c_.set_mask(group);
     }
