@@ -28,7 +28,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what was refused, at the launch that it belongs to."""
     for item in context.seen("python"):
         for pattern, tell in READERS.items():
-            found = pattern.search(item.text)
+            raised = item.details.said if isinstance(item.details, Raised) else ""
+            found = pattern.search(raised)
             told = tell(source, found) if found else None
             if told is not None:
                 node, said, fixes = told

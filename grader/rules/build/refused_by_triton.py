@@ -50,7 +50,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _start_of_carried(source: Source, item: Evidence) -> Place | None:
     """Return where a value that a loop carries starts: its type is decided there."""
-    named = CARRIED.search(item.text) if item.code == "loop-carried-type" else None
+    printed = item.details.said if isinstance(item.details, ToolMessage) else ""
+    named = CARRIED.search(printed)
     line = item.place.line if item.place else 0
     for kernel in kernels(source) if named else ():
         given = (
