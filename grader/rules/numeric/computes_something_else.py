@@ -101,10 +101,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
         or _triton_store(source)
     )
-    made = None if cause or first.code in STATE else on_the_way(source, context, first, place)
+    made = None if cause or first.code in STATE else on_the_way(source, context, first)
+    if made is not None and made.certain:  # DEP005 says where
+        return
     yield RULE.finding(
         made.place if made else place,
-        f"{_say(first)}{cause.words if cause else ''} ({first.text}){made.words if made else ''}",
+        f"{_say(first)}{cause.words if cause else ''} ({first.text}){f'; {made.words}' if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
