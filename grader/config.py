@@ -73,7 +73,7 @@ class Options(Record):
     run_seconds: float = Field(60.0, gt=0)
     """Wall time that the runs of one program may take."""
     sample_seconds: float = Field(60.0, gt=0)
-    """Wall time on the simulator after which a sample's verdict rests on the runs that there are: no second looks, no other sizes."""
+    """Wall time on the simulator after which a sample's verdict rests on the runs that there are: no state check, no call at full size, no other sizes."""
     memory_gb: float = Field(8.0, gt=0)
     """Memory that one guest may use."""
     unsafe_no_sandbox: bool = False
