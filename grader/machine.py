@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import os
 import stat
@@ -33,6 +35,19 @@ def free_memory(cgroup: Path = CGROUP, meminfo: Path = MEMINFO) -> float:
     kilobytes = rows.get("MemAvailable", "").split()[:1]
     free = float(kilobytes[0]) * 1024 if kilobytes else math.inf
     return min(free, _room(cgroup))
+
+
+def return_large_blocks() -> None:
+    """Have blocks of a megabyte and more returned to the system when they are freed.
+
+    glibc raises its limit for that up to 32 MB by itself: arrays then leave holes, and a process that
+    runs for long grows to many times of what it holds.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+
+
+_M_MMAP_THRESHOLD = -3
 
 
 def cache_home() -> Path:

@@ -9,6 +9,7 @@ from grader.devices.capabilities import (
     IdleRunner,
     Sanitizer,
     Timer,
+    Tracer,
     looks_closer,
 )
 from grader.devices.choose import choose_checker, choose_device
@@ -28,6 +29,7 @@ __all__ = [
     "Sanitizer",
     "Timed",
     "Timer",
+    "Tracer",
     "choose_checker",
     "choose_device",
     "cuda_gpus",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.judge import References
+from grader.judge.inputs import Array
 from grader.records import Build, Evidence, JsonValue, Run, Submission, Task
 from grader.sandbox import GuestOutput, GuestResult
 
@@ -17,6 +18,15 @@ class Readiness:
 
     ok: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One workload's run in which the device kept where values come from."""
+
+    outputs: tuple[Array, ...] = ()
+    report: JsonValue = None
+    """What it says of them; see `grader.simulator.provenance`."""
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from grader.devices.base import Device, RunResult, Sanitized
+from grader.devices.base import Device, RunResult, Sanitized, Traced
 from grader.devices.timed import Timed
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
-from grader.records import Build, Evaluation, Evidence, Run, Submission, Task
+from grader.records import Build, Evaluation, Evidence, Run, Submission, Task, Workload
 
 
 @runtime_checkable
@@ -58,6 +58,27 @@ class Sanitizer(Protocol):
 
         Raises:
             GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
+class Tracer(Protocol):
+    """A device that can say where the values of a result come from."""
+
+    def trace(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+        asked: Sequence[tuple[int, int]],
+    ) -> Traced:
+        """Run one workload and say what elements (output, flat index) of its results were made of.
+
+        Raises:
+            GraderError: the device can't be used any more.
 
         """
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
 
-from grader.guest import backends, cuda_api, cuda_graphs, tensors
+from grader.guest import backends, cuda_api, cuda_graphs, provenance, tensors
 
 MOST = 1 << 24
 """Elements of memory that are looked at for a result which is not contiguous."""
@@ -74,6 +74,9 @@ def _declare(runtime: Any, backend: Any) -> None:
     """Say what the libraries' functions take and return, where it is no `int`."""
     for function in (
         runtime.kgsim_host_report,
+        runtime.kgsim_provenance_touched,
+        runtime.kgsim_provenance_origins,
+        runtime.kgsim_provenance_lost,
         backend.kgsim_torch_operators,
         backend.kgsim_torch_narrowed,
     ):
@@ -88,6 +91,10 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_stored.argtypes = (pointer, size, size, pointer)
     runtime.kgsim_stored_bytes.argtypes = (pointer,)
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
+    runtime.kgsim_provenance_elements.argtypes = (size, pointer, size)
+    runtime.kgsim_provenance_elements.restype = size
+    for function in (runtime.kgsim_provenance_origins, runtime.kgsim_provenance_lost):
+        function.argtypes = (pointer, size)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
 
 
@@ -196,6 +203,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 def begin() -> None:
     """Forward is about to be called: torch operators count from here to `end`."""
+    _state["runtime"].kgsim_provenance_clear()
     _state["operators"] = None
     _operators()
     _narrowed()
@@ -222,6 +230,14 @@ def check_outputs(outputs: Sequence[Any]) -> None:
             _state["unwritten"].append({**note, "shape": list(tensor.shape)})
 
 
+def tell_origins(
+    roles: Iterable[tuple[str, Any]], outputs: Sequence[Any], asked: Sequence[Sequence[int]]
+) -> None:
+    """Note for the report where the values of these elements come from."""
+    with unlogged():
+        _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
+
+
 def end() -> None:
     """Note that forward's results have been copied: operators don't count any more."""
     _state["operators"] = _operators()
@@ -241,6 +257,7 @@ def report() -> dict[str, Any]:
     seen["operators"] = operators if _state["operators"] is None else _state["operators"]
     seen["narrowed"] = _narrowed()
     seen["unwritten"] = _state["unwritten"]
+    seen["provenance"] = _state.pop("provenance", None)
     seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []
     _state["inputs"] = 0

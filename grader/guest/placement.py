@@ -61,6 +61,14 @@ class Placement:
     def check_outputs(self, outputs: Sequence[Any]) -> None:
         """Look at what was returned before its values are copied."""
 
+    def tell_origins(
+        self,
+        roles: Iterable[tuple[str, Any]],
+        outputs: Sequence[Any],
+        asked: Sequence[Sequence[int]],
+    ) -> None:
+        """Note for the report what these elements of the outputs came from, where that is known."""
+
     def taking(self) -> AbstractContextManager[None]:
         """Return what the values of what was returned are copied in."""
         return nullcontext()
@@ -180,6 +188,15 @@ class Simulator(Placement):
     def check_outputs(self, outputs: Sequence[Any]) -> None:
         """Note which bytes nobody has written."""
         self._face.check_outputs(list(outputs))
+
+    def tell_origins(
+        self,
+        roles: Iterable[tuple[str, Any]],
+        outputs: Sequence[Any],
+        asked: Sequence[Sequence[int]],
+    ) -> None:
+        """Note what the simulator kept of them."""
+        self._face.tell_origins(roles, outputs, asked)
 
     @contextmanager
     def taking(self) -> Iterator[None]:

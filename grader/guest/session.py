@@ -30,6 +30,7 @@ from grader.guest import (
 )
 from grader.guest.altered import altered
 from grader.guest.drawn import DrawnInSingle
+from grader.guest.gradients import gradients
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
 from grader.guest.placement import fill_new_memory_with_nan, place, preload
@@ -244,12 +245,14 @@ class Session:
         drawing = DrawnInSingle() if self._job["double"] else nullcontext()
         with torch.no_grad(), altered(model, change), drawing:
             with OperatorLog(operators) if logged else nullcontext():
-                result = model(*args)
+                result = self._called(name, model, args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
             if tensors.kernels() != self._kernels:
                 raise RuntimeError("operators of torch by which results are read were replaced")
             self._place.check_outputs(leaves if part is None else [])
+            if (asked := self._options.get("origins", {}).get(name)) is not None:
+                self._place.tell_origins(self._roles(model, given, leaves), leaves, asked)
             if part is not None:
                 leaves = [piece for leaf in leaves for piece in self._some(leaf, *part)]
             with self._place.taking():
@@ -258,6 +261,10 @@ class Session:
         if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
+
+    def _called(self, name: str, model: Any, args: list[Any]) -> Any:
+        asked = self._options.get("gradients", {}).get(name)
+        return model(*args) if asked is None else gradients(model, args, asked)
 
     def _roles(
         self, model: Any, given: list[tuple[int, torch.Tensor]], leaves: list[Any]

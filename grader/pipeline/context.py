@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from grader import execution, plugins, sandbox
+from grader.build import discover
 from grader.config import Options
 from grader.devices import Device, choose_checker, choose_device
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart, full_size_part
 from grader.execution.reference import Inputs
+from grader.execution.stored_references import array_bytes, store_references, stored_references
 from grader.judge import References
+from grader.machine import return_large_blocks
+from grader.pipeline.kept import Kept, Turns
 from grader.records import (
     SCHEMA,
     Sample,
@@ -27,31 +27,14 @@ from grader.records import (
 from grader.repair import Fixed
 from grader.store import Store, grader_version
 
-T = TypeVar("T")
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
 """Options that can't change what is said of a sample (the task's text is keyed by itself)."""
 
+KEPT_BYTES = 64 << 20
+"""Arrays of tasks that a process keeps, of each kind; those that samples at work hold come on top."""
+KEPT_KERNELS = 32
 DESCRIBING = ("guest", "judge", "records", "sandbox", "tasks")
 """Rooms of this package that say which workloads a problem has."""
-
-
-class Turns:
-    """A lock for each name while somebody has it: what is the same is done once at a time."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._locks: weakref.WeakValueDictionary[str, threading.Lock] = (
-            weakref.WeakValueDictionary()
-        )
-
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """Hold the name."""
-        with self._guard:
-            lock = self._locks.get(name) or threading.Lock()
-            self._locks[name] = lock
-        with lock:
-            yield
 
 
 @dataclass(frozen=True)
@@ -69,9 +52,9 @@ class GradingContext:
     """A device that checks each access, asked beside a `device` that doesn't."""
     no_checker: str = ""
     """Why none is asked, where one should be."""
-    references: dict[str, References] = field(default_factory=dict)
-    parts: dict[str, FullSizePart | None] = field(default_factory=dict)
-    fixed: dict[str, Fixed] = field(default_factory=dict)
+    references: Kept[References] = field(default_factory=lambda: Kept(KEPT_BYTES, array_bytes))
+    parts: Kept[FullSizePart | None] = field(default_factory=lambda: Kept(KEPT_BYTES, _part_bytes))
+    fixed: Kept[Fixed] = field(default_factory=lambda: Kept(KEPT_KERNELS))
     """Each task's reference-fixed kernel."""
     turns: Turns = field(default_factory=Turns)
 
@@ -89,12 +72,9 @@ class GradingContext:
         named = (*devices, str(self.seed), *plugins.installed())
         return digest("grading", SCHEMA, grader_version(), kept, *named)
 
-    def once(self, made: dict[str, T], key: str, make: Callable[[], T]) -> T:
-        """Return what is kept under the key; the first to ask makes it, the others wait."""
-        with self.turns.of(key):
-            if key not in made:
-                made[key] = make()
-            return made[key]
+
+def _part_bytes(part: FullSizePart | None) -> int:
+    return array_bytes(part.references) if part is not None else 0
 
 
 def open_context(
@@ -104,6 +84,7 @@ def open_context(
 
     Raises GraderError when no sandbox holds, or when the device that was asked for isn't there.
     """
+    return_large_blocks()
     form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
     device, reason = choose_device(options, form, store, preparing)
     checker, no_checker = choose_checker(options, form, store, device, preparing)
@@ -158,9 +139,25 @@ def described(
 def known(grading: GradingContext, task: Task) -> References:
     """Return inputs and reference outputs of all workloads but the full-size ones.
 
-    Made once a run for each task, by a guest of their own.
+    Asked once for each task and seed, by a guest of their own, and kept in the store.
     """
-    return grading.once(grading.references, task.key, lambda: asked(grading, task))
+    return grading.references.get(task.key, lambda: _known(grading, task))
+
+
+def _known(grading: GradingContext, task: Task) -> References:
+    key = digest("references", task.key, str(grading.seed), discover().torch_version, _answering())
+    found = stored_references(grading.store, key, task, grading.seed)
+    if found is not None:
+        return found
+    references = asked(grading, task)
+    if any(answer.failure for answer in references.expected.values()):
+        return references  # it may be that time was short
+    store_references(grading.store, key, references)
+    return stored_references(grading.store, key, task, grading.seed) or references
+
+
+def _answering() -> str:
+    return grader_version(*DESCRIBING, "execution")
 
 
 def asked(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> References:
@@ -172,8 +169,7 @@ def asked(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> 
 
 def full_size_part_of(grading: GradingContext, task: Task) -> FullSizePart | None:
     """Return the part of a task's full size that can be looked at; found once a run."""
-    return grading.once(
-        grading.parts,
+    return grading.parts.get(
         task.key,
         lambda: full_size_part(task, grading.seed, grading.form, grading.limits),
     )

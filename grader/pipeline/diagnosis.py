@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from grader import diagnose
 from grader.devices.numeric_probes import probe_wrong
+from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
 from grader.errors import GraderError
+from grader.execution.gradients import Needs, gradients
 from grader.judge import References
 from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, asked, known
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Task, digest
+from grader.records import Evaluation, Task, Workload, digest
 from grader.rules import explained
 
 
@@ -58,7 +60,23 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         )
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return evaluation
-    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
+    traced = trace_wrong(
+        grading.device,
+        program.submission,
+        evaluation.build,
+        task,
+        known(grading, task),
+        evaluation.comparisons,
+        partial(_gradients, grading, task),
+    )
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+
+
+def _gradients(
+    grading: GradingContext, task: Task, workload: Workload, asked: Sequence[tuple[int, int]]
+) -> list[Needs]:
+    known_there = known(grading, task)
+    return gradients(task, workload, known_there, asked, grading.form, grading.limits)
 
 
 def _references_of_probe(
@@ -66,4 +84,4 @@ def _references_of_probe(
 ) -> References:
     """Return what the reference says on a probe's inputs; asked once a run."""
     key = digest("probe", task.key, plan.of)
-    return grading.once(grading.references, key, partial(asked, grading, probing, plan.inputs))
+    return grading.references.get(key, partial(asked, grading, probing, plan.inputs))

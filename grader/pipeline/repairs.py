@@ -8,6 +8,7 @@ from functools import partial
 from grader import build
 from grader.devices import looks_closer
 from grader.diagnose import Program
+from grader.languages import names_in
 from grader.pipeline.building import init_of
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known
@@ -23,6 +24,7 @@ from grader.repair import (
     reference_fixed,
     screening,
 )
+from grader.source import parse
 
 FAILED = Fixed(note="No reference-fixed kernel: writing one failed in the grader.")
 
@@ -71,19 +73,30 @@ def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repai
     return Repaired(note=f"Not fixed: what passed every workload is {sentence}")
 
 
-def reference_kernel(grading: GradingContext, task: Task | None, clock: Clock) -> Fixed:
-    """Return the reference-fixed kernel of a task as it was asked, or why there is none; made once a run.
+def reference_kernel(
+    grading: GradingContext, task: Task | None, submission: Submission | None, clock: Clock
+) -> Fixed:
+    """Return the reference-fixed kernel of a task as it was asked, or why there is none; made once a run and language.
 
-    In both forms on a device that measures time: only there is the fast one's gain known.
+    In the language of the submission where we have one in it; in both forms on a device that measures time: only
+    there is the fast one's gain known.
     """
     if not grading.options.repair or grading.device is None:
         return Fixed()
     if task is None:
         return Fixed(note="No reference-fixed kernel: the task isn't known.")
     both = looks_closer(grading.device)
-    write = partial(reference_fixed, task, Examiner(grading, task), grading.form, both=both)
+    triton = submission is not None and names_in(parse(submission.code)) == {"triton"}
+    write = partial(
+        reference_fixed,
+        task,
+        Examiner(grading, task),
+        grading.form,
+        both=both,
+        in_triton=triton,
+    )
     with clock.stage("reference"), clock.beyond_verdict("the reference-fixed kernel"):
-        return grading.once(grading.fixed, f"fixed {task.key}", write)
+        return grading.fixed.get(f"{task.key}{' in Triton' if triton else ''}", write)
     return FAILED
 
 

@@ -79,7 +79,7 @@ def _reviewed(grading: GradingContext, prepared: Prepared, clock: Clock) -> Revi
             if submission is not None
             else _without_code(grading, prepared)
         )
-        reference = reference_kernel(grading, prepared.task, clock)
+        reference = reference_kernel(grading, prepared.task, prepared.submission, clock)
         return assemble(grading, prepared, outcome, reference, clock)
     except Exception as error:  # noqa: BLE001 - as in `assess`
         failed = unbuilt(grading, prepared.extraction, our_failure(error))

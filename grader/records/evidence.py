@@ -277,6 +277,87 @@ class ProbedInput(Record):
     """From 0."""
 
 
+# ---------------------------------------------------------------- where values come from
+
+
+class Extent(Record):
+    """Indices along one dim of a tensor."""
+
+    first: int
+    last: int
+    step: int
+    """0 where they are not evenly apart."""
+    count: int
+    size: int
+    """How many indices the dim has."""
+
+
+class Touched(Record):
+    """What one line did to one tensor, over a whole run."""
+
+    kind: Literal["touched"] = "touched"
+    tensor: str
+    """`input 1`, `output 1`, or a weight's name."""
+    dtype: str
+    item: int
+    """Bytes of one of its elements."""
+    access: Literal["load", "store", "atomic"]
+    width: int
+    """Bytes that one access of one element moves."""
+    extents: tuple[Extent, ...]
+    """Along each dim."""
+    elements: int
+    """How many were touched."""
+    size: int
+    """How many there are."""
+    twice: int = 0
+    """Elements that several threads of one launch stored to."""
+    blocks: int = 0
+    """Those of them that threads of several blocks stored to."""
+
+
+class Dependence(Record):
+    """What one wrong element of a result depends on, against what the reference's does."""
+
+    kind: Literal["dependence"] = "dependence"
+    element: tuple[int, ...]
+    """Its index in the result."""
+    output: int = 0
+    tensor: str
+    extents: tuple[Extent, ...]
+    """The box of the elements that it misses, has too many, or has more than once."""
+    count: int
+    """How many these are."""
+    expected: int
+    """How many the reference's element depends on."""
+    read: bool = False
+    """Whether any thread read them at all."""
+    threads: tuple[int, ...] = ()
+    """First and last thread of a block that read what never arrives; empty where that says nothing."""
+
+
+class Constant(Record):
+    """A number of the program's text that takes part in a value."""
+
+    line: int
+    value: float
+
+
+class Slice(Record):
+    """What made one wrong element, from what it read to where it was stored."""
+
+    kind: Literal["slice"] = "slice"
+    element: tuple[int, ...]
+    output: int = 0
+    computed: tuple[int, ...]
+    """Lines that compute with floats on the way, in the order of the text."""
+    stored: int
+    """The line that stores it; 0 where torch does."""
+    right: tuple[int, ...] = ()
+    """Lines whose values are among those that the reference comes by."""
+    constants: tuple[Constant, ...] = ()
+
+
 FormMismatch = CountMismatch | ContainerMismatch | ShapeMismatch | DtypeMismatch | DeviceMismatch
 """What is wrong with a result before any of its values counts."""
 Details = Annotated[
@@ -301,6 +382,9 @@ Details = Annotated[
     | DeviceMismatch
     | WrongValues
     | WrongRegion
-    | ProbedInput,
+    | ProbedInput
+    | Touched
+    | Dependence
+    | Slice,
     Field(discriminator="kind"),
 ]

@@ -20,6 +20,7 @@ EvidenceKind = Literal[
     "link",
     "mismatch",
     "probe",
+    "provenance",
     "simulator",
     "sanitizer",
     "profile",

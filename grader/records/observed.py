@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.records.evidence import LaunchRefused, MemoryAccess, ProbedInput, WrongValues
+from grader.records.evidence import (
+    Dependence,
+    LaunchRefused,
+    MemoryAccess,
+    ProbedInput,
+    Slice,
+    Touched,
+    WrongValues,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grader.records.context import Context
     from grader.records.evidence import Limit
     from grader.records.finding import Evidence
 
+MOST_BESIDE = 3
+"""Lines of a tensor that are shown beside what lacks of it."""
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""
 UNSTEADY = frozenset({"order-matters", "result-changed"})
@@ -75,6 +85,41 @@ def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
         for item in context.evidence
         if item.kind in RUN_KINDS and item.code.replace("_", "-") in codes
     )
+
+
+def dependence_differs(context: Context) -> bool:
+    """Whether a run showed that wrong elements are made of others than the reference's."""
+    return any(isinstance(item.details, Dependence) for item in context.evidence)
+
+
+def slices(context: Context) -> Iterator[tuple[Evidence, Slice]]:
+    """Yield what made the wrong elements that a run followed."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Slice):
+            yield item, item.details
+
+
+def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
+    """Yield the evidence of these codes on what wrong elements depend on."""
+    for item in context.seen("provenance"):
+        if item.code in codes and isinstance(item.details, Dependence):
+            yield item, item.details
+
+
+def touched(context: Context) -> Iterator[tuple[Evidence, Touched]]:
+    """Yield what each line touched."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Touched):
+            yield item, item.details
+
+
+def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
+    """Return which parts of its tensor each line touched, of those that leave some out."""
+    return tuple(
+        item
+        for item, details in touched(context)
+        if details.tensor == difference.tensor and details.elements < details.size
+    )[:MOST_BESIDE]
 
 
 def values_of(item: Evidence) -> WrongValues:

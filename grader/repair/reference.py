@@ -16,6 +16,7 @@ from grader.records import Evaluation, Form, Repair, Submission, Task, TensorSpe
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
+from grader.repair.plain_triton import triton_code
 
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
 """Verdicts that say nothing against a program."""
@@ -31,12 +32,17 @@ class Fixed:
     """Why, in a sentence; empty where there is one."""
 
 
-def reference_fixed(task: Task, examiner: Examiner, form: sandbox.Form, *, both: bool) -> Fixed:
+def reference_fixed(
+    task: Task, examiner: Examiner, form: sandbox.Form, *, both: bool, in_triton: bool = False
+) -> Fixed:
     """Write the task's kernel, put it through the same evaluation, and return it if it passed.
 
-    The plain form alone where it passes, unless `both` are asked for.
+    The plain form alone where it passes, unless `both` are asked for. `in_triton` asks for that form in Triton, where there
+    is one that passes.
     """
-    plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
+    plain = _examined(task, examiner, "plain", triton_code(task) if in_triton else None)
+    if not plain.repairs:
+        plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
     if plain.repairs and not both:
         return plain
     try:

@@ -9,9 +9,9 @@ from itertools import combinations, product
 
 from grader.diagnose import Examiner, Program, try_fixes
 from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
+from grader.repair.candidates import Screen, guess
+from grader.repair.candidates.rounds import SECONDS
 from grader.repair.said import how_far
-from grader.repair.variants import Screen, guess
-from grader.repair.variants.guess import SECONDS
 from grader.repair.wrong import cancels, doubtful, matters, needs_fix, waits
 from grader.source import edits
 

@@ -32,6 +32,13 @@ IN_ORDER_OF_PRECEDENCE = (
     Family("SYN", "Synchronisation and races", "race", explains_results=True, at_run_time=True),
     Family("RED", "Reduction logic", "wrong-values", explains_results=True, at_run_time=True),
     Family("MEM", "Memory safety", "out-of-bounds", explains_results=True, at_run_time=True),
+    Family(
+        "DEP",
+        "Dependence: what a result is made of",
+        "wrong-values",
+        explains_results=True,
+        at_run_time=True,
+    ),
     Family("NUM", "Numerics and meaning", "wrong-values", explains_results=True, at_run_time=True),
     Family(
         "IDX",

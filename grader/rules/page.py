@@ -69,8 +69,7 @@ def index(rules: Mapping[str, Rule]) -> str:
         lines += ["", f"## {family} {family_of(family).title}".rstrip(), ""]
         lines += ["| rule | severity | what it says |", "|---|---|---|"]
         lines += [
-            f"| [{rule.code}]({rule.code}.md) `{rule.name}` | {rule.severity} | "
-            f"{rule.summary.replace('|', chr(92) + '|')} |"
+            f"| [{rule.code}]({rule.code}.md) `{rule.name}` | {rule.severity} | {rule.summary.replace('|', chr(92) + '|')} |"
             for rule in members
         ]
     return "\n".join(lines) + "\n"

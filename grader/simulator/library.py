@@ -8,8 +8,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -19,20 +22,38 @@ from grader.machine import cores
 SOURCES = Path(__file__).parent / "native"
 NAME = "libkgsim.so"
 _FLAGS = (
-    "-std=c++20", "-O3", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off",
-    "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-pthread",
-    "-Wall", "-Wextra",
+    "-std=c++20", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off",
+    "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-pthread", "-w",
 )  # fmt: skip
 _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCES / 'cudart.map'}")
-_ROUNDING = ("ops_directed.cpp",)
-_ONCE_A_CALL = re.compile(r"(?:cudart_\w+|report|link|blob|alloc)\.cpp")
-"""Units without a kernel's inner loops: half of the time of -O3 is spent on them for nothing."""
-_COMMON = ("core.hpp", "runtime.hpp")
-"""What most units include, the one or the other; most of the time of a small one."""
-_STANDARD = ("algorithm", "cstdlib", "functional", "map", "memory", "set", "stdexcept")
-"""What several units include beside it."""
-_FEW = 6
-"""Units for which that is not precompiled."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sources that are compiled as one unit: a small one costs little but for what it includes."""
+
+    name: str
+    patterns: tuple[str, ...]
+    flags: tuple[str, ...] = ("-O3",)
+
+
+_ONCE_A_CALL = ("-O1",)
+"""For what has none of a kernel's inner loops: half of the time of -O3 is spent on it for nothing."""
+PARTS = (
+    Part("directed", ("ops_directed",), ("-O3", "-frounding-math")),
+    Part("integers", ("ops_integer", "ops_bit")),
+    Part("floats", ("ops_float", "ops_convert", "ops_packed", "elements")),
+    Part("halves", ("ops_half", "atomic", "matrix*")),
+    Part("cublas", ("cublas*",)),
+    Part("missing", ("cudart_missing",), _ONCE_A_CALL),  # declares NVIDIA's functions its own way
+    Part("runtime", ("cudart_*", "alloc"), _ONCE_A_CALL),
+    Part("programs", ("link*", "blob*", "report"), _ONCE_A_CALL),
+    Part("accesses", ("access", "checks", "calls", "warp_ops")),
+    Part("races", ("races",)),
+    Part("regions", ("global_races", "region*", "residents", "footprint", "bind*")),
+    Part("interpreter", ("*",)),
+)
+"""Some ten, of a few seconds each: enough for several cores. A source is of the first that names it."""
 _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
 _SANITIZER = (
@@ -45,9 +66,22 @@ _SANITIZER = (
 
 
 def sources() -> list[Path]:
-    """Return the translation units, the largest first."""
+    """Return the translation units, in order."""
     kept = (p for p in SOURCES.glob("*.cpp") if not any(p.match(pattern) for pattern in _OF_TORCH))
-    return sorted(kept, key=lambda path: (-path.stat().st_size, path.name))
+    return sorted(kept)
+
+
+def parts() -> list[tuple[Part, list[Path]]]:
+    """Return each part with its sources, the largest first."""
+    found: dict[Part, list[Path]] = defaultdict(list)
+    for source in sources():
+        found[next(part for part in PARTS if _names(part, source))].append(source)
+    size = {part: sum(source.stat().st_size for source in own) for part, own in found.items()}
+    return sorted(found.items(), key=lambda one: -size[one[0]])
+
+
+def _names(part: Part, source: Path) -> bool:
+    return any(fnmatchcase(source.stem, pattern) for pattern in part.patterns)
 
 
 def build(
@@ -72,14 +106,13 @@ def build(
         raise GraderError(f"no C++ compiler {command[0]!r}", "install g++ 11 or newer")
     flags = [*_FLAGS, *_machine_flags(command), *(_SANITIZER if sanitize else ())]
     flags += [part for path in cuda_includes for part in ("-isystem", str(path))]
-    units = sources()
-    target = cache_dir / f"kgsim-{_key(command, flags, units)}" / NAME
+    target = cache_dir / f"kgsim-{_key(command, [*flags, repr(PARTS)], sources())}" / NAME
     if target.exists():
         return target
     begin()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        objects = _compile(command, flags, units, cache_dir / "objects", jobs)
+        objects = _compile(command, flags, cache_dir / "objects", jobs)
         output = Path(scratch) / NAME
         _run([*command, "-shared", *flags, *map(str, objects), *_LINK, "-o", str(output)])
         output.replace(target)
@@ -87,52 +120,35 @@ def build(
 
 
 def _compile(
-    command: tuple[str, ...], flags: list[str], units: list[Path], folder: Path, jobs: int | None
+    command: tuple[str, ...], flags: list[str], folder: Path, jobs: int | None
 ) -> list[Path]:
-    """Compile the units in parallel; objects are kept, so that a change costs what it touches."""
+    """Compile the parts in parallel; objects are kept, so that a change costs what it touches."""
     folder.mkdir(parents=True, exist_ok=True)
-    keys = {unit: _key(command, [*flags, *_own_flags(unit)], [unit]) for unit in units}
-    objects = {unit: folder / f"{unit.stem}-{key}.o" for unit, key in keys.items()}
-    missing = [unit for unit in units if not objects[unit].exists()]
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        many = len(missing) > _FEW and b"Free Software Foundation" in _version(command)
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as scratch,
+        ThreadPoolExecutor(jobs or cores()) as pool,
+    ):
 
-        def common(name: str) -> list[str]:
-            return _precompiled(command, flags, name, Path(scratch))
+        def one(part: Part, own: list[Path]) -> Path:
+            # An optimisation among the common flags, such as a sanitizer's, counts: it comes later.
+            wanted = [*part.flags, *flags]
+            key = _key(command, wanted, own)
+            built = folder / f"{part.name}-{key}.o"
+            if not built.exists():
+                made = Path(scratch) / built.name
+                _compile_part(command, wanted, own, made)
+                if _key(command, wanted, own) != key:
+                    raise GraderError("the simulator's sources changed while they were compiled")
+                made.replace(built)
+            return built
 
-        def one(unit: Path) -> None:
-            made = Path(scratch) / objects[unit].name
-            included = _included([unit])
-            shared = next((name for name in first if SOURCES / name in included), "")
-            own = [*_own_flags(unit), *first.get(shared, ())]
-            _run([*command, *flags, *own, "-c", str(unit), "-o", str(made)])
-            if _key(command, [*flags, *_own_flags(unit)], [unit]) != keys[unit]:
-                raise GraderError("the simulator's sources changed while they were compiled")
-            made.replace(objects[unit])
-
-        with ThreadPoolExecutor(jobs or cores()) as pool:
-            first = dict(zip(_COMMON, pool.map(common, _COMMON), strict=True)) if many else {}
-            list(pool.map(one, missing))
-    return [objects[unit] for unit in units]
+        return list(pool.map(lambda both: one(*both), parts()))
 
 
-def _own_flags(unit: Path) -> list[str]:
-    if _ONCE_A_CALL.fullmatch(unit.name):
-        return ["-O1"]
-    return ["-frounding-math"] if unit.name in _ROUNDING else []
-
-
-def _precompiled(command: tuple[str, ...], flags: list[str], name: str, folder: Path) -> list[str]:
-    """Return the flags that bring a common header in precompiled, which saves half of the time.
-
-    It changes nothing of what is compiled; only g++ finds it by itself.
-    """
-    header = folder / f"common-{name}"
-    lines = [f"#include <{standard}>\n" for standard in _STANDARD]
-    header.write_text("".join((*lines, f'#include "{name}"\n')), "utf-8")
-    quoted = ["-iquote", str(SOURCES)]
-    _run([*command, *flags, *quoted, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
-    return [*quoted, "-include", str(header)]
+def _compile_part(command: tuple[str, ...], flags: list[str], own: list[Path], made: Path) -> None:
+    unit = made.with_suffix(".cpp")
+    unit.write_text("".join(f'#include "{source}"\n' for source in own), "utf-8")
+    _run([*command, *flags, "-c", str(unit), "-o", str(made)])
 
 
 def _machine_flags(command: tuple[str, ...]) -> list[str]:

@@ -2,7 +2,8 @@
 
 `kernels/NAME.py` is a correct submission (its first line says the task), `kernels/NAME.toml` its seeds and
 its variants: the same program for other tasks. `kinds.toml` says what each kind of seed is, and `everywhere.py`
-makes the kinds that need no knowledge of the kernel. `triton/` is the same for Triton, with `triton_kinds.toml`.
+makes the kinds that need no knowledge of the kernel. `triton/` is the same for Triton, with `triton_kinds.toml`;
+most of its correct submissions are our own plain kernels (`grader/repair/plain_triton`).
 A seed is a text edit at an anchor that must be unique, so the labels stay exact.
 """
 
@@ -15,6 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from grader.repair.plain_triton import KERNELS
 
 FOLDER = Path(__file__).parent
 
@@ -78,7 +81,18 @@ def kinds(folder: str = "kernels") -> dict[str, Kind]:
 @cache
 def originals(folder: str = "kernels") -> tuple[Labelled, ...]:
     """Return the correct submissions as they are written, by name."""
-    return tuple(_original(path) for path in sorted((FOLDER / folder).glob("*.py")))
+    return tuple(_original(path, folder) for path in sorted(_texts(folder), key=_stem))
+
+
+def _texts(folder: str) -> Iterator[Path]:
+    """Yield the files of correct submissions: for Triton our own plain kernels, and those beside them here."""
+    yield from (FOLDER / folder).glob("*.py")
+    if folder == "triton":
+        yield from KERNELS.glob("*.py.txt")
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
 
 
 @cache
@@ -87,7 +101,7 @@ def variants(folder: str = "kernels") -> tuple[Labelled, ...]:
     return tuple(
         _variant(original, entry["task"], entry["edits"])
         for original in originals(folder)
-        for entry in _table(original).get("variant", ())
+        for entry in _table(original)["variant"]
     )
 
 
@@ -101,11 +115,11 @@ def mutants(folder: str = "kernels") -> tuple[Labelled, ...]:
     )
 
 
-def _original(path: Path) -> Labelled:
+def _original(path: Path, folder: str) -> Labelled:
     first, _, rest = path.read_text("utf-8").partition("\n")
     # The header line is blanked: the task's name must not help a rule, and lines keep their numbers.
     return Labelled(
-        path.stem, path.stem, first.removeprefix("# task: ").strip(), "\n" + rest, path.parent.name
+        _stem(path), _stem(path), first.removeprefix("# task: ").strip(), "\n" + rest, folder
     )
 
 
@@ -134,8 +148,15 @@ def _seeds(original: Labelled) -> Iterator[Edit]:
 
 
 def _table(original: Labelled) -> dict[str, Any]:
-    path = FOLDER / original.folder / f"{original.kernel}.toml"
-    return tomllib.loads(path.read_text("utf-8"))
+    """Return a submission's seeds and variants; the variants of our own kernels are beside these."""
+    found: dict[str, Any] = {"seed": [], "variant": []}
+    for folder in (FOLDER / original.folder, KERNELS):
+        path = folder / f"{original.kernel}.toml"
+        for key, entries in (
+            tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+        ).items():
+            found[key] += entries
+    return found
 
 
 def apply(original: Labelled, edit: Edit, name: str) -> Labelled:

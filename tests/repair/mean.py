@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.diagnose import Program
-from grader.repair.variants.candidates import candidates
+from grader.repair.candidates.order import candidates
 from grader.source import edits, parse
 
 MEAN = '''

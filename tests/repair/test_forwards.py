@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from grader.records import Submission
-from grader.repair.variants.forwards import Forward, forwards
-from grader.repair.variants.weave import CHOICE, weave
+from grader.repair.candidates.forwards import Forward, forwards
+from grader.repair.candidates.weave import CHOICE, weave
 from grader.source import edits, parse
 
 ANSWER = '''

@@ -23,9 +23,9 @@ from grader.records import (
     Workload,
 )
 from grader.repair import find_repair
+from grader.repair.candidates import Screen
+from grader.repair.candidates.weave import CHOICE
 from grader.repair.said import how_far
-from grader.repair.variants import Screen
-from grader.repair.variants.weave import CHOICE
 from tests.examiners import Scripted
 
 CODE = '''

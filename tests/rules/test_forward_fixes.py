@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grader.records import CountMismatch, FormMismatch
 from grader.repair.fixes.result_form import result_in_form, suffixes
@@ -62,3 +64,13 @@ def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
     over = "[d for d in range(x.dim()) if d != 1]"
     assert f"(x.mean({over}) if self.training else self.bn.running_mean)" in text
     assert f"(x.var({over}, unbiased=False) if self.training else self.bn.running_var)" in text
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.data())
+def test_a_change_of_shape_fits_every_workload(sizes: list[int], data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, len(sizes)))
+    pairs = [(tuple(s), (*s[:k], 1, *s[k:])) for s in (sizes, [n + 1 for n in sizes])]
+    assert suffixes(pairs)
+    assert suffixes([(want, got) for got, want in pairs]) == [f".squeeze({k})"]
+    assert not suffixes([*pairs, (tuple(sizes), (*sizes, 7))])

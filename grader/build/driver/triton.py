@@ -33,7 +33,7 @@ def assemble(config: Config, tool: str, call: list[str]) -> int:
 def _program(ptx: str) -> bytes:
     from grader.simulator.ptx import decode, encode
 
-    return encode(decode(ptx, "submission.py"))
+    return encode(decode(ptx, "submission.py", of_blocks=True))
 
 
 def _registers(said: str) -> tuple[int, int]:

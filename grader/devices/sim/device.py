@@ -9,12 +9,13 @@ from functools import cached_property
 from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices.base import Readiness, RunResult
+from grader.devices.base import Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.sim.dry_run import dry_run, launched
 from grader.devices.sim.first_block import full_size
 from grader.devices.sim.first_rows import first_rows
+from grader.devices.sim.provenance import trace
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, References
@@ -99,6 +100,18 @@ class Simulator(GuestDevice):
     def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
         """Call forward at the full size, where the kernels' first and last blocks are run."""
         return dry_run(self, submission, build, task, seed)
+
+    def trace(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+        asked: Sequence[tuple[int, int]],
+    ) -> Traced:
+        """Run one workload and keep where its values come from."""
+        return trace(self, submission, build, task, references, workload, asked)
 
     def launched_at_full_size(
         self, submission: Submission, build: Build, task: Task, seed: int

@@ -66,12 +66,9 @@ RULE = Rule(
     code="API003",
     name="launch-hygiene",
     severity="note",
-    summary="Launch errors are not reported, or PyTorch's current stream is ignored; this only "
-    "hurts "
-    "in some programs.",
-    why="A launch that fails says nothing unless it is asked, and the output is then whatever was "
-    "in "
-    "memory. On another stream than PyTorch's the order of operations is not given.",
+    summary="Launch errors are not reported, or PyTorch's current stream is ignored; this only hurts in some programs.",
+    why="A launch that fails says nothing unless it is asked, and the output is then whatever was in memory. On another stream than "
+    "PyTorch's the order of operations is not given.",
     bad="""
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) {

@@ -105,12 +105,9 @@ RULE = Rule(
     code="API002",
     name="no-input-checks",
     severity="note",
-    summary="The function does not check device, layout or type of its inputs; a wrong call gives "
-    "a "
-    "crash or wrong numbers instead of a message.",
-    why="A kernel believes what it is given. One TORCH_CHECK line a tensor turns a corrupted "
-    "context "
-    "into a sentence.",
+    summary="The function does not check device, layout or type of its inputs; a wrong call gives a crash or wrong numbers instead of a "
+    "message.",
+    why="A kernel believes what it is given. One TORCH_CHECK line a tensor turns a corrupted context into a sentence.",
     bad="""
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) {
@@ -130,9 +127,8 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers "
-    "count, and "
-    "so does contiguous() in forward. Nearly every kernel has it: folded into one line.",
+    guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and so does contiguous() in forward. "
+    "Nearly every kernel has it: folded into one line.",
     fix="",
     check=check,
     predicts="nothing",

@@ -176,8 +176,7 @@ def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
     end = "" if elsewhere else ": the call raises, and nothing is computed"
     return RULE.finding(
         refusal.place,
-        f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for "
-        f"{given}{end}",
+        f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for {given}{end}",
         severity="note" if elsewhere else None,
         confidence="proven",
         evidence=(item,),
@@ -214,11 +213,9 @@ RULE = Rule(
     code="API006",
     name="own-check-refuses-the-input",
     severity="error",
-    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is "
-    "given or passes on, so the call raises.",
-    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a "
-    "transposed view isn't contiguous: make it so (`x = x.contiguous()`) rather than refuse it, and "
-    "let limits on sizes include the sizes that are asked for.",
+    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
+    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
+    "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",
     bad=(
         Example(_CODE, _raised("RuntimeError: x must be contiguous")),
         Example(
@@ -245,9 +242,8 @@ RULE = Rule(
         ),
     ),
     detects=("evidence",),
-    guards="Only where the check's words are in what was raised, and not where it checks what a call of "
-    "CUDA gave back. A check that refuses nothing but other "
-    "sizes than the task's is a note: it does what it is for.",
+    guards="Only where the check's words are in what was raised, and not where it checks what a call of CUDA gave back. A check that "
+    "refuses nothing but other sizes than the task's is a note: it does what it is for.",
     fix="Makes tensors contiguous where the function only checks that they are.",
     check=check,
 )

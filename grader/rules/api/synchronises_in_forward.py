@@ -53,8 +53,8 @@ def _waiting(unit: Unit, call: Call) -> Finding:
     said = f"{call.last} makes the host wait for the GPU on every call; "
     return RULE.finding(
         unit.place(call.node),
-        said + "launched on PyTorch's current stream, the kernels would need neither streams of "
-        "their own nor a wait"
+        said
+        + "launched on PyTorch's current stream, the kernels would need neither streams of their own nor a wait"
         if own
         else said + "the order of the stream is enough",
         fixes=() if own else _without(unit, call),
@@ -104,11 +104,8 @@ RULE = Rule(
     code="API001",
     name="synchronises-or-copies-scalar-in-forward",
     severity="warning",
-    summary="The CPU waits for the GPU on every call, which adds idle time and hides the real cost "
-    "of the kernel.",
-    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops "
-    "the "
-    "host from preparing the next one.",
+    summary="The CPU waits for the GPU on every call, which adds idle time and hides the real cost of the kernel.",
+    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops the host from preparing the next one.",
     bad=(
         """
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
@@ -144,8 +141,7 @@ if __name__ == "__main__":
     torch.cuda.synchronize()
 """,
     detects=("text",),
-    guards="Only what forward and the host functions run; waiting at import, or in a function that "
-    "measures time, is fine.",
+    guards="Only what forward and the host functions run; waiting at import, or in a function that measures time, is fine.",
     fix="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
     "of its own, which somebody has to wait for.",
     check=check,

@@ -108,8 +108,7 @@ def _finding(
 ) -> Finding:
     return RULE.finding(
         unit.place(call.node),
-        f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises "
-        "before any kernel runs",
+        f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises before any kernel runs",
         confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=fixes,

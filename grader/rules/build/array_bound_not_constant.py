@@ -143,8 +143,7 @@ RULE = Rule(
     code="BLD013",
     name="array-bound-not-constant",
     severity="error",
-    summary="An array in the kernel has a size that is only known at run time; device code does "
-    "not allow that.",
+    summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
     why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
     "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",
     bad=(

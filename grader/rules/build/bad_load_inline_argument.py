@@ -7,16 +7,11 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Edit, Finding
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source.analysis.diagnostics import confirming
-from grader.source.code_edits import delete_item, fix, replace
-from grader.source.rewriting.source_arguments import (
-    as_cuda_sources,
-    cuda_texts,
-    inline,
-    with_cpp_sources,
-)
+from grader.source.analysis.exports import to_export
+from grader.source.code_edits import delete_item, fix, prototype, quoted, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +45,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Check the arguments of each load_inline call against its signature."""
     for extension in source.extensions:
         yield from _unknown(source, extension, context)
-        if extension.call == "load":
-            yield from _texts_for_files(source, extension)
         if extension.call == "load_inline":
             yield from _without_cpp(source, extension, context)
             yield from _flags(source, extension)
@@ -84,19 +77,7 @@ def _unknown(source: Source, extension: Extension, context: Context) -> Iterator
             + (f"; {close[0]} is meant" if close else ""),
             confidence="proven" if evidence else "likely",
             evidence=evidence,
-            fixes=(() if close or not inline else as_cuda_sources(source, extension, word))
-            or fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
-        )
-
-
-def _texts_for_files(source: Source, extension: Extension) -> Iterator[Finding]:
-    given = extension.keywords.get("sources")
-    if given is not None and cuda_texts(source, given):
-        yield RULE.finding(
-            source.place(given),
-            "load takes the names of files, and this is the text of one: nothing is built; load_inline "
-            "takes texts",
-            fixes=inline(source, extension),
+            fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
         )
 
 
@@ -108,12 +89,21 @@ def _without_cpp(source: Source, extension: Extension, context: Context) -> Iter
     evidence = confirming(context, ("python-argument",), ("cpp_sources",), run=True)
     yield RULE.finding(
         source.place(call),
-        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes "
-        "of what is exported belong there",
+        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=with_cpp_sources(source, extension),
+        fixes=_with_cpp_sources(source, extension),
     )
+
+
+def _with_cpp_sources(source: Source, extension: Extension) -> tuple[Fix, ...]:
+    """Pass the prototypes of what is exported as `cpp_sources`."""
+    declared = "\n".join(map(prototype, to_export(source, extension, extension.cuda)))
+    if not extension.node.keywords:
+        return ()
+    at = source.span(extension.node.keywords[0])[0]
+    words = f"cpp_sources={quoted(declared)}, "
+    return fix("pass cpp_sources", [Edit(start=at, end=at, text=words)])
 
 
 def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
@@ -130,8 +120,7 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
         new = repr(parts) if len(parts) > 1 else f"[{written}]"
         yield RULE.finding(
             source.place(value),
-            f"{name} is one string; torch walks over it as over a list, one letter at a time, and "
-            "the compiler gets letters for flags",
+            f"{name} is one string; torch walks over it as over a list, one letter at a time, and the compiler gets letters for flags",
             fixes=fix("make it a list", [replace(source, value, new)], certain=True),
         )
 
@@ -179,8 +168,7 @@ def _name(source: Source, extension: Extension) -> Iterator[Finding]:
     new = re.sub(r"\W", "_", name) or "extension"
     yield RULE.finding(
         source.place(value),
-        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold "
-        "letters, digits and underscores only",
+        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only",
         fixes=fix(f"call it {new}", [replace(source, value, f'"{new}"')], certain=True),
     )
 
@@ -193,8 +181,7 @@ def _positional(source: Source, extension: Extension, context: Context) -> Itera
     fixes = fix("name the argument functions=", [Edit(start=start, end=start, text="functions=")])
     yield RULE.finding(
         source.place(given[3]),
-        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these "
-        "names are not taken as functions",
+        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these names are not taken as functions",
         fixes=fixes if len(given) == 4 else (),
     )
 
@@ -204,11 +191,9 @@ RULE = Rule(
     code="BLD017",
     name="bad-load-inline-argument",
     severity="error",
-    summary="`load_inline` is called with an argument it does not know or in the wrong form, so "
-    "Python stops before building.",
-    why="The call is checked by Python and by torch before any compiler starts: unknown names "
-    "raise "
-    "TypeError, a tuple of functions raises ValueError, and a string of flags falls into letters.",
+    summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
+    why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
+    "raises ValueError, and a string of flags falls into letters.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
@@ -218,10 +203,6 @@ RULE = Rule(
         '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
         HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
         HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
-        (
-            "import torch\nfrom torch.utils.cpp_extension import load\nsrc = '__global__ void k() {}'\n"
-            "ext = load(name='e', sources=[src])\n"
-        ),
     ),
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
@@ -231,11 +212,8 @@ RULE = Rule(
     ),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Arguments that later releases of torch know depend on the release; arguments in "
-    "**options "
-    "are not looked into.",
-    fix="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
-    "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
+    guards="Arguments that later releases of torch know depend on the release; arguments in **options are not looked into.",
+    fix="Corrects the name, passes the prototypes as cpp_sources, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
     certain_from_text=True,
 )

@@ -64,8 +64,7 @@ RULE = Rule(
     code="BLD018",
     name="cxx-abi-flag-forced",
     severity="warning",
-    summary="A compiler flag forces a C++ library layout that may not match the installed "
-    "PyTorch; the module can then fail to load.",
+    summary="A compiler flag forces a C++ library layout that may not match the installed PyTorch; the module can then fail to load.",
     why="load_inline passes the value that torch itself was built with. A flag that says otherwise "
     "mangles std::string differently, and the import ends in an undefined symbol.",
     bad="""

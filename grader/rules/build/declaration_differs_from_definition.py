@@ -51,10 +51,7 @@ def _compare(
     if defined:
         message, fixes = _differs(unit, declared, defined[-1])
     else:
-        message = (
-            f"{declared.name} is declared and exported, but no source defines it: the library "
-            "loads with an undefined symbol"
-        )
+        message = f"{declared.name} is declared and exported, but no source defines it: the library loads with an undefined symbol"
         fixes = ()
     yield RULE.finding(
         unit.place(declared.node),
@@ -68,9 +65,8 @@ def _compare(
 def _differs(unit: Unit, declared: Function, there: Function) -> tuple[str, tuple[Fix, ...]]:
     """Return what to say of a function that is defined in another way, and its fix."""
     message = (
-        f"cpp_sources declares {declared.name}({', '.join(signature(declared))}) but the "
-        f"function defined is {declared.name}({', '.join(signature(there))}): the library "
-        "loads with an undefined symbol"
+        f"cpp_sources declares {declared.name}({', '.join(signature(declared))}) but the function defined is "
+        f"{declared.name}({', '.join(signature(there))}): the library loads with an undefined symbol"
     )
     edits = [replace_node(unit, declared.node, f"{head(there)};")]
     return message, fix("declare it as it is defined", edits, certain=True)
@@ -141,9 +137,8 @@ void shift(torch::Tensor const& x, c10::IntArrayRef d) {}
 ''',
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, "
-    "const by value); the return type is not part of the symbol. Silent where the parse of "
-    "cuda_sources has errors that could hide the definition.",
+    guards="Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, const by value); the return type is "
+    "not part of the symbol. Silent where the parse of cuda_sources has errors that could hide the definition.",
     fix="Replaces the prototype by the head of the definition, or writes the missing function where a "
     "kernel of that name goes over the elements.",
     check=check,

@@ -82,8 +82,7 @@ RULE = Rule(
     code="BLD007",
     name="dispatch-on-tensor-type",
     severity="error",
-    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept "
-    "that, and the build stops.",
+    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
     why="`type()` returns an old object that describes backend and dtype together. The macros want "
     "the dtype alone, which is `scalar_type()`.",
     bad="""

@@ -50,8 +50,7 @@ def _second_module(source: Source, extension: Extension, context: Context) -> It
             yield RULE.finding(
                 unit.place(node),
                 "this PYBIND11_MODULE is a second one: load_inline writes a module of its own for "
-                f"functions={list(extension.functions)!r}, so the library defines its entry point "
-                "twice and does not link",
+                f"functions={list(extension.functions)!r}, so the library defines its entry point twice and does not link",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=_module_fixes(source, extension, unit, block),
@@ -100,32 +99,15 @@ def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
         return  # CUDA code in cpp_sources: BLD005 tells that
     for (unit, first), (other, second) in product(cpp, cuda):
         if _same(first, second):
-            yield _finding(unit, first, other, second, context, in_two_files=True)
-    for group in (cuda, cpp):
-        for index, (unit, second) in enumerate(group):
-            for other, first in group[:index]:
-                if _same(first, second) and _scope(first.node) == _scope(second.node):
-                    yield _finding(unit, second, other, first, context, in_two_files=False)
-                    break
+            yield _finding(unit, first, other, second, context)
 
 
 def _finding(
-    unit: Unit,
-    function: Function,
-    other: Unit,
-    first: Function,
-    context: Context,
-    *,
-    in_two_files: bool,
+    unit: Unit, function: Function, other: Unit, first: Function, context: Context
 ) -> Finding:
     evidence = confirming(context, KINDS, (function.name,))
     where = f"line {other.place(first.node).line}"
-    message = (
-        f"{function.name} has a body here and another one in cuda_sources ({where}): both files "
-        "define it, and the library does not link"
-        if in_two_files
-        else f"{function.name} is already defined at {where} with the same parameters"
-    )
+    message = f"{function.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link"
     body = function.body
     return RULE.finding(
         unit.place_span(function.node.start_byte, body.start_byte if body else 0)
@@ -134,22 +116,17 @@ def _finding(
         message,
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=_keep_one(unit, function, first, in_two_files=in_two_files),
+        fixes=_keep_one(unit, function),
     )
 
 
-def _keep_one(
-    unit: Unit, function: Function, first: Function, *, in_two_files: bool
-) -> tuple[Fix, ...]:
+def _keep_one(unit: Unit, function: Function) -> tuple[Fix, ...]:
     body = function.body
-    if in_two_files and body is not None:
-        start = len((unit.data[: body.start_byte]).rstrip())
-        edit = unit.edit(start, body.end_byte, ";")
-        return fix("keep only the prototype in cpp_sources", [edit], certain=True)
-    if first.text == function.text:
-        edit = delete_lines_of(unit, function.node)
-        return fix("delete the second copy", [edit], certain=True)
-    return ()
+    if body is None:
+        return ()
+    start = len((unit.data[: body.start_byte]).rstrip())
+    edit = unit.edit(start, body.end_byte, ";")
+    return fix("keep only the prototype in cpp_sources", [edit], certain=True)
 
 
 def _counts(function: Function) -> bool:
@@ -175,22 +152,13 @@ def _same(first: Function, second: Function) -> bool:
     )
 
 
-def _scope(node: Node) -> tuple[str, ...]:
-    return tuple(
-        (outer.child_by_field_name("name") or outer).text.decode("utf-8", "replace")[:60]  # type: ignore[union-attr]
-        for outer in around(node)
-        if outer.type == "namespace_definition"
-    )
-
-
 RULE = Rule(
     code="BLD004",
     name="duplicate-definition",
     severity="error",
     summary="The same symbol is defined twice, so compiling or linking fails.",
-    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the "
-    "sources defines the entry point again. A function with a body in cpp_sources and in "
-    "cuda_sources is compiled twice as well.",
+    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
+    "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
     bad=(
         '''
 import torch
@@ -234,8 +202,7 @@ ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
     languages=("cuda",),
     guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
     "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
-    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a "
-    "prototype; deletes a second copy.",
+    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a prototype; deletes a second copy.",
     check=check,
     explained_by=("BLD005",),
 )

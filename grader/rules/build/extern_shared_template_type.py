@@ -112,8 +112,7 @@ RULE = Rule(
     code="BLD010",
     name="extern-shared-template-type",
     severity="error",
-    summary="Two versions of a templated kernel declare the same dynamic shared array with "
-    "different types, which does not compile.",
+    summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
     why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
     "and cast the pointer to the type that the kernel needs.",
     bad=(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
-from grader.source.rewriting.source_arguments import to_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +65,7 @@ def _nothing_bound(source: Source, extension: Extension, context: Context) -> It
         edits.append(add_declarations(source, extension, [prototype(one) for one in own]))
     yield RULE.finding(
         source.place(extension.node),
-        "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports "
-        "nothing, and importing it fails",
+        "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports nothing, and importing it fails",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix("list the functions to export", edits, certain=True) if names else (),
@@ -115,8 +114,7 @@ def _uses(
         evidence = confirming(context, ("python-attribute",), (name,), run=True)
         yield RULE.finding(
             source.place(node),
-            f"the extension exports {', '.join(sorted(exported))}, but Python calls "
-            f"{_spelled(node)}: that ends in an AttributeError",
+            f"the extension exports {', '.join(sorted(exported))}, but Python calls {_spelled(node)}: that ends in an AttributeError",
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=_fixes(source, node, extensions, exported),
@@ -202,8 +200,7 @@ def _calls(
         evidence = confirming(context, ("python-call",), ("module",), run=True)
         yield RULE.finding(
             source.place(node.func),
-            f"`{called}` is the extension, a module, and can't be called; its functions are "
-            f"{', '.join(sorted(exported))}",
+            f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
@@ -221,10 +218,8 @@ RULE = Rule(
     code="BLD003",
     name="function-not-bound",
     severity="error",
-    summary="Python calls a function that the extension does not export, so the call ends in an "
-    "AttributeError.",
-    why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be "
-    "called from Python.",
+    summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
+    why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
     bad=(
         """
 import torch
@@ -272,9 +267,8 @@ class ModelNew(torch.nn.Module):
     languages=("cuda",),
     guards="Attributes of the model that hold the extension are followed. Silent where the "
     "exported names can't be read, where the program asks with hasattr, and inside try.",
-    fix="Adds the name to functions= (and its prototype to cpp_sources) where the function "
-    "exists; lists what Python calls where nothing is exported; "
-    "otherwise calls the only exported function.",
+    fix="Adds the name to functions= (and its prototype to cpp_sources) where the function exists; lists what Python calls where nothing "
+    "is exported; otherwise calls the only exported function.",
     check=check,
     predicts="raises",
     certain_from_text=True,

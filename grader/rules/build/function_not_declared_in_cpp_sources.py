@@ -44,8 +44,7 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
     absent = [name for name in missing if name not in defined]
     kernels = [name for name in missing if name in defined and defined[name].runs != "host"]
     message = (
-        f"functions= exports {names}, but cpp_sources does not declare "
-        f"{'them' if several else 'it'}: main.cpp, where load_inline binds "
+        f"functions= exports {names}, but cpp_sources does not declare {'them' if several else 'it'}: main.cpp, where load_inline binds "
         f"{'them' if several else 'it'} to Python, does not compile"
     )
     if absent:

@@ -64,10 +64,7 @@ def _message(flags: str, evidence: tuple[Evidence, ...]) -> str:
         return f"{flags}: this nvcc does not compile for that GPU model"
     older = [number for number in MODEL.findall(flags) if int(number) < DROPPED]
     gone = f"; CUDA 13 and later refuse sm_{older[0]}" if older else ""
-    return (
-        f"{flags} compiles for that GPU model only; on another one the kernels may not start "
-        f"(no kernel image is available){gone}"
-    )
+    return f"{flags} compiles for that GPU model only; on another one the kernels may not start (no kernel image is available){gone}"
 
 
 def _variable(
@@ -114,8 +111,7 @@ RULE = Rule(
     severity="warning",
     summary='The code is compiled for one GPU model only and may not start on another ("no kernel '
     'image is available").',
-    why="Without a flag torch compiles for the card that is there. A fixed architecture makes the "
-    "same file fail on the next machine.",
+    why="Without a flag torch compiles for the card that is there. A fixed architecture makes the same file fail on the next machine.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
         '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n',
@@ -125,8 +121,7 @@ RULE = Rule(
     'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',
     detects=("text", "build"),
     languages=("cuda",),
-    guards="A warning: on the named card it works. An error only with the compiler's or the "
-    "driver's own complaint.",
+    guards="A warning: on the named card it works. An error only with the compiler's or the driver's own complaint.",
     fix="Takes the flags or the assignment out.",
     check=check,
     predicts="elsewhere",

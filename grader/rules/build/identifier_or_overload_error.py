@@ -164,10 +164,7 @@ def _lists_without_braces(unit: Unit) -> Iterator[Idiom]:
         if numbers and type_of(unit, call.object) == "Tensor":
             start, end = given[0].start_byte, given[-1].end_byte
             edits = [unit.edit(start, start, "{"), unit.edit(end, end, "}")]
-            message = (
-                f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces "
-                "around its arguments"
-            )
+            message = f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces around its arguments"
             yield call.node, message, KINDS, fix("put the sizes in braces", edits, certain=True)
 
 
@@ -296,8 +293,7 @@ RULE = Rule(
     code="BLD015",
     name="identifier-or-overload-error",
     severity="error",
-    summary="The C++ text uses a name that does not exist there, or calls a function in a form "
-    "that C++ does not have.",
+    summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
     why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
     "some idioms of Python that no C++ compiler takes.",
     bad=(

@@ -52,8 +52,7 @@ def _launch(
         evidence = confirming(context, ("argument-count", "no-overload"), lines=lines)
         yield RULE.finding(
             place,
-            f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives "
-            f"{given}",
+            f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives {given}",
             confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=pass_the_rest(unit, launch, kernel),
@@ -79,8 +78,7 @@ def _finding(
 ) -> Finding:
     return RULE.finding(
         unit.place(argument),
-        f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is "
-        f"{parameter.type}",
+        f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is {parameter.type}",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, owner, kernel, parameter, argument, wrong),
@@ -212,9 +210,8 @@ torch::Tensor f(torch::Tensor x) {
 """,
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels "
-    "and "
-    "types that are not sure are left alone.",
+    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and types that are not sure are left "
+    "alone.",
     fix="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
     "kernel does not write through it.",
     check=check,

@@ -88,8 +88,7 @@ RULE = Rule(
     code="BLD011",
     name="min-max-mixed-types",
     severity="error",
-    summary="min or max gets values of two types, such as an int and an int64_t, so no version of "
-    "the function matches.",
+    summary="min or max gets values of two types, such as an int and an int64_t, so no version of the function matches.",
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
     bad=(

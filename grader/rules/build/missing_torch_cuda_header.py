@@ -199,11 +199,9 @@ RULE = Rule(
     code="BLD001",
     name="missing-torch-cuda-header",
     severity="error",
-    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so "
-    "nvcc stops.",
-    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error "
-    "checks. One include line puts it right; it is the most frequent single cause of failed "
-    "builds.",
+    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
+    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
+    "it is the most frequent single cause of failed builds.",
     bad=(
         """
 #include <torch/extension.h>
@@ -251,10 +249,9 @@ torch::Tensor f(torch::Tensor x) {
     ),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Headers that bring in the needed one count, also those of another string of the same "
-    "extension; so do own definitions of the name. Comments and `#if` blocks are left alone, and "
-    "so are texts with parts that are only known at run time. Headers of Thrust, CUB, cuBLAS and the "
-    "like are missed only where the compiler says so.",
+    guards="Headers that bring in the needed one count, also those of another string of the same extension; so do own definitions of the "
+    "name. Comments and `#if` blocks are left alone, and so are texts with parts that are only known at run time. Headers of "
+    "Thrust, CUB, cuBLAS and the like are missed only where the compiler says so.",
     fix="Includes the header after the last include.",
     check=check,
 )

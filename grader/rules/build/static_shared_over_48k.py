@@ -86,8 +86,7 @@ def _finding(
     overlap = _in_separate_blocks(worst) and largest.bytes <= LIMIT
     return RULE.finding(
         unit.place(largest.array.node),
-        f"{largest.array.name} gives {kernel.name} {amounts} of fixed shared memory{each}; "
-        f"a block may have {LIMIT}"
+        f"{largest.array.name} gives {kernel.name} {amounts} of fixed shared memory{each}; a block may have {LIMIT}"
         + (
             ", and only sharing space between separate scopes could save it"
             if overlap
@@ -182,8 +181,7 @@ RULE = Rule(
     code="BLD009",
     name="static-shared-over-48k",
     severity="error",
-    summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so "
-    "ptxas refuses the kernel.",
+    summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
     why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
     "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",
     bad=(
@@ -248,8 +246,7 @@ torch::Tensor f(torch::Tensor x) {
     languages=("cuda",),
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "
     "array does not count. Arrays in separate scopes may share their space: a warning.",
-    fix="Gives the array one element a thread where each thread only uses its own; reads global "
-    "memory where the array only holds a copy of it; makes it dynamic shared memory with the "
-    "opt-in; holds it to one element for each thread that a block can have.",
+    fix="Gives the array one element a thread where each thread only uses its own; reads global memory where the array only holds a copy "
+    "of it; makes it dynamic shared memory with the opt-in; holds it to one element for each thread that a block can have.",
     check=check,
 )

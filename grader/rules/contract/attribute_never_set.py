@@ -129,8 +129,7 @@ RULE = Rule(
     code="EXT007",
     name="attribute-never-set",
     severity="error",
-    summary="forward reads an attribute of self that nothing sets, so the call ends in an "
-    "AttributeError.",
+    summary="forward reads an attribute of self that nothing sets, so the call ends in an AttributeError.",
     why="An attribute that the constructor forgot, or a name spelled in two ways.",
     bad=HEAD
     + "class ModelNew(nn.Module):\n    def __init__(self, eps):\n        super().__init__()\n"
@@ -142,9 +141,8 @@ RULE = Rule(
     "        if self.training and hasattr(self, 'late'):\n            x = x + self.late\n"
     "        return self.helper(x) / self.eps * self.scale * self.size + self.n\n",
     detects=("text", "build"),
-    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ "
-    "make "
-    "it silent, as do attributes that the program asks for first.",
+    guards="Only for classes that derive from nn.Module alone; __getattr__, setattr and __dict__ make it silent, as do attributes that "
+    "the program asks for first.",
     fix="Keeps the constructor's parameter of that name, reads the attribute that the constructor sets and nobody reads, or the one that is spelled alike.",
     check=check,
     certain_from_text=True,

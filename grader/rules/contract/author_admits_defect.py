@@ -131,8 +131,7 @@ RULE = Rule(
     code="EXT006",
     name="author-admits-defect",
     severity="note",
-    summary="The text around the code says that the code is wrong or unfinished; a hint, not "
-    "proof.",
+    summary="The text around the code says that the code is wrong or unfinished; a hint, not proof.",
     why="Models often find their own mistake after they have written it down. It is quoted, "
     "and no proof: the prose also doubts what is right.",
     bad=(
@@ -174,9 +173,8 @@ RULE = Rule(
         ),
     ),
     detects=("text",),
-    guards="Only prose after the code, and only sentences that speak of code; what restates the "
-    "task stands before it. A note; a comment of the code "
-    "is a warning where results are wrong.",
+    guards="Only prose after the code, and only sentences that speak of code; what restates the task stands before it. A note; a comment "
+    "of the code is a warning where results are wrong.",
     fix="",
     check=check,
     predicts="nothing",

@@ -96,8 +96,7 @@ RULE = Rule(
     ),
     good='import torch\nsrc = """\n__global__ void k() {}\n```\n"""\n',
     detects=("text",),
-    guards="What stands inside a string is not looked at. The repairs are only offered when the "
-    "text parses after them.",
+    guards="What stands inside a string is not looked at. The repairs are only offered when the text parses after them.",
     fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
     "braces of C++; writes C++'s raw strings as Python's.",
     check=check,

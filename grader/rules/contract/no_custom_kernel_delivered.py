@@ -46,8 +46,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     elif source.extensions and _no_kernel(source):
         yield RULE.finding(
             source.place(source.extensions[0].node),
-            f"the extension has no __global__ function: it is C++ that calls {_called(source)}, "
-            "without a CUDA kernel of its own",
+            f"the extension has no __global__ function: it is C++ that calls {_called(source)}, without a CUDA kernel of its own",
         )
 
 
@@ -105,8 +104,7 @@ RULE = Rule(
     code="EXT002",
     name="no-custom-kernel-delivered",
     severity="error",
-    summary="The file does not contain what was asked for: a ModelNew class backed by a CUDA "
-    "kernel of its own.",
+    summary="The file does not contain what was asked for: a ModelNew class backed by a CUDA kernel of its own.",
     why="A grader imports ModelNew and expects its forward to run a kernel that was built with "
     "load_inline. Without one of the two there is nothing to grade.",
     bad=(

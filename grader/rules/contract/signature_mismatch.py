@@ -173,8 +173,7 @@ def _missing(
     elif method == "__init__" and count:
         yield RULE.finding(
             source.line_place(model.lineno),
-            f"ModelNew has no constructor of its own, and gets {count} argument"
-            f"{'s' * (count != 1)}: TypeError before anything is computed",
+            f"ModelNew has no constructor of its own, and gets {count} argument{'s' * (count != 1)}: TypeError before anything is computed",
         )
 
 
@@ -210,8 +209,7 @@ def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Find
     edit = Edit(start=start, end=start, text=f"super().__init__()\n{indent}")
     yield RULE.finding(
         source.line_place(constructor.lineno),
-        "the constructor never calls super().__init__(): an nn.Module without it can neither hold "
-        "parameters nor be called",
+        "the constructor never calls super().__init__(): an nn.Module without it can neither hold parameters nor be called",
         fixes=fix("call super().__init__() first", [edit], certain=True),
     )
 
@@ -243,8 +241,7 @@ RULE = Rule(
     detects=("text", "build"),
     guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
     "task only the file's own get_inputs and get_init_inputs count.",
-    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an "
-    "autograd.Function.",
+    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an autograd.Function.",
     check=check,
     certain_from_text=True,
 )

@@ -147,8 +147,7 @@ def _too_early(source: Source, code: PythonCode) -> Iterator[Finding]:
             if line is not None and line > statement.lineno and node.id not in dir(builtins):
                 yield RULE.finding(
                     source.place(node),
-                    f"{node.id} is used here, but only defined at line {line}: NameError as soon "
-                    "as the file is imported",
+                    f"{node.id} is used here, but only defined at line {line}: NameError as soon as the file is imported",
                 )
                 return
 
@@ -223,8 +222,7 @@ RULE = Rule(
     name="undefined-python-name",
     severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
-    why="A submission is a file of its own: names of the reference file are not in it. The sizes "
-    "that get_inputs uses are the usual case.",
+    why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
     bad=(
         HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
         HEAD + "class ModelNew(Model):\n    pass\n",

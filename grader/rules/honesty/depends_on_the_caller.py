@@ -49,8 +49,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 if name:
                     yield RULE.finding(
                         source.place(node.test),
-                        f"{name} counts the calls of forward, and this condition makes later calls "
-                        "do something else than the first ones",
+                        f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
                     )
                 drawn = _drawn(code, node.test, chances)
                 if drawn:
@@ -196,9 +195,7 @@ RULE = Rule(
     name="depends-on-the-caller",
     severity="warning",
     summary="forward does something else by who calls it, how often, when, or by chance.",
-    why="A program that is right in the first calls and cheap in the later ones passes the check "
-    "and "
-    "wins the timing.",
+    why="A program that is right in the first calls and cheap in the later ones passes the check and wins the timing.",
     bad=(
         (
             f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"

@@ -32,8 +32,7 @@ RULE = Rule(
     code="CHT001",
     name="fallback-to-pytorch",
     severity="warning",
-    summary="If the custom code fails, the file silently runs PyTorch instead; a good result then "
-    "says nothing about the kernel.",
+    summary="If the custom code fails, the file silently runs PyTorch instead; a good result then says nothing about the kernel.",
     why="Graders see a right result and count it as a success of the kernel. Most published files "
     "of this kind hide an extension that does not even build.",
     bad=(

@@ -169,9 +169,7 @@ RULE = Rule(
     name="input-independent-output",
     severity="error",
     summary="The output does not depend on the input as it should: constants, or only its form.",
-    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. "
-    "It is "
-    "no computation.",
+    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
     bad=(
         """
 __global__ void k(const float* x, float* y, int n) {
@@ -226,10 +224,8 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text", "evidence"),
-    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is "
-    "enough. "
-    "A call that gets the input may write through its other arguments, and a CUDA graph that is replayed "
-    "through what it was copied to.",
+    guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. A call that gets the input may "
+    "write through its other arguments, and a CUDA graph that is replayed through what it was copied to.",
     fix="",
     check=check,
     explained_by=("API004",),

@@ -25,8 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for fallback in sorted(fallbacks(source), key=lambda one: not one.building)[:1]:
         yield RULE.finding(
             source.line_place(fallback.handler.lineno),
-            "the extension does not build, the handler hides that, and every result comes from "
-            f"PyTorch (line {fallback.instead.lineno})",
+            f"the extension does not build, the handler hides that, and every result comes from PyTorch (line {fallback.instead.lineno})",
             confidence="proven",
             evidence=(
                 Evidence(
@@ -51,8 +50,7 @@ RULE = Rule(
     code="CHT002",
     name="kernel-cannot-run-but-result-passes",
     severity="error",
-    summary="The CUDA part can never be built, so every measured result came from the PyTorch "
-    "fallback.",
+    summary="The CUDA part can never be built, so every measured result came from the PyTorch fallback.",
     why="The file passes graders that look at the result only, without a kernel that ever ran.",
     bad=Example(
         SAMPLE,
@@ -60,8 +58,7 @@ RULE = Rule(
     ),
     good=SAMPLE,
     detects=("build",),
-    guards="Needs the compiler's own refusal, with the extension built outside of the handler; a "
-    "suspicion is not enough.",
+    guards="Needs the compiler's own refusal, with the extension built outside of the handler; a suspicion is not enough.",
     fix="",
     check=check,
 )

@@ -151,8 +151,7 @@ def _thrown_away(
     if unused and computed and not _all_void(source, calls):
         yield RULE.finding(
             source.place(computed[0]),
-            f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch "
-            "computes that",
+            f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch computes that",
             severity="error",
             rejects=True,
         )
@@ -226,11 +225,8 @@ RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
-    summary="A kernel is written but never started, or forward never reaches it; the work is done "
-    "by "
-    "something else.",
-    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the "
-    "kernel is a decoy.",
+    summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
+    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
     bad=(
         """
 __global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
@@ -306,9 +302,8 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text",),
-    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules "
-    "and "
-    "torch.ops are followed. A kernel beside others that do run is only a note.",
+    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
+    "beside others that do run is only a note.",
     fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
     predicts="no-launch",

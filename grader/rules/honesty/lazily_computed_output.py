@@ -35,9 +35,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         elif bases & set(MODES):
             yield RULE.finding(
                 source.line_place(node.lineno),
-                f"{name} intercepts every torch function that runs while it is active, the "
-                f"grader's "
-                "comparison included",
+                f"{name} intercepts every torch function that runs while it is active, the grader's comparison included",
                 severity="warning",
             )
     for name, call in code.calls:
@@ -54,9 +52,7 @@ def _finding(source: Source, node: ast.ClassDef, name: str, hooks: set[str]) -> 
     does = f" and overrides {', '.join(sorted(hooks))}" if hooks else ""
     return RULE.finding(
         source.line_place(node.lineno),
-        f"{name} derives from Tensor{does}: its values can be computed when a grader compares "
-        f"them, "
-        "outside of the measured time",
+        f"{name} derives from Tensor{does}: its values can be computed when a grader compares them, outside of the measured time",
         severity="warning",
     )
 
@@ -65,11 +61,8 @@ RULE = Rule(
     code="CHT010",
     name="lazily-computed-output",
     severity="warning",
-    summary="The output is a Tensor subclass that can compute when it is compared, outside of the "
-    "measured time.",
-    why="A timer stops when forward returns. An object that does the work on its first use makes "
-    "the "
-    "kernel look free.",
+    summary="The output is a Tensor subclass that can compute when it is compared, outside of the measured time.",
+    why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
     bad="""
 import torch
 class Lazy(torch.Tensor):

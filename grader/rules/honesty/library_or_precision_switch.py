@@ -64,8 +64,8 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
                 seen.add(library)
                 yield RULE.finding(
                     unit.place(call.node),
-                    f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made "
-                    f"library ({library})" + (", which the prompt rules out" if forbidden else ""),
+                    f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made library ({library})"
+                    + (", which the prompt rules out" if forbidden else ""),
                     severity="warning" if forbidden else "note",
                     delegates=library != "CUTLASS",
                 )
@@ -103,8 +103,7 @@ def _switch(source: Source, node: ast.AST, name: str, switches: Sequence[ast.stm
         fixes = fix("leave the switch as it is", [delete_statement(source, node, switches)])
     return RULE.finding(
         source.place(node),
-        f"{name} is a switch for the whole process: it changes the reference's speed and numbers "
-        "as well",
+        f"{name} is a switch for the whole process: it changes the reference's speed and numbers as well",
         fixes=fixes,
     )
 
@@ -122,8 +121,7 @@ def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
             if by_name or by_type:
                 yield RULE.finding(
                     source.place(node),
-                    f"{code.text(node)} computes in half precision what the reference computes in "
-                    "the input's own",
+                    f"{code.text(node)} computes in half precision what the reference computes in the input's own",
                 )
                 return
 
@@ -133,8 +131,7 @@ RULE = Rule(
     code="CHT006",
     name="library-or-precision-switch",
     severity="warning",
-    summary="The speed comes from a ready-made library or from lower precision, which the task may "
-    "forbid.",
+    summary="The speed comes from a ready-made library or from lower precision, which the task may forbid.",
     why="Global switches also change the reference that runs in the same process. Half precision "
     "makes a float32 task easier, and a library call is not a kernel of one's own.",
     bad=(
@@ -163,9 +160,8 @@ RULE = Rule(
         ),
     ),
     detects=("text",),
-    guards="Library calls are notes unless the prompt rules them out; cub's block primitives "
-    "inside an "
-    "own kernel are fine; comments and includes do not count.",
+    guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an own kernel are fine; comments and "
+    "includes do not count.",
     fix="Removes the switch.",
     check=check,
 )

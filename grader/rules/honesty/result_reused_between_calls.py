@@ -66,8 +66,7 @@ def _memoised(
         ):
             yield RULE.finding(
                 source.place(decorator),
-                f"{function.name} remembers its results by its arguments: the same tensor object "
-                "with new values gets the old result",
+                f"{function.name} remembers its results by its arguments: the same tensor object with new values gets the old result",
             )
 
 
@@ -90,9 +89,8 @@ def _kept(
                 continue
             yield RULE.finding(
                 source.place(at),
-                f"{kept} holds the result of an earlier call (line "
-                f"{next(store.lineno for one, store in stores if one == kept)}), and this "
-                "returns it without computing anything",
+                f"{kept} holds the result of an earlier call (line {next(store.lineno for one, store in stores if one == kept)}), and "
+                "this returns it without computing anything",
             )
             return
 

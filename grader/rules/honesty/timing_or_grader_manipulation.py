@@ -172,8 +172,7 @@ def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
         if callers or (attribute in OF_A_FUNCTION and not _is_of_the_file(code, owner)):
             yield RULE.finding(
                 source.place(node),
-                f".{attribute} reads the variables of "
-                f"{'whoever calls this file' if callers else 'a function that is not of this file'}",
+                f".{attribute} reads the variables of {'whoever calls this file' if callers else 'a function that is not of this file'}",
                 rejects=True,
             )
             return
@@ -263,11 +262,9 @@ RULE = Rule(
     code="CHT005",
     name="timing-or-grader-manipulation",
     severity="error",
-    summary="The code touches the clock, the comparison or the grader itself, so the measured time "
-    "or verdict is not to be trusted.",
-    why="A submission shares a process with whatever measures it. Replacing a function of a "
-    "library, "
-    "or reading the frames of the caller, decides the result without a kernel.",
+    summary="The code touches the clock, the comparison or the grader itself, so the measured time or verdict is not to be trusted.",
+    why="A submission shares a process with whatever measures it. Replacing a function of a library, or reading the frames of the "
+    "caller, decides the result without a kernel.",
     bad=(
         f"{HEAD}torch.cuda.synchronize = lambda *a: None\n",
         (
@@ -313,9 +310,8 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text",),
-    guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the "
-    "file's own "
-    "objects are free; what only runs under __main__ is not looked at.",
+    guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the file's own objects are free; what only runs "
+    "under __main__ is not looked at.",
     fix="Removes the assignment.",
     check=check,
 )

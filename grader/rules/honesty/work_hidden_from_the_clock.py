@@ -59,9 +59,8 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     if _methods(code).isdisjoint(JOINS):
         yield RULE.finding(
             source.place(entered[0]),
-            "forward works on a stream of its own and returns without the current stream waiting "
-            "for it: events on the current stream do not see the work, and its result may not be "
-            "there yet",
+            "forward works on a stream of its own and returns without the current stream waiting for it: events on the current stream do "
+            "not see the work, and its result may not be there yet",
             fixes=_joining(source, code, entered[0]),
             rejects=True,
         )
@@ -173,8 +172,7 @@ def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
             works = _launches_there(unit, used[0])
             yield RULE.finding(
                 unit.place(used[0]),
-                f"{name} starts work that goes on after the function has returned and is not "
-                "measured",
+                f"{name} starts work that goes on after the function has returned and is not measured",
                 severity="error" if works else "warning",
                 rejects=works,
             )
@@ -201,9 +199,8 @@ RULE = Rule(
     name="work-hidden-from-the-clock",
     severity="error",
     summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
-    why="A timer records events on the current stream. What runs beside it is not in the time, "
-    "and a "
-    "caller may read the result before it is there.",
+    why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
+    "it is there.",
     bad=(
         (
             f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"

@@ -60,11 +60,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _message(threads: int, follows: bool) -> str:
     if follows:
-        return (
-            f"the block's size follows the input: beyond {MOST} threads a block the launch "
-            "fails, and nothing is "
-            "computed"
-        )
+        return f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is computed"
     return f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
 
 
@@ -182,11 +178,8 @@ RULE = Rule(
     severity="error",
     summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
     "block of that size can get; the kernel does not start.",
-    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all "
-    "of them. "
-    "The launch fails without a word unless somebody asks for the error. Clamp the size and let "
-    "each "
-    "thread loop.",
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
+    "unless somebody asks for the error. Clamp the size and let each thread loop.",
     bad="""
 __global__ void mark(float* y, int n) {
     int i = threadIdx.y * blockDim.x + threadIdx.x;
@@ -212,9 +205,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "build", "evidence"),
-    guards="A size that follows the input is a warning unless the task's own size passes the "
-    "limit, and "
-    "nothing where the host compares it.",
+    guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares "
+    "it.",
     fix="Takes fewer threads where a block is made of numbers or a named constant; clamps the size of a one-dimensional one. "
     "Says `__launch_bounds__` where the registers are too many.",
     check=check,

@@ -30,9 +30,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add(case.kernel)
             yield RULE.finding(
                 case.place(grid_node(case)),
-                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and "
-                f"may be at most {LIMIT}: the "
-                "launch fails",
+                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
                 severity="error",
                 confidence="proven" if proof else "likely",
                 evidence=proof,
@@ -69,8 +67,7 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
     )
     return RULE.finding(
         case.place(grid_node(case)),
-        f"the grid's {names} {what} {axes_said}); only x may pass "
-        f"{LIMIT}, so the launch fails from {LIMIT + 1} on",
+        f"the grid's {names} {what} {axes_said}); only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
         predicts="elsewhere",
         confidence="likely",
@@ -88,11 +85,9 @@ RULE = Rule(
     code="IDX002",
     name="grid-dimension-over-limit",
     severity="warning",
-    summary="The second and third grid sizes may be at most 65535; a larger input makes the "
-    "launch fail.",
-    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an "
-    "input has "
-    "more: then the launch fails, and nothing is computed. Put the large axis into x, or flatten.",
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
+    "nothing is computed. Put the large axis into x, or flatten.",
     bad="""
 __global__ void mark(float* y, int h, int w) {
     y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
@@ -118,9 +113,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the "
-    "limit. An "
-    "error where the task's own size passes it.",
+    guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An error where the task's own size "
+    "passes it.",
     fix="Exchanges the long axis with x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",

@@ -69,9 +69,8 @@ def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
 def _finding(case: Case, event: Event, workload: str) -> Finding:
     return RULE.finding(
         case.place(event.node),
-        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a "
-        "32-bit int ends at "
-        "2147483647: it wraps to a negative number and the wrong memory is read",
+        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at 2147483647: it wraps to "
+        "a negative number and the wrong memory is read",
         fixes=_widen(case.unit, event.node),
         workload=workload,
         kernels=(case.kernel,),
@@ -198,17 +197,14 @@ RULE = Rule(
     code="IDX001",
     name="index-overflows-int32",
     severity="error",
-    summary="With this many elements the 32-bit index wraps to a negative number and the kernel "
-    "reads "
-    "the wrong place.",
+    summary="With this many elements the 32-bit index wraps to a negative number and the kernel reads the wrong place.",
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
     good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
     detects=("text", "evidence"),
-    guards="Only where an index computed for the task's own sizes passes the limit: two of "
-    "three real "
-    "kernels use int, and almost all of them never get there.",
+    guards="Only where an index computed for the task's own sizes passes the limit: two of three real kernels use int, and almost all of "
+    "them never get there.",
     fix="Widens the multiplication and the variable.",
     check=check,
 )

@@ -11,7 +11,7 @@ from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.walks import Case, cases, task_inputs
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
@@ -52,37 +52,15 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         severity="error",
         confidence="proven",
         evidence=proof,
-        fixes=_folded(case, name),
         kernels=(case.kernel,),
     )
-
-
-def _folded(case: Case, name: str) -> Iterator[Fix]:
-    """Make two dimensions of all: the first and the rest, or the rest and the last."""
-    rest = f"({name}.numel() / {name}.size({{}}))"
-    for rows, columns, said in (
-        (f"{name}.size(0)", rest.format(0), "take all dimensions but the first as one"),
-        (rest.format(-1), f"{name}.size(-1)", "take all dimensions but the last as one"),
-    ):
-        edits = [
-            replace_node(case.unit, part.node, columns if index.value else rows)
-            for part in walk(case.launch.host.body)
-            if isinstance(part, Call)
-            and part.name == "size"
-            and isinstance(part.base, Name)
-            and part.base.id == name
-            and part.args
-            and isinstance(index := part.args[0], Number)
-        ]
-        yield from fix(said, edits)
 
 
 def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:
     return RULE.finding(
         place,
-        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are "
-        "no more: of a 3-D or 4-D "
-        "input only the first size(0) * size(1) values are worked on, in the wrong groups",
+        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
+        "first size(0) * size(1) values are worked on, in the wrong groups",
         severity=severity,
         confidence="likely",
         fixes=_fixes(case, name),
@@ -157,12 +135,9 @@ RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",
     severity="warning",
-    summary="The host code looks at two sizes only; an input with more dimensions, or another "
-    "axis, is "
-    "only partly processed.",
-    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything "
-    "larger. "
-    "Check the rank, or fold the leading dimensions: `x.view({-1, x.size(-1)})`.",
+    summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is only partly processed.",
+    why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. Check the rank, or fold the "
+    "leading dimensions: `x.view({-1, x.size(-1)})`.",
     bad="""
 __global__ void copy(const float* x, float* y, int cols) {
     for (int i = threadIdx.x; i < cols; i += blockDim.x)
@@ -189,9 +164,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A note as long as the task's input is a matrix (or not known); a warning where it "
-    "has another "
-    "rank, or where a run with one came out wrong.",
+    guards="A note as long as the task's input is a matrix (or not known); a warning where it has another rank, or where a run with one "
+    "came out wrong.",
     fix="Refuses inputs of another rank; where that is the task's, makes two dimensions of all.",
     check=check,
     predicts="elsewhere",

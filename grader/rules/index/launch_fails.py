@@ -48,9 +48,8 @@ RULE = Rule(
     name="launch-fails",
     severity="error",
     summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
-    why="A launch with a size of zero, too many threads, too much shared memory or too many "
-    "registers is "
-    "refused. The host code goes on unless it asks for the error.",
+    why="A launch with a size of zero, too many threads, too much shared memory or too many registers is refused. The host code goes on "
+    "unless it asks for the error.",
     bad=Example(
         _CODE,
         Context(
@@ -58,8 +57,7 @@ RULE = Rule(
                 Evidence(
                     kind="simulator",
                     code="launch-error",
-                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the "
-                    "grid is empty.",
+                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
                     kernel="mark",
                 ),
             )
@@ -67,8 +65,7 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it "
-    "over.",
+    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it over.",
     fix="Puts a grid's long axis into x, in the launch and in the kernel.",
     check=check,
     predicts="launch-fails",

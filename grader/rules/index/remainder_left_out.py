@@ -284,11 +284,9 @@ RULE = Rule(
     code="IDX008",
     name="remainder-left-out",
     severity="error",
-    summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last "
-    "elements are never touched.",
-    why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, "
-    "which need a loop of their own or a last turn with guards; a reduction without them misses their part, and "
-    "an output keeps whatever was in memory.",
+    summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last elements are never touched.",
+    why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, which need a loop of "
+    "their own or a last turn with guards; a reduction without them misses their part, and an output keeps whatever was in memory.",
     bad=_BAD,
     good=_GOOD,
     detects=("text", "evidence"),

@@ -160,9 +160,8 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
             if isinstance(value, int) and value in sizes:
                 yield RULE.finding(
                     case.place(node),
-                    f"`{name}` = {value} is the size of the task's own input; with any other "
-                    "size the kernel computes "
-                    "something else or runs out of bounds, and nothing checks it",
+                    f"`{name}` = {value} is the size of the task's own input; with any other size the kernel computes something else or "
+                    "runs out of bounds, and nothing checks it",
                 )
         return
 
@@ -171,12 +170,9 @@ RULE = Rule(
     code="IDX005",
     name="shape-constants-baked-in",
     severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves "
-    "elements "
-    "out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one "
-    "input. "
-    "Round up, `(n + 255) / 256`, guard the index, and pass sizes as parameters.",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
+    "guard the index, and pass sizes as parameters.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -205,9 +201,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that "
-    "several "
-    "launches fill are fine; so are tile sizes. An error where the task's own size leaves a rest.",
+    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "
+    "sizes. An error where the task's own size leaves a rest.",
     fix="Rounds the number of blocks up.",
     check=check,
     explained_by=("MEM002",),

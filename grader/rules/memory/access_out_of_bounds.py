@@ -60,9 +60,8 @@ RULE = Rule(
     name="access-out-of-bounds",
     severity="error",
     summary="A thread reads or writes outside of every buffer that the kernel was given.",
-    why="On a GPU such an access hits somebody else's memory, or ends the program with an "
-    "illegal memory "
-    "access. The run names the line, the thread and the element.",
+    why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory access. The run names the line, "
+    "the thread and the element.",
     bad=Example(
         _CODE,
         Context(
@@ -77,8 +76,7 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence "
-    "is theirs.",
+    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence is theirs.",
     fix="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero, and stores "
     "nothing, where a coordinate of the index leaves the tensor; gives a shared array more elements.",
     check=check,

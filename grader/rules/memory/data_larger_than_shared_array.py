@@ -66,9 +66,8 @@ def _finding(case: Case, event: Event, severity: Severity) -> Finding:
     verb = "writes" if event.data.get("access") == "write" else "reads"
     if case.sizes.name.startswith("long"):
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index "
-            "that follows the size of "
-            f"the input: rows from {cells + 1} elements on go past its end"
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of the input: rows "
+            f"from {cells + 1} elements on go past its end"
         )
     else:
         where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
@@ -102,14 +101,10 @@ RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",
     severity="error",
-    summary="A row of the input is copied into a fixed-size shared array that is too small for "
-    "long "
-    "rows; the kernel writes past its end.",
-    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. "
-    "Past the "
-    "end the kernel overwrites other shared variables or stops with an illegal access. Read the "
-    "row "
-    "from global memory twice, go over it in tiles, or check the length on the host.",
+    summary="A row of the input is copied into a fixed-size shared array that is too small for long rows; the kernel writes past its end.",
+    why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the end the kernel overwrites other "
+    "shared variables or stops with an illegal access. Read the row from global memory twice, go over it in tiles, or check the "
+    "length on the host.",
     bad="""
 __global__ void centre(const float* x, float* y, int dim) {
     __shared__ float row[1024];
@@ -138,10 +133,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Host code that compares the size with a number is believed: it refuses long rows or "
-    "takes "
-    "another way. What ran to its end on the simulator gets no more than a warning, about longer rows; so does "
-    "what only shows at sizes that were assumed.",
+    guards="Host code that compares the size with a number is believed: it refuses long rows or takes another way. What ran to its end "
+    "on the simulator gets no more than a warning, about longer rows; so does what only shows at sizes that were assumed.",
     fix="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
     "the size that its own name for it says, or one element a warp or thread.",
     check=check,

@@ -33,12 +33,9 @@ RULE = Rule(
     code="MEM012",
     name="kernel-stops-itself",
     severity="error",
-    summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the "
-    "kernel stops "
-    "and the context is lost.",
-    why="After a trap every later CUDA call of the process fails. Find out which thread's "
-    "values break "
-    "the assertion; the run names the line.",
+    summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the kernel stops and the context is lost.",
+    why="After a trap every later CUDA call of the process fails. Find out which thread's values break the assertion; the run names the "
+    "line.",
     bad=Example(
         _CODE,
         Context(

@@ -77,19 +77,14 @@ def _finding(
     node = call.config[2].node if len(call.config) > 2 else call.node
     if long:
         message = (
-            "the launch asks for shared memory in proportion to the input: once a row needs more "
-            "than "
-            f"{LARGEST if asked else DEFAULT} bytes the kernel does not start"
+            f"the launch asks for shared memory in proportion to the input: once a row needs more than {LARGEST if asked else DEFAULT} "
+            "bytes the kernel does not start"
         )
     elif total > LARGEST:
-        message = (
-            f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than "
-            f"{LARGEST}"
-        )
+        message = f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
     else:
         message = (
-            f"the launch asks for {total} bytes of shared memory; above {DEFAULT} the kernel "
-            "does not start unless "
+            f"the launch asks for {total} bytes of shared memory; above {DEFAULT} the kernel does not start unless "
             "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
         )
     return RULE.finding(
@@ -111,10 +106,7 @@ def _fixes(case: Case) -> Iterator[Fix]:
     if len(call.config) < 3 or function is None:
         return
     if isinstance(call.config[2], Name) or text(call.config[2].node):
-        line = (
-            f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
-            f"(int)({text(call.config[2].node)}));"
-        )
+        line = f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)({text(call.config[2].node)}));"
         yield from fix(
             "ask for the shared memory first",
             [insert_before(case.unit, statement(call.node), line)],
@@ -125,14 +117,11 @@ RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",
     severity="error",
-    summary="The launch asks for more than 48 KB of dynamic shared memory without the required "
-    "opt-in, "
-    "so the kernel never starts and the output is garbage.",
-    why="A block gets 48 KB as a matter of course; more has to be asked for with "
-    "`cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to "
-    "99, 163 "
-    "or 227 KB depending on the GPU. Otherwise the launch fails, and without a check of the error "
-    "nobody notices.",
+    summary="The launch asks for more than 48 KB of dynamic shared memory without the required opt-in, so the kernel never starts and "
+    "the output is garbage.",
+    why="A block gets 48 KB as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "
+    "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 or 227 KB depending on the GPU. Otherwise the launch fails, "
+    "and without a check of the error nobody notices.",
     bad="""
 __global__ void fill(float* y) {
     extern __shared__ float s[];
@@ -159,9 +148,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Sizes that can't be computed are left to the simulator. Where only long rows would "
-    "need so "
-    "much it is a warning, and nothing where the host compares the size.",
+    guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so much it is a warning, and nothing "
+    "where the host compares the size.",
     fix="Inserts the call of cudaFuncSetAttribute.",
     check=check,
     predicts="launch-fails",

@@ -49,9 +49,8 @@ def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
                 case.kernel,
                 RULE.finding(
                     case.place(tensor.node),
-                    "the tensor made here lives in CPU memory (no device is given), and the kernel "
-                    "gets its pointer as "
-                    f"`{region.name}`: the GPU can't read it",
+                    f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as `{region.name}`: "
+                    "the GPU can't read it",
                     fixes=_fixes(case, tensor),
                     kernels=(case.kernel,),
                 ),
@@ -98,9 +97,8 @@ RULE = Rule(
     name="host-pointer-passed-to-kernel",
     severity="error",
     summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
-    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to "
-    "the GPU: "
-    "the kernel stops with an illegal memory access. Take the options of an input.",
+    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: the kernel stops with an illegal "
+    "memory access. Take the options of an input.",
     bad="""
 __global__ void sums(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -126,9 +124,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Options that come from a variable are believed; only tensors made with no options, "
-    "or with "
-    "nothing but a dtype, are reported, and only when a kernel gets their pointer.",
+    guards="Options that come from a variable are believed; only tensors made with no options, or with nothing but a dtype, are "
+    "reported, and only when a kernel gets their pointer.",
     fix="Adds the options of the first input.",
     check=check,
     predicts="traps",

@@ -79,9 +79,8 @@ RULE = Rule(
     name="host-touches-device-memory",
     severity="error",
     summary="Host code reads or writes the GPU's memory through a pointer, which ends the process.",
-    why="`data_ptr()` of a CUDA tensor is an address of the GPU's. The CPU has no such page: the "
-    "process stops with a segmentation fault. Copy the value over first (`x.item<float>()`, "
-    "`cudaMemcpy`), or hand the pointer to the kernel.",
+    why="`data_ptr()` of a CUDA tensor is an address of the GPU's. The CPU has no such page: the process stops with a segmentation "
+    "fault. Copy the value over first (`x.item<float>()`, `cudaMemcpy`), or hand the pointer to the kernel.",
     bad=Example(
         _CODE.replace("FACTOR", "s.data_ptr<float>()[0]"),
         Context(

@@ -77,9 +77,8 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
     often = " (`contiguous()` and views share its memory)" if copied else ""
     return RULE.finding(
         case.place(node),
-        f"the kernel writes into `{name}`, the tensor that forward was given{often}: the "
-        "caller's data is changed, and a "
-        "second call computes with it",
+        f"the kernel writes into `{name}`, the tensor that forward was given{often}: the caller's data is changed, and a second call "
+        "computes with it",
         fixes=_fixes(case, name),
         kernels=(case.kernel,),
     )
@@ -98,13 +97,9 @@ RULE = Rule(
     code="MEM010",
     name="input-modified-in-place",
     severity="error",
-    summary="The kernel overwrites the caller's input tensor, so a second call (or the "
-    "reference) sees "
-    "changed data.",
-    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever "
-    "calls it "
-    "twice, or compares it with the reference on the same tensor, gets something else the second "
-    "time. Allocate an output.",
+    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
+    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
+    "reference on the same tensor, gets something else the second time. Allocate an output.",
     bad="""
 __global__ void scale(float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -127,9 +122,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference "
-    "that works "
-    "in place allows it.",
+    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works in place allows it.",
     fix="Works on a copy.",
     check=check,
     predicts="writes-input",

@@ -72,13 +72,9 @@ RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",
     severity="error",
-    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, "
-    "which "
-    "stops the kernel.",
-    why="A vector load needs an address that is a multiple of its size. A row starts at one "
-    "only if the "
-    "row's length is a multiple of the vector's: test that on the host (and the pointer too, for "
-    "slices), and take scalar loads otherwise.",
+    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which stops the kernel.",
+    why="A vector load needs an address that is a multiple of its size. A row starts at one only if the row's length is a multiple of "
+    "the vector's: test that on the host (and the pointer too, for slices), and take scalar loads otherwise.",
     bad="""
 __global__ void copy(const float* x, float* y, int dim) {
     const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
@@ -105,11 +101,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Flat buffers start at an allocation and are aligned; host code that tests the "
-    "remainder is "
-    "believed. A warning where only other row lengths than the task's are affected.",
-    fix="Reads and writes one element at a time: only those that are used, or through a vector type "
-    "that needs no alignment.",
+    guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is believed. A warning where only "
+    "other row lengths than the task's are affected.",
+    fix="Reads and writes one element at a time: only those that are used, or through a vector type that needs no alignment.",
     check=check,
     predicts="traps",
 )

@@ -47,9 +47,8 @@ def _finding(one: Overrun) -> Finding:
     )
     return RULE.finding(
         case.place(access.node),
-        f"line {case.line(access.node)} {what} {how}: "
-        f"with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} threads the last block "
-        f"{what} element {index}",
+        f"line {case.line(access.node)} {what} {how}: with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} "
+        f"threads the last block {what} element {index}",
         fixes=_guard(case, access),
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",
@@ -105,11 +104,9 @@ RULE = Rule(
     code="MEM001",
     name="missing-bounds-guard",
     severity="error",
-    summary="Threads past the end of the data still read or write, which corrupts memory or "
-    "crashes.",
-    why="The grid is rounded up to whole blocks, so the last block has more threads than there "
-    "is data. "
-    "Each thread has to compare its index with the size before it touches memory.",
+    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
+    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
+    "index with the size before it touches memory.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -135,11 +132,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Only indices that are followed exactly, in buffers whose size is known, count; "
-    "where the "
-    "sizes are not the task's own, only the thread's number in the grid does, and not if the host "
-    "checks that the size divides. A kernel that ran to its end on the simulator without an access "
-    "out of bounds is not reported.",
+    guards="Only indices that are followed exactly, in buffers whose size is known, count; where the sizes are not the task's own, only "
+    "the thread's number in the grid does, and not if the host checks that the size divides. A kernel that ran to its end on the "
+    "simulator without an access out of bounds is not reported.",
     fix="Puts each access that runs over under the bounds of its own tensor's coordinates, or else its index under a count.",
     check=check,
 )

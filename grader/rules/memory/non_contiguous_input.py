@@ -79,8 +79,7 @@ def _finding(case: Case, names: list[str], proof: tuple[Evidence, ...], view: st
     told = (
         f"and `forward` passes a view made by `{view}`: {its} memory is in another order"
         if view
-        else f"and nothing makes {them} contiguous or checks for it: a transposed or sliced input "
-        "gives wrong numbers"
+        else f"and nothing makes {them} contiguous or checks for it: a transposed or sliced input gives wrong numbers"
     )
     return RULE.finding(
         case.place(node),
@@ -156,13 +155,9 @@ RULE = Rule(
     code="MEM004",
     name="non-contiguous-input-read-as-contiguous",
     severity="warning",
-    summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced "
-    "input gives wrong numbers.",
-    why="A view has the same memory in another order. A kernel that computes its addresses from "
-    "sizes "
-    "alone reads the wrong elements. `x = x.contiguous()` costs nothing where it already is; "
-    "`clone()` "
-    "and `empty_like` keep the strides and are no help.",
+    summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced input gives wrong numbers.",
+    why="A view has the same memory in another order. A kernel that computes its addresses from sizes alone reads the wrong elements. `x "
+    "= x.contiguous()` costs nothing where it already is; `clone()` and `empty_like` keep the strides and are no help.",
     bad="""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -187,10 +182,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Three of four real kernels don't check it, and most are never called with a view: "
-    "it is a "
-    "folded note until `forward` passes a view that it makes itself (a warning; an error where "
-    "results are wrong) or a run with a transposed input came out wrong.",
+    guards="Three of four real kernels don't check it, and most are never called with a view: it is a folded note until `forward` passes "
+    "a view that it makes itself (a warning; an error where results are wrong) or a run with a transposed input came out wrong.",
     fix="Makes the input contiguous at the beginning of the host function.",
     check=check,
     predicts="elsewhere",

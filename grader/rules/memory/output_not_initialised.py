@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Place, UnwrittenOutput
+from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed, values_of
 from grader.rules.rule import Rule
+from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
+from grader.source.code_edits import fix, replace
 from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
 
@@ -37,6 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if r.tensor is not None and (r.stores or r.escaped)
         }
         written |= {id(t) for t in _opaque(case)}
+    found |= {id(one.place): one for one in _added_to(source)}
     proof = (*observed(context, "uninit-global", "unwritten"), *_unwritten(context))
     for finding in found.values():
         yield finding.model_copy(
@@ -44,6 +48,32 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found and not observed(context, "launch"):
         yield _left_unwritten(source, context, proof)
+
+
+def _added_to(source: Source) -> Iterator[Finding]:
+    """Yield the tensors that are made empty and go to a Triton kernel that only adds to them."""
+    for launch in triton.launches(source):
+        kernel = launch.kernel
+        kinds: dict[str, set[str]] = {}
+        for access in kernel.accesses:
+            kinds.setdefault(kernel.parameter_of(access), set()).add(access.kind)
+        for made_as, made in triton.allocated(launch.host, source):
+            names = [n for n, v in launch.arguments.items() if source.text(v) == made_as]
+            if any(
+                "atomic" in kinds.get(name, ()) and "store" not in kinds[name] for name in names
+            ):
+                yield RULE.finding(
+                    source.place(made),
+                    f"the buffer made here starts with whatever was in memory, and `{kernel.name}` adds to it with "
+                    "an atomic before anything was stored there",
+                    fixes=_zeroed(source, made),
+                    kernels=(kernel.name,),
+                )
+
+
+def _zeroed(source: Source, made: ast.Call) -> tuple[Fix, ...]:
+    text = source.text(made.func)
+    return fix("start with zeros", [replace(source, made.func, text.replace("empty", "zeros"))])
 
 
 def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence]) -> Finding:
@@ -54,6 +84,7 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
         place, told = short
     else:
         place = place or _partial_store(source, context, proof) or _allocation(source, context)
+        place = place or _in_triton(source, context, proof)
         told = ""
     return RULE.finding(
         place,
@@ -62,6 +93,38 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
         evidence=proof,
         cause="unwritten",
     )
+
+
+def _in_triton(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
+    """Return where a Triton program leaves a result unwritten: a launch of too few programs, a store, or where it is made."""
+    store, made = triton.last_store(source), triton.allocation(source)
+    if store is not None and (_in_part(proof) or made is None):
+        short = _too_few_programs(source, context, proof)
+        return source.place(short.call if short else store.call)
+    return source.place(made[0]) if made else None
+
+
+def _too_few_programs(
+    source: Source, context: Context, proof: Sequence[Evidence]
+) -> triton.Launch | None:
+    """Return the last launch if each of its programs has written as much as any other, and only once."""
+    every = triton.launches(source)
+    if not every or triton.in_loop(every[-1].kernel, triton.last_store(source)):
+        return None
+    launch = every[-1]
+    for item in proof:
+        if isinstance(item.details, UnwrittenOutput):
+            started = [
+                one.grid[0] * one.grid[1] * one.grid[2]
+                for run in (context.outcome.runs if context.outcome else ())
+                if run.workload == item.workload
+                for one in run.launches
+                if launch.kernel.name in one.kernel
+            ]
+            written = item.details.size - item.details.missing
+            if started and written % (started[-1] * 4) == 0:
+                return launch
+    return None
 
 
 def _in_part(proof: Sequence[Evidence]) -> bool:
@@ -102,10 +165,7 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
         for axis, size in enumerate((x, y, z)):
             end = _stored(case, _moved(last, axis, size - 1), store, numel)
             if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
-                told = (
-                    f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} "
-                    "would write more of it"
-                )
+                told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would write more of it"
                 return case.place(case.launch.call.node), told
     return None
 
@@ -186,9 +246,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
     how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
     return RULE.finding(
         case.place(tensor.node),
-        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as "
-        f"`{name}`) before anything was "
-        "stored there",
+        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was stored there",
         fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
         kernels=(case.kernel,),
     )
@@ -198,12 +256,9 @@ RULE = Rule(
     code="MEM008",
     name="output-not-initialised",
     severity="error",
-    summary="The result buffer starts with random memory and is added to, or not every element "
-    "of it is "
-    "written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the "
-    "result "
-    "differs from run to run. Take `torch::zeros`, or store a first value everywhere.",
+    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
+    "`torch::zeros`, or store a first value everywhere.",
     bad="""
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -229,9 +284,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores "
-    "to, or "
-    "that the kernel itself stores to first, are fine.",
+    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
+    "first, are fine.",
     fix="Makes the buffer with zeros.",
     check=check,
     predicts="unwritten-read",

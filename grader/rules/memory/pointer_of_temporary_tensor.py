@@ -43,9 +43,8 @@ def _declared(unit: Unit, part: Declare) -> Iterator[Finding]:
     certain = maker.name == "clone"
     yield RULE.finding(
         unit.place(part.node),
-        f"`{part.name}` points into the temporary that `{text(maker.node)}` makes, which is gone "
-        "at the end of this "
-        "statement: when the kernel runs, the memory may already be in use for something else",
+        f"`{part.name}` points into the temporary that `{text(maker.node)}` makes, which is gone at the end of this statement: when the "
+        "kernel runs, the memory may already be in use for something else",
         severity="error" if certain else "warning",
         fixes=_fixes(unit, part, maker),
     )
@@ -74,14 +73,9 @@ RULE = Rule(
     code="MEM009",
     name="pointer-of-temporary-tensor",
     severity="error",
-    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read "
-    "memory "
-    "that is already reused.",
-    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. "
-    "If a copy "
-    "was made, its memory goes back to the allocator before the kernel is launched. Name the "
-    "tensor "
-    "first.",
+    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
+    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
+    "to the allocator before the kernel is launched. Name the tensor first.",
     bad="""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -108,9 +102,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="In the launch's own argument list a temporary lives long enough, and views share "
-    "memory "
-    "with their tensor. `contiguous()` often returns the tensor itself, so it is a warning.",
+    guards="In the launch's own argument list a temporary lives long enough, and views share memory with their tensor. `contiguous()` "
+    "often returns the tensor itself, so it is a warning.",
     fix="Keeps the tensor in a variable.",
     check=check,
 )

@@ -62,9 +62,7 @@ def _too_small(case: Case, event: Event) -> Finding:
     )
     return RULE.finding(
         case.place(node),
-        f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of "
-        f"{case.walk.threads} threads, "
-        f"but {rest}",
+        f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, but {rest}",
         fixes=_fixes(case, event, given),
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
@@ -99,8 +97,7 @@ def _fixes(case: Case, event: Event, given: int) -> Iterator[Fix]:
             case.unit.edit(
                 last.start_byte,
                 last.end_byte,
-                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * "
-                f"sizeof({kind})",
+                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * sizeof({kind})",
             )
         ],
     )
@@ -127,9 +124,8 @@ def _too_large(case: Case) -> Iterator[Finding]:
         _, node = _expression(case)
         yield RULE.finding(
             case.place(node),
-            f"the launch reserves {cells} elements of `{dynamic[0].name}`, of which the kernel "
-            f"uses {used}: "
-            f"{(cells - used) * size} bytes too many for each block",
+            f"the launch reserves {cells} elements of `{dynamic[0].name}`, of which the kernel uses {used}: {(cells - used) * size} bytes "
+            "too many for each block",
             severity="note",
             kernels=(case.kernel,),
         )
@@ -156,12 +152,9 @@ RULE = Rule(
     code="MEM005",
     name="wrong-dynamic-shared-size",
     severity="error",
-    summary="The launch reserves a different number of bytes of shared memory than the kernel "
-    "uses.",
-    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, "
-    "or the "
-    "size of a smaller type leave the kernel writing past the end: into other arrays, or into an "
-    "illegal access.",
+    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
+    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
+    "kernel writing past the end: into other arrays, or into an illegal access.",
     bad="""
 __global__ void turn(const float* x, float* y) {
     extern __shared__ float s[];

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
-from grader.records.observed import probed_input, values_of, wrong_results
+from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source.analysis import triton
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
 from grader.source.analysis.walks import Case, cases
@@ -21,10 +23,8 @@ if TYPE_CHECKING:
     from grader.source import Source
 
 STATE = {
-    "probe-kept": "the reference keeps values from one call of forward to the next, and this "
-    "ModelNew does not",
-    "probe-unsteady": "the same inputs give another result in the next call, and in the reference "
-    "they do not",
+    "probe-kept": "the reference keeps values from one call of forward to the next, and this ModelNew does not",
+    "probe-unsteady": "the same inputs give another result in the next call, and in the reference they do not",
 }
 """What calling both sides twice shows: then no other probe tells anything."""
 PROBES = {
@@ -39,8 +39,7 @@ MEANING = {
     "constant-factor": "every result is off by the same factor",
     "sign-flip": "every result has the wrong sign",
     "constant-offset": "every result is off by the same amount ({offset:+.4g})",
-    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by "
-    "is wrong",
+    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by is wrong",
     "transposed": "the values are right but two dimensions are swapped",
     "shifted": "the values are right but moved by one place",
     "input-returned": "the input comes back unchanged",
@@ -60,6 +59,8 @@ ROUNDED = "half-precision"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
+    if dependence_differs(context):  # what it is made of explains it
+        return
     deciding = wrong_results(context)
     every = deciding or wrong_results(context, general=True)
     found = [item for item in every if item.code not in FORMS]
@@ -88,7 +89,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     every_case = cases(source, context)
     unsteady = first.code == "probe-unsteady"
     cause = own_draw(source) if unsteady else unused_input(source, first)
-    yield RULE.finding(
+    place = (
         cause.place
         if cause
         else _forward(source)
@@ -97,8 +98,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             _readers(every_case, wrong) or every_case,
             first.code,
             any(one.code == "sign-flip" for one in wrong),
-        ),
-        f"{_say(first)}{cause.words if cause else ''} ({first.text})",
+        )
+        or _triton_place(source, first)
+    )
+    made = None if cause or first.code in STATE else on_the_way(source, context, first)
+    if made is not None and made.certain:  # DEP005 says where
+        return
+    yield RULE.finding(
+        made.place if made else place,
+        f"{_say(first)}{cause.words if cause else ''} ({first.text}){f'; {made.words}' if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
@@ -118,7 +126,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _place(cases(source, context), zeros.code, flipped=False),
+        _place(cases(source, context), zeros.code, flipped=False) or _triton_place(source, zeros),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         confidence="proven",
         evidence=seen,
@@ -206,6 +214,13 @@ def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
     return None
 
 
+def _triton_place(source: Source, first: Evidence) -> Place | None:
+    """Return the last store of the Triton kernel that is launched last, or the step after it that sets the scale."""
+    store = triton.last_store(source)
+    finish = triton.finish(source) if first.code in {*SCALES, "constant-factor"} else None
+    return source.place(finish) if finish else source.place(store.call) if store else None
+
+
 def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:
     """Return the launches that load the input which a constant was added to, where that is told.
 
@@ -278,14 +293,9 @@ RULE = Rule(
     code="NUM001",
     name="computes-something-else",
     severity="error",
-    summary="The kernel computes a different formula than the task asks for, for example a sum "
-    "where a "
-    "mean is wanted.",
-    why="A constant factor between result and reference is a forgotten (or added) division by a "
-    "length, "
-    "its root, or a scale; a factor for each row is a wrong norm; swapped dimensions are a wrong "
-    "index. "
-    "The pattern of the wrong values says which.",
+    summary="The kernel computes a different formula than the task asks for, for example a sum where a mean is wanted.",
+    why="A constant factor between result and reference is a forgotten (or added) division by a length, its root, or a scale; a factor "
+    "for each row is a wrong norm; swapped dimensions are a wrong index. The pattern of the wrong values says which.",
     bad=Example(
         _CODE,
         Context(

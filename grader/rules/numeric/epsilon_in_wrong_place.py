@@ -48,9 +48,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 if found != wanted:
                     yield RULE.finding(
                         unit.place(expr.node),
-                        f"`{one_line(expr.node, 50)}` adds epsilon {_SAY[found]}, the reference "
-                        f"{_SAY[wanted]}: small "
-                        "values come out differently",
+                        f"`{one_line(expr.node, 50)}` adds epsilon {_SAY[found]}, the reference {_SAY[wanted]}: small values come out "
+                        "differently",
                         severity="error" if wrong else "warning",
                         evidence=wrong[:1],
                     )
@@ -156,11 +155,8 @@ RULE = Rule(
     code="NUM003",
     name="epsilon-in-wrong-place",
     severity="error",
-    summary="The small safety number is added at another spot than in the reference, which changes "
-    "results for small values.",
-    why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the "
-    "first is "
-    "0.003, the second 0.00001.",
+    summary="The small safety number is added at another spot than in the reference, which changes results for small values.",
+    why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the first is 0.003, the second 0.00001.",
     bad=(
         Example(_BAD, Context(task=_task(_RMS))),
         Example(
@@ -183,9 +179,7 @@ RULE = Rule(
         ),
     ),
     detects=("text", "evidence"),
-    guards="Only where the reference's text is known and shows its epsilon; a warning until a "
-    "result "
-    "differs.",
+    guards="Only where the reference's text is known and shows its epsilon; a warning until a result differs.",
     fix="",
     check=check,
     conditions="values so small that the epsilon counts",

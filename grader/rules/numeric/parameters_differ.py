@@ -87,10 +87,8 @@ def _drawn_otherwise(pair: _Pair, wanted: Mapping[str, str]) -> Iterator[Finding
         if draw(node) and alike.get(name) != draw(node) and missing:
             yield pair.finding(
                 node,
-                f"`{name}` is drawn here in another way than the reference's "
-                f"`{wanted[missing[0]]}` (`{missing[0]}`) draws its "
-                "weights: the same seed gives other numbers, and no state of the reference fits"
-                f"{_too_few(reference, model)}",
+                f"`{name}` is drawn here in another way than the reference's `{wanted[missing[0]]}` (`{missing[0]}`) draws its weights: "
+                f"the same seed gives other numbers, and no state of the reference fits{_too_few(reference, model)}",
             )
 
 
@@ -122,8 +120,7 @@ def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...])
     first = next(iter(parameters(model)), None)
     return RULE.finding(
         source.place(first[1] if first is not None else model),
-        "the weights that ModelNew draws are not those that the reference draws from the same "
-        f"seed: {evidence[0].text}",
+        f"the weights that ModelNew draws are not those that the reference draws from the same seed: {evidence[0].text}",
         confidence="proven",
         evidence=evidence,
     )
@@ -219,14 +216,11 @@ RULE = Rule(
     code="NUM006",
     name="parameters-differ-from-reference",
     severity="error",
-    summary="The weights are created in another way or order than in the reference, so the same "
-    "seed "
-    "gives different numbers and the check fails.",
-    why="A grader seeds the generator, builds both modules, and compares what they compute; or "
-    "it copies "
-    "the reference's state by name. Either way the weights must be made by the same layers under "
-    "the "
-    "same names. Build the layer, and pass its `weight` and `bias` to the kernel.",
+    summary="The weights are created in another way or order than in the reference, so the same seed gives different numbers and the "
+    "check fails.",
+    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies the reference's state by name. "
+    "Either way the weights must be made by the same layers under the same names. Build the layer, and pass its `weight` and `bias` "
+    "to the kernel.",
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD, _PROOF),

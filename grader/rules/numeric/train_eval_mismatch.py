@@ -40,9 +40,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if argument is not None:
         yield RULE.finding(
             source.place(argument),
-            "ModelNew normalises with the running statistics whatever the mode; a module in "
-            "training mode, as the reference is run, uses those of the batch (and updates the "
-            "running ones)",
+            "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
+            "those of the batch (and updates the running ones)",
             severity="error" if wrong else "warning",
             evidence=wrong[:1],
         )
@@ -106,12 +105,9 @@ RULE = Rule(
     code="NUM005",
     name="train-eval-mode-mismatch",
     severity="error",
-    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or "
-    "the other "
-    "way round.",
-    why="A module is in training mode until somebody calls `.eval()`. Batch norm then "
-    "normalises with the "
-    "statistics of the batch and updates the running ones.",
+    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other way round.",
+    why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the statistics of the batch and "
+    "updates the running ones.",
     bad=(
         Example(_BAD, _CONTEXT),
         Example(_BAD.replace("running_mean,", "running_mean.contiguous(),"), _CONTEXT),

@@ -57,8 +57,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
             yield RULE.finding(
                 source.place(extension.keywords["extra_cuda_cflags"]),
-                "--use_fast_math takes approximate divisions, roots and exponentials: fine at "
-                "1e-4, not bit by bit",
+                "--use_fast_math takes approximate divisions, roots and exponentials: fine at 1e-4, not bit by bit",
                 severity="note",
                 confidence="possible",
             )
@@ -74,9 +73,8 @@ def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
                 if isinstance(call, Call) and call.name in EXP and _raw(function, call.args):
                     yield RULE.finding(
                         unit.place(part.node),
-                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an "
-                        "input of 89 on it is infinity, and "
-                        "the result NaN; subtract the row's maximum first",
+                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an input of 89 on it is infinity, and the "
+                        "result NaN; subtract the row's maximum first",
                     )
                     return
 
@@ -120,9 +118,7 @@ def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
             if one and grows and not calm and not tested and not _under_tanh(function, part):
                 yield RULE.finding(
                     unit.place(part.node),
-                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is "
-                    "x there, and log1p is exact for "
-                    "small ones",
+                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is x there, and log1p is exact for small ones",
                 )
 
 
@@ -188,8 +184,7 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
         if is_cubic(part):
             yield RULE.finding(
                 unit.place(part.node),
-                "this is GELU's tanh approximation; the reference takes the exact form with erf, "
-                "up to 5e-4 apart",
+                "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
                 severity="error" if shows else None,
                 evidence=wrong if shows else (),
                 fixes=exact_form(unit, function),
@@ -228,10 +223,9 @@ RULE = Rule(
     name="unstable-or-inexact-formula",
     severity="warning",
     summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",
-    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return "
-    "x for large "
-    "x; a logarithm of a probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. "
-    "An approximation that the reference does not use differs from it by more than rounding.",
+    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large x; a logarithm of a "
+    "probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. An approximation that the reference does not use differs "
+    "from it by more than rounding.",
     bad=(
         """
 __global__ void softmax(const float* x, float* y, int n) {
@@ -263,10 +257,9 @@ __global__ void softmax(const float* x, float* y, int n) {
     ),
     detects=("text",),
     languages=("cuda",),
-    guards="Only exponentials of values as they were loaded, in functions that take no maximum; a "
-    "softplus that only tanh sees (Mish) is right at both ends. "
-    "A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math "
-    "is a note.",
+    guards="Only exponentials of values as they were loaded, in functions that take no maximum; a softplus that only tanh sees (Mish) is "
+    "right at both ends. A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math is "
+    "a note.",
     fix="Takes GELU's exact form in the place of the tanh one.",
     check=check,
     predicts="elsewhere",

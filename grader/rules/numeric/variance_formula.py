@@ -42,9 +42,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):
                     yield RULE.finding(
                         unit.place(part.node),
-                        f"`{one_line(part.node, 50)}` takes the variance as a difference of two "
-                        "large numbers: where the "
-                        "mean is large against the spread, few digits are left",
+                        f"`{one_line(part.node, 50)}` takes the variance as a difference of two large numbers: where the mean is large "
+                        "against the spread, few digits are left",
                         severity="warning" if wrong else "note",
                         confidence="possible",
                     )
@@ -88,9 +87,8 @@ def _under_root(part: Binary) -> bool:
 def _biased(unit: Unit, part: Binary) -> Finding:
     return RULE.finding(
         unit.place(part.node),
-        f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: "
-        "every result is off by the "
-        "factor sqrt((n - 1) / n)",
+        f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: every result is off by the factor sqrt((n - "
+        "1) / n)",
         fixes=_fixes(unit, part),
     )
 
@@ -140,19 +138,15 @@ RULE = Rule(
     code="NUM004",
     name="variance-divisor-or-formula",
     severity="error",
-    summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels "
-    "badly.",
-    why="Normalisation layers divide the sum of squared differences by n; torch.var divides by "
-    "n - 1 "
-    "unless told otherwise. E[x^2] - E[x]^2 in float loses all digits when the mean is a few "
-    "thousand "
-    "times the spread: subtract the mean first, or update it as Welford does.",
+    summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels badly.",
+    why="Normalisation layers divide the sum of squared differences by n; torch.var divides by n - 1 unless told otherwise. E[x^2] - "
+    "E[x]^2 in float loses all digits when the mean is a few thousand times the spread: subtract the mean first, or update it as "
+    "Welford does.",
     bad=Example(_BAD, Context(task=_TASK)),
     good=(_BAD, Example(_BAD.replace("(n - 1)", "n"), Context(task=_TASK))),
     detects=("text", "evidence"),
-    guards="The divisor is compared only where the reference shows its own. The one-pass "
-    "formula is a "
-    "note, and a warning where results differ.",
+    guards="The divisor is compared only where the reference shows its own. The one-pass formula is a note, and a warning where results "
+    "differ.",
     fix="Divides by n.",
     check=check,
     conditions="rows so short, or a mean so large against the spread, that the difference counts",

@@ -57,9 +57,8 @@ def _function(unit: Unit, function: Function, proof: tuple[Evidence, ...]) -> It
             return
         yield RULE.finding(
             unit.place(part.node),
-            f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result "
-            "0/0 = NaN, as in a "
-            "reference without an epsilon; make sure that this is wanted",
+            f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result 0/0 = NaN, as in a reference without an "
+            "epsilon; make sure that this is wanted",
             severity="warning" if proof else "note",
             confidence="proven" if proof else "possible",
             evidence=proof,
@@ -71,8 +70,7 @@ def _function(unit: Unit, function: Function, proof: tuple[Evidence, ...]) -> It
 def _guarded(unit: Unit, name: str, test: Expr | None) -> Finding:
     return RULE.finding(
         unit.place(test.node) if test is not None else None,
-        f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, "
-        "it gives NaN",
+        f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, it gives NaN",
         severity="note",
         confidence="possible",
     )
@@ -148,13 +146,9 @@ RULE = Rule(
     code="NUM002",
     name="zero-denominator",
     severity="warning",
-    summary="A row of zeros leads to a division by zero; decide whether that should give NaN as in "
-    "PyTorch or zeros.",
-    why="A norm of 0 makes 0/0 = NaN. If the reference has no epsilon that is the matching "
-    "result; if the "
-    "task asks for zeros, or for an epsilon, it is not. A guard that the reference doesn't have "
-    "is a "
-    "difference as well, if a harmless one.",
+    summary="A row of zeros leads to a division by zero; decide whether that should give NaN as in PyTorch or zeros.",
+    why="A norm of 0 makes 0/0 = NaN. If the reference has no epsilon that is the matching result; if the task asks for zeros, or for an "
+    "epsilon, it is not. A guard that the reference doesn't have is a difference as well, if a harmless one.",
     bad="""
 __global__ void unit(const float* x, float* y, int n) {
     float s = 0.0f;
@@ -172,9 +166,8 @@ __global__ void unit(const float* x, float* y, int n, float eps) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A note until a run with rows of zeros differs from the reference. An epsilon, a "
-    "maximum or a "
-    "test of the denominator settles it.",
+    guards="A note until a run with rows of zeros differs from the reference. An epsilon, a maximum or a test of the denominator settles "
+    "it.",
     fix="Divides rows of zeros by 1.",
     check=check,
     predicts="elsewhere",

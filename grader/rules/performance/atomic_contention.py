@@ -25,9 +25,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 seen.add(access.node.id)
                 yield RULE.finding(
                     case.place(access.node),
-                    f"{active} threads of each block add to one and the same element of "
-                    f"`{access.region.name}`, one after "
-                    "another; a sum over the block first would leave one atomic",
+                    f"{active} threads of each block add to one and the same element of `{access.region.name}`, one after another; a sum "
+                    "over the block first would leave one atomic",
                     kernels=(case.kernel,),
                 )
 
@@ -36,8 +35,7 @@ RULE = Rule(
     code="PRF009",
     name="atomic-contention",
     severity="warning",
-    summary="Very many threads add to the same address; they queue up and the kernel becomes "
-    "serial.",
+    summary="Very many threads add to the same address; they queue up and the kernel becomes serial.",
     why="Atomics on one address are done one after another. Sum inside the block first, then let "
     "one thread add the block's sum: a 256th of the atomics.",
     bad="""

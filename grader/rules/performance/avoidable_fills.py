@@ -33,9 +33,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add(tensor.node.id)
             yield RULE.finding(
                 case.place(tensor.node),
-                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every "
-                "element of it: one write of the "
-                "whole buffer for nothing",
+                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every element of it: one write of the whole "
+                "buffer for nothing",
                 fixes=made_by(case, tensor, "zeros", "empty", "do not fill it first"),
                 kernels=(case.kernel,),
             )
@@ -62,10 +61,8 @@ RULE = Rule(
     code="PRF011",
     name="avoidable-temporaries-or-fills",
     severity="note",
-    summary="Extra full-size buffers are filled with zeros although the kernel overwrites them "
-    "anyway.",
-    why="torch::zeros writes the whole buffer once before the kernel writes it again. "
-    "torch::empty does not.",
+    summary="Extra full-size buffers are filled with zeros although the kernel overwrites them anyway.",
+    why="torch::zeros writes the whole buffer once before the kernel writes it again. torch::empty does not.",
     bad="""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

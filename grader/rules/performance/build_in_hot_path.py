@@ -41,10 +41,8 @@ RULE = Rule(
     code="PRF012",
     name="build-in-hot-path",
     severity="warning",
-    summary="The extension is compiled or looked up again when the model is created or called, "
-    "instead of once at import.",
-    why="load_inline hashes the sources, takes a lock and may compile, every time it is called. "
-    "At module level it does that once.",
+    summary="The extension is compiled or looked up again when the model is created or called, instead of once at import.",
+    why="load_inline hashes the sources, takes a lock and may compile, every time it is called. At module level it does that once.",
     bad="""
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -63,8 +61,7 @@ class ModelNew(torch.nn.Module):
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="In the constructor it is a note. A test that the extension isn't there yet makes it a "
-    "lazy build, which is fine.",
+    guards="In the constructor it is a note. A test that the extension isn't there yet makes it a lazy build, which is fine.",
     fix="",
     check=check,
 )

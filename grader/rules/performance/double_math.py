@@ -37,8 +37,7 @@ def _double(case: Case, event: Event) -> Finding:
     where = " for every element" if event.data.get("loops") else ""
     return RULE.finding(
         case.place(event.node),
-        f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without "
-        "`f` (or a double) meets a float",
+        f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
         fixes=_suffix(case, event),
         kernels=(case.kernel,),
     )
@@ -73,8 +72,7 @@ def _slow(case: Case) -> Iterator[Finding]:
             ):
                 yield RULE.finding(
                     case.place(part.node),
-                    f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which "
-                    "stays the same: multiply by its "
+                    f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which stays the same: multiply by its "
                     "reciprocal",
                     kernels=(case.kernel,),
                 )
@@ -97,12 +95,9 @@ RULE = Rule(
     code="PRF014",
     name="double-or-slow-math-in-float-code",
     severity="note",
-    summary="Constants without `f` switch part of the calculation to double precision, and some "
-    "math "
-    "calls are slower than needed.",
-    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float"
-    " x is a double division; `1.0f / x` is not. A division by a value that stays the same in"
-    " a loop is a multiplication by its reciprocal.",
+    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
+    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
+    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
     bad="""
 __global__ void scale(const float* x, float* y, float norm, int n) {
     float inv = 1.0 / norm;

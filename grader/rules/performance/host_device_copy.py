@@ -48,15 +48,13 @@ def _python(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[F
     if away:
         yield RULE.finding(
             source.place((start, end)),
-            "the result is copied to CPU memory on every call: the host waits, and the data "
-            "crosses the bus",
+            "the result is copied to CPU memory on every call: the host waits, and the data crosses the bus",
             fixes=fix("leave the data on the GPU", edits),
         )
     else:
         yield RULE.finding(
             source.place((start, end)),
-            "the data is moved to the GPU on every call: free when it is there already, a slow "
-            "copy when not",
+            "the data is moved to the GPU on every call: free when it is there already, a slow copy when not",
             severity="note",
             fixes=fix("leave the data where it is", edits),
         )
@@ -74,8 +72,7 @@ RULE = Rule(
     code="PRF010",
     name="host-device-copy-in-forward",
     severity="warning",
-    summary="Data is moved between CPU and GPU inside forward; the transfer is far slower than the "
-    "computation.",
+    summary="Data is moved between CPU and GPU inside forward; the transfer is far slower than the computation.",
     why="The bus between CPU and GPU moves a hundredth of what the GPU's own memory does, and "
     "`.cpu()` waits for everything before it. Results belong where the inputs are.",
     bad="""
@@ -93,9 +90,7 @@ class ModelNew(nn.Module):
         return ext.run(x.contiguous().to(torch.float32))
 """,
     detects=("text",),
-    guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of "
-    "dtype is"
-    " no copy between devices.",
+    guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of dtype is no copy between devices.",
     fix="Deletes the call.",
     check=check,
 )

@@ -32,8 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             largest = max(arrays, key=lambda r: r.cells or 0)
             yield RULE.finding(
                 case.place(largest.node),
-                f"a block of {warps} warps takes {taken} bytes of shared memory: at most "
-                f"{resident} of {WARPS} warps fit on a "
+                f"a block of {warps} warps takes {taken} bytes of shared memory: at most {resident} of {WARPS} warps fit on a "
                 f"multiprocessor ({100 * resident / WARPS:.0f}%)",
                 kernels=(case.kernel,),
             )
@@ -47,17 +46,14 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
             if 0 < resident < WARPS // 4:
                 yield RULE.finding(
                     case.place(case.walk.kernel.node),
-                    f"`{case.kernel}` takes {used.registers} registers a thread: {resident} of "
-                    f"{WARPS} warps fit on a "
-                    "multiprocessor",
+                    f"`{case.kernel}` takes {used.registers} registers a thread: {resident} of {WARPS} warps fit on a multiprocessor",
                     kernels=(case.kernel,),
                 )
             if used.spill_store_bytes or used.spill_load_bytes:
                 yield RULE.finding(
                     case.place(case.walk.kernel.node),
-                    f"`{case.kernel}` spills registers: {used.spill_store_bytes} bytes stored "
-                    f"and {used.spill_load_bytes} "
-                    "bytes loaded through local memory",
+                    f"`{case.kernel}` spills registers: {used.spill_store_bytes} bytes stored and {used.spill_load_bytes} bytes loaded "
+                    "through local memory",
                     kernels=(case.kernel,),
                 )
             return
@@ -67,12 +63,9 @@ RULE = Rule(
     code="PRF006",
     name="low-occupancy",
     severity="note",
-    summary="Each block takes so much shared memory or so many registers that few threads run "
-    "at once"
-    " and memory delays are not hidden.",
-    why="A multiprocessor has 64 warps to choose from while others wait for memory, if shared "
-    "memory and registers allow them all. A block of 8 warps that takes half of the shared "
-    "memory leaves 16.",
+    summary="Each block takes so much shared memory or so many registers that few threads run at once and memory delays are not hidden.",
+    why="A multiprocessor has 64 warps to choose from while others wait for memory, if shared memory and registers allow them all. A "
+    "block of 8 warps that takes half of the shared memory leaves 16.",
     bad="""
 __global__ void stage(const float* x, float* y) {
     extern __shared__ float row[];
@@ -99,8 +92,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no "
-    "more.",
+    guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no more.",
     fix="",
     check=check,
 )

@@ -62,9 +62,8 @@ def _tiny(case: Case) -> str:
         else "one block for each position of three axes"
     )
     return (
-        f"the launch makes {count} of at most {case.walk.threads} threads, each with "
-        f"{barriers} barriers for "
-        "about one element a thread: starting and waiting cost more than the work"
+        f"the launch makes {count} of at most {case.walk.threads} threads, each with {barriers} barriers for about one element a thread: "
+        "starting and waiting cost more than the work"
     )
 
 
@@ -105,9 +104,8 @@ def _single(source: Source, context: Context, case: Case) -> str:
     if max(sizes, default=0) < MANY or not any(a.loops for a in long.walk.accesses):
         return ""
     return (
-        f"one block of {case.walk.threads} threads walks over the whole input, however large it "
-        "is: one multiprocessor "
-        "works and the others wait"
+        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "
+        "others wait"
     )
 
 
@@ -115,12 +113,10 @@ RULE = Rule(
     code="PRF005",
     name="many-tiny-blocks",
     severity="warning",
-    summary="Millions of small blocks with little work each: start-up and barriers cost more "
-    "than the"
-    " arithmetic; or a single block for all of the data, or a single thread in each block.",
-    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes "
-    "all of it wait. Give each block more to do (several rows, one a warp), or drop the "
-    "block-wide cooperation. The opposite, one block for a large input, uses one "
+    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
+    "all of the data, or a single thread in each block.",
+    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
+    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
     "multiprocessor of more than a hundred.",
     bad=(
         """
@@ -187,9 +183,8 @@ torch::Tensor run(torch::Tensor x) {
     ),
     detects=("text",),
     languages=("cuda",),
-    guards="One block a row with long rows is good, and so are elementwise kernels without "
-    "barriers."
-    " A second, small launch over a few partial results may have one block.",
+    guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "
+    "partial results may have one block.",
     fix="",
     check=check,
 )

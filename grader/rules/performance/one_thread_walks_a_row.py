@@ -19,9 +19,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         more = f" (also on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
-            f"each thread walks a row of its own: neighbouring lanes are {far.stride} "
-            f"apart on line {far.line}{more}, so "
-            f"a warp's load touches {far.moved_sectors}",
+            f"each thread walks a row of its own: neighbouring lanes are {far.stride} apart on line {far.line}{more}, so a warp's load "
+            f"touches {far.moved_sectors}",
             confidence=far.confidence,
             evidence=far.proof,
             kernels=(far.case.kernel,),
@@ -38,12 +37,9 @@ RULE = Rule(
     code="PRF001",
     name="one-thread-walks-a-row",
     severity="warning",
-    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart "
-    "addresses "
-    "and the memory bus is mostly wasted.",
-    why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of "
-    "the 32 lanes needs a 32-byte sector of its own and uses 4 bytes of it. Let a block (or a warp) "
-    "share the row: thread t takes elements t, t + blockDim.x, and so on.",
+    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart addresses and the memory bus is mostly wasted.",
+    why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of the 32 lanes needs a 32-byte sector of "
+    "its own and uses 4 bytes of it. Let a block (or a warp) share the row: thread t takes elements t, t + blockDim.x, and so on.",
     bad="""
 __global__ void sums(const float* x, float* y, int rows, int dim) {
     int r = blockIdx.x * blockDim.x + threadIdx.x;

@@ -24,8 +24,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             first, second = pair
             yield RULE.finding(
                 case.place(second.node),
-                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all "
-                "of it, after line "
+                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all of it, after line "
                 f"{case.line(first.node)}: one pass over global memory more than needed",
                 confidence="possible",
                 kernels=(case.kernel,),
@@ -55,11 +54,9 @@ RULE = Rule(
     code="PRF004",
     name="repeated-global-passes",
     severity="note",
-    summary="The same data is read from global memory several times although it could be kept in "
-    "registers or shared memory.",
-    why="Every pass over data that no longer is in the cache costs the time of the first one. "
-    "Keep what a thread has read in registers (a small array, unrolled) or in shared memory, "
-    "where it fits.",
+    summary="The same data is read from global memory several times although it could be kept in registers or shared memory.",
+    why="Every pass over data that no longer is in the cache costs the time of the first one. Keep what a thread has read in registers "
+    "(a small array, unrolled) or in shared memory, where it fits.",
     bad="""
 __global__ void norm(const float* x, float* y, int n) {
     float s = 0.0f;
@@ -84,8 +81,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="A second pass over rows that are still in the cache costs little, and very long rows "
-    "leave no choice: a note.",
+    guards="A second pass over rows that are still in the cache costs little, and very long rows leave no choice: a note.",
     fix="",
     check=check,
 )

@@ -28,9 +28,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 seen.add(case.kernel)
                 yield RULE.finding(
                     case.place(reach.access.node),
-                    f"`{reach.access.region.name}` is read one number at a time; four at once "
-                    "(float4) need a quarter of the "
-                    "load instructions, where the address is a multiple of 16 bytes",
+                    f"`{reach.access.region.name}` is read one number at a time; four at once (float4) need a quarter of the load "
+                    "instructions, where the address is a multiple of 16 bytes",
                     confidence="possible",
                     kernels=(case.kernel,),
                     folded=True,
@@ -42,9 +41,7 @@ RULE = Rule(
     code="PRF007",
     name="scalar-memory-access",
     severity="note",
-    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions "
-    "for the "
-    "same data.",
+    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions for the same data.",
     why="A float4 load moves 16 bytes with one instruction. It needs addresses that are multiples"
     " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
     bad="""

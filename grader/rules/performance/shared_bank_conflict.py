@@ -27,9 +27,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             seen.add((case.kernel, region.name))
             yield RULE.finding(
                 case.place(event.node),
-                f"the lanes of a warp ask one bank of `{region.name}` for {event.count} "
-                "different words on line "
-                f"{case.line(event.node)}: the access takes {event.count} turns",
+                f"the lanes of a warp ask one bank of `{region.name}` for {event.count} different words on line {case.line(event.node)}: "
+                f"the access takes {event.count} turns",
                 fixes=_pad(case, region),
                 kernels=(case.kernel,),
                 access=AccessShape(turns=event.count),
@@ -56,11 +55,9 @@ RULE = Rule(
     code="PRF008",
     name="shared-bank-conflict",
     severity="note",
-    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one "
-    "after another.",
-    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait "
-    "for each other: a column of a 32 wide tile takes 32 turns. One more element in each row "
-    "spreads the column over all banks.",
+    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one after another.",
+    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait for each other: a column of a 32 wide "
+    "tile takes 32 turns. One more element in each row spreads the column over all banks.",
     bad="""
 __global__ void turn(const float* x, float* y) {
     __shared__ float t[32][32];
@@ -91,9 +88,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not "
-    "worth "
-    "a word.",
+    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth a word.",
     fix="Pads the last dimension by one.",
     check=check,
 )

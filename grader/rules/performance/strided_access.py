@@ -19,9 +19,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         more = f" (and on line {far.more})" if far.others else ""
         yield RULE.finding(
             far.place,
-            f"neighbouring threads are {far.stride} apart in "
-            f"`{far.first.access.region.name}` on line {far.line}{more}: a warp "
-            f"touches {far.moved_sectors}",
+            f"neighbouring threads are {far.stride} apart in `{far.first.access.region.name}` on line {far.line}{more}: a warp touches "
+            f"{far.moved_sectors}",
             confidence=far.confidence,
             evidence=far.proof,
             kernels=(far.case.kernel,),
@@ -38,11 +37,9 @@ RULE = Rule(
     code="PRF002",
     name="strided-access-between-lanes",
     severity="warning",
-    summary="Neighbouring threads read addresses that are far apart, so each 32-byte sector "
-    "delivers one useful number.",
-    why="threadIdx.x should run along the axis whose elements lie next to each other. Where it "
-    "runs along another axis, give the contiguous axis to the threads and loop over the "
-    "strided one.",
+    summary="Neighbouring threads read addresses that are far apart, so each 32-byte sector delivers one useful number.",
+    why="threadIdx.x should run along the axis whose elements lie next to each other. Where it runs along another axis, give the "
+    "contiguous axis to the threads and loop over the strided one.",
     bad="""
 __global__ void sums(const float* x, float* y, int C, int HW) {
     float s = 0.0f;
@@ -74,8 +71,7 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "evidence"),
     languages=("cuda",),
-    guards="Small strides, whose sectors the neighbours use soon after, are not reported; a thread "
-    "that walks a row is PRF001.",
+    guards="Small strides, whose sectors the neighbours use soon after, are not reported; a thread that walks a row is PRF001.",
     fix="",
     check=check,
 )

@@ -40,8 +40,7 @@ def _finding(case: Case, loss: Loss) -> Finding:
     warps = (loss.group + 31) // 32
     return RULE.finding(
         case.place(_where(loss)),
-        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on "
-        "one row: what line "
+        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=join_warps(case, loss),
@@ -52,14 +51,9 @@ RULE = Rule(
     code="RED001",
     name="missing-cross-warp-reduction",
     severity="error",
-    summary="Each group of 32 threads sums its own part, but the parts are never added "
-    "together, so the "
-    "total is too small.",
-    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps "
-    "each warp "
-    "ends with a sum of its own; one value a warp has to go through shared memory (or an "
-    "atomic), past "
-    "a barrier, and be summed again.",
+    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
+    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
+    "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",
     bad="""
 __global__ void row_sum(const float* x, float* y, int cols) {
     float v = 0.0f;
@@ -94,10 +88,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text", "evidence"),
     languages=("cuda",),
-    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups "
-    "over the "
-    "block are not reported: whose loads end in a stored value is followed thread by thread.",
-    fix="Adds the step through shared memory, or replaces the reduction by one over the whole "
-    "block.",
+    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the block are not reported: whose loads "
+    "end in a stored value is followed thread by thread.",
+    fix="Adds the step through shared memory, or replaces the reduction by one over the whole block.",
     check=check,
 )

@@ -108,9 +108,8 @@ def _wrong_exchange(case: Case, halving: Halving, part: Assign, call: Call) -> F
         return None
     return RULE.finding(
         case.place(part.node),
-        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is "
-        "not updated in the loop: lane "
-        "0 ends with the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
+        f"`{target.id}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is not updated in the loop: lane 0 ends with "
+        "the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
         fixes=_exchange_fixes(case, halving, target.id, value),
         kernels=(case.kernel,),
     )
@@ -152,10 +151,8 @@ def _register_tree(case: Case, halving: Halving, part: Assign) -> Finding | None
     fixes = store_in_tree(case.unit, part.node, node, before=False) if node is not None else ()
     return RULE.finding(
         case.place(part.node),
-        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum "
-        "back to "
-        f"`{name}`: each step reads the first partial results again, and most threads' parts are "
-        "lost",
+        f"the tree adds cells of `{name}` to the register `{target}`, but never stores the sum back to `{name}`: each step reads the "
+        "first partial results again, and most threads' parts are lost",
         fixes=fixes,
         kernels=(case.kernel,),
     )
@@ -192,8 +189,7 @@ def _unused(case: Case) -> Iterator[Finding]:
         last = [p for p in parts if isinstance(p, Assign) and id(p.target) in targets][-1]
         yield RULE.finding(
             case.place(last.node),
-            f"`{start.name}` is summed up here and never read: what the threads have computed "
-            "goes nowhere",
+            f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
             kernels=(case.kernel,),
         )
 
@@ -205,10 +201,8 @@ def _lost(case: Case, loss: Loss) -> Finding:
     missing = ", ".join(str(t) for t in loss.missing)
     return RULE.finding(
         case.place(node),
-        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} "
-        f"of {loss.group} threads: "
-        "those of threads "
-        f"{missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
+        f"what line {case.line(loss.store.node)} stores holds the partial results of {loss.have} of {loss.group} threads: those of "
+        f"threads {missing}{', ...' if loss.group - loss.have > len(loss.missing) else ''} never reach it",
         kernels=(case.kernel,),
     )
 
@@ -217,12 +211,10 @@ RULE = Rule(
     code="RED002",
     name="reduction-step-loses-values",
     severity="error",
-    summary="The summing loop adds something other than the running total, so own values or whole "
-    "groups are left out.",
-    why="Each step of a reduction must pass on what the steps before have collected. A loop that "
-    "shuffles the original value collects one value a step, log2(32) = 5 in all; a tree that "
-    "sums into "
-    "a register and stores nothing back reads the same first values in every step.",
+    summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
+    why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
+    "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "
+    "every step.",
     bad=(
         """
 __global__ void sums(const float* x, float* y) {

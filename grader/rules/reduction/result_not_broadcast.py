@@ -35,11 +35,8 @@ def _finding(case: Case, loss: Loss) -> Finding:
     return RULE.finding(
         case.place(node),
         f"after line {case.line(node)} only the first thread of each "
-        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the "
-        "reduced value, but line "
-        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has "
-        f"{loss.have} of "
-        f"{loss.group} partial results",
+        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the reduced value, but line "
+        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=broadcast(case, loss),
     )
@@ -49,12 +46,10 @@ RULE = Rule(
     code="RED003",
     name="result-not-broadcast",
     severity="error",
-    summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own "
-    "leftover value.",
-    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the "
-    "others keep "
-    "partial sums. Whoever needs it must get it: through a shared variable and a barrier, with "
-    "`__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it in every lane.",
+    summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own leftover value.",
+    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the others keep partial sums. Whoever needs it "
+    "must get it: through a shared variable and a barrier, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it "
+    "in every lane.",
     bad="""
 __global__ void scale(const float* x, float* y, int cols) {
     float v = 0.0f;

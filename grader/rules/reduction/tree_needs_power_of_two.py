@@ -110,10 +110,8 @@ def _finding(case: Case, halving: Halving, threads: int) -> Finding:
     real = case.sizes.name.startswith("usual")
     return RULE.finding(
         case.place(halving.loop.node),
-        f"the halving loop only works for a power of two: a block of {threads} threads goes "
-        f"{', '.join(str(s) for s in steps)}, and the partial result at index {lost} is dropped "
-        "(the block size on "
-        f"line {case.line(size or case.launch.call.node)} follows the data)",
+        f"the halving loop only works for a power of two: a block of {threads} threads goes {', '.join(str(s) for s in steps)}, and the "
+        f"partial result at index {lost} is dropped (the block size on line {case.line(size or case.launch.call.node)} follows the data)",
         severity="error" if real else "warning",
         kernels=(case.kernel,),
         fixes=(*_round_block(case), *_any_size(case, halving)),
@@ -190,16 +188,10 @@ RULE = Rule(
     code="RED004",
     name="tree-needs-power-of-two",
     severity="error",
-    summary="The halving loop only works when the thread count is a power of two; with another, "
-    "some "
-    "values are dropped.",
-    why="Each step folds the upper half of the partial results onto the lower one. When the "
-    "number is "
-    "odd, the last one has no partner and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and "
-    "lose two "
-    "parts. Round the block size up and give idle threads a neutral value, or halve upwards and "
-    "test "
-    "whether the partner exists.",
+    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
+    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
+    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
+    "neutral value, or halve upwards and test whether the partner exists.",
     bad="""
 __global__ void row_sum(const float* x, float* y, int cols) {
     extern __shared__ float s[];
@@ -245,9 +237,8 @@ torch::Tensor run(torch::Tensor x) {
 """,
     detects=("text",),
     languages=("cuda",),
-    guards="Constant powers of two, block sizes that are rounded up, and trees that halve "
-    "upwards are "
-    "fine. A warning where only other sizes than the task's give such a block.",
+    guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "
+    "sizes than the task's give such a block.",
     fix="Rounds the block size up where the host sets it, or lets the tree handle any size.",
     check=check,
 )

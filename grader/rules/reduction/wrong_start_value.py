@@ -79,8 +79,7 @@ def _accumulator(
             good = {"max": "-INFINITY", "min": "INFINITY", "product": "1.0f"}[fold]
             yield RULE.finding(
                 unit.place(start.node),
-                f"`{start.name}` starts at {wrong}, which is no neutral start of a "
-                f"{_NAMES[fold]}: {_EFFECT[fold]}",
+                f"`{start.name}` starts at {wrong}, which is no neutral start of a {_NAMES[fold]}: {_EFFECT[fold]}",
                 fixes=fix(
                     f"start the {_NAMES[fold]} at {good}",
                     [unit.edit(start.init.node.start_byte, start.init.node.end_byte, good)],
@@ -159,9 +158,8 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
     if isinstance(first, Assign) and _reads(first, start.name):
         yield RULE.finding(
             unit.place(first.node),
-            f"`{start.name}` is never set before line {unit.place(first.node).line} reads it: "
-            "the sum starts with "
-            "whatever the register held",
+            f"`{start.name}` is never set before line {unit.place(first.node).line} reads it: the sum starts with whatever the register "
+            "held",
             fixes=fix(
                 "start it at 0",
                 [unit.edit(start.node.end_byte - 1, start.node.end_byte - 1, " = 0")]
@@ -222,13 +220,10 @@ RULE = Rule(
     code="RED005",
     name="wrong-start-value",
     severity="error",
-    summary="The running value starts at a number that is not neutral, or is not set at all, so "
-    "the "
-    "result is off.",
-    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a "
-    "product "
-    "at 1, a sum at 0. `FLT_MIN` is the smallest positive number, not the most negative one: the "
-    "maximum of a row of negative values then comes out as a tiny positive number.",
+    summary="The running value starts at a number that is not neutral, or is not set at all, so the result is off.",
+    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product at 1, a sum at 0. `FLT_MIN` is "
+    "the smallest positive number, not the most negative one: the maximum of a row of negative values then comes out as a tiny "
+    "positive number.",
     bad=(
         """
 __global__ void peak(const float* x, float* y, int n) {
@@ -284,10 +279,9 @@ __global__ void peak(const float* x, float* y, int n) {
 """,
     ),
     detects=("text", "evidence"),
-    guards="A maximum over values that can't be negative (absolute values, squares, exponentials, "
-    "indices) may start at 0, so may one of a kernel that by its name takes a ReLU as well, and "
-    "whatever starts from the first element is fine. A warning where the kernel ran on the "
-    "simulator and all results were right.",
+    guards="A maximum over values that can't be negative (absolute values, squares, exponentials, indices) may start at 0, so may one of "
+    "a kernel that by its name takes a ReLU as well, and whatever starts from the first element is fine. A warning where the "
+    "kernel ran on the simulator and all results were right.",
     fix="Puts the neutral value there.",
     check=check,
     explained_by=("SYN001",),

@@ -33,8 +33,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         if any(mark in name for mark in ("/", "..", "\n", "$", " ")):
             yield RULE.finding(
                 source.place(extension.keywords.get("name", extension.node)),
-                f"the name {name[:40]!r} leads the build to another folder, or adds lines to its "
-                "script",
+                f"the name {name[:40]!r} leads the build to another folder, or adds lines to its script",
             )
     for unit in units(source):
         for node in cuda_code(unit).of("preproc_include"):
@@ -42,8 +41,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             if header.startswith(("/", "~", "..")) and not header.startswith(SYSTEM):
                 yield RULE.finding(
                     unit.place_line(node.start_point[0] + 1),
-                    f"{header} is a file of the machine, not of the submission: compilers print "
-                    "what they read",
+                    f"{header} is a file of the machine, not of the submission: compilers print what they read",
                     rejects=header.startswith(ENDLESS),
                 )
         for node in cuda_code(unit).of("string_literal", "raw_string_literal"):
@@ -76,9 +74,8 @@ RULE = Rule(
     name="hostile-build-options",
     severity="error",
     summary="The build itself is made to read, write or run what is not the submission's.",
-    why="Compilers load plug-ins, print the lines of files they are told to include, and write "
-    "where "
-    "they are told to. None of it is needed to build a kernel.",
+    why="Compilers load plug-ins, print the lines of files they are told to include, and write where they are told to. None of it is "
+    "needed to build a kernel.",
     bad=(
         (
             f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
@@ -96,8 +93,7 @@ RULE = Rule(
     ),
     detects=("text",),
     languages=("cuda",),
-    guards="Optimisation, warning and library flags are fine, and so are relative and system "
-    "includes.",
+    guards="Optimisation, warning and library flags are fine, and so are relative and system includes.",
     fix="",
     check=check,
 )

@@ -63,8 +63,7 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
         if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
             yield RULE.finding(
                 None,
-                f"the built extension calls {name}, which reaches into the process that loads it, "
-                "and the text does not show it",
+                f"the built extension calls {name}, which reaches into the process that loads it, and the text does not show it",
                 confidence="proven",
                 evidence=(item,),
                 rejects=True,
@@ -139,8 +138,7 @@ def _native(unit: Unit) -> Iterator[Finding]:
         if any(word in text(node) for word in CONSTRUCTOR):
             yield RULE.finding(
                 unit.place(node),
-                f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a "
-                "static object would",
+                f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a static object would",
                 severity="note",
             )
 
@@ -150,9 +148,8 @@ RULE = Rule(
     name="reaches-into-the-process",
     severity="error",
     summary="The code reaches memory, symbols or pipes of the process that are not its own.",
-    why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and "
-    "file "
-    "descriptors are how verdicts and timers are changed behind a grader's back.",
+    why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and file descriptors are how verdicts and "
+    "timers are changed behind a grader's back.",
     bad=(
         "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n",
         'import torch\nsecret = "/proc/self/mem"\n',

@@ -147,9 +147,8 @@ RULE = Rule(
         ),
     ),
     detects=("text",),
-    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a "
-    ".cu "
-    "file to build it is one too; model.eval() and re.compile are what they are.",
+    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "
+    "model.eval() and re.compile are what they are.",
     fix="",
     check=check,
 )

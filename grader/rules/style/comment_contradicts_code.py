@@ -66,8 +66,7 @@ def _sizes(
         if wrong:
             yield RULE.finding(
                 unit.place(comment),
-                f"the comment says {wrong}, but {array.name} has {count} elements and "
-                f"{count * element} bytes",
+                f"the comment says {wrong}, but {array.name} has {count} elements and {count * element} bytes",
             )
         return
 
@@ -95,14 +94,12 @@ def _claims(unit: Unit, kernel: Kernel, comment: Node) -> Iterator[Finding]:
         if not any(_stores(one, names) for one in below):
             yield RULE.finding(
                 unit.place(comment),
-                "the comment speaks of putting data into shared memory, and the code below it "
-                "stores nothing there",
+                "the comment speaks of putting data into shared memory, and the code below it stores nothing there",
             )
     elif SAME_FOR_ALL.search(said) and below and _only_one_thread(below[0]):
         yield RULE.finding(
             unit.place(comment),
-            "the comment says that all threads have the same value, and the code below it changes "
-            "it in some threads only",
+            "the comment says that all threads have the same value, and the code below it changes it in some threads only",
         )
 
 
@@ -155,11 +152,8 @@ RULE = Rule(
     code="STY002",
     name="comment-contradicts-code",
     severity="note",
-    summary="The comment states something that the code does not do; readers will trust the wrong "
-    "one.",
-    why="A comment that gives another size, or a step that is not there, often marks what the "
-    "author "
-    "meant to write.",
+    summary="The comment states something that the code does not do; readers will trust the wrong one.",
+    why="A comment that gives another size, or a step that is not there, often marks what the author meant to write.",
     bad=(
         (
             "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
@@ -178,9 +172,8 @@ RULE = Rule(
     "    y[threadIdx.x] = t[threadIdx.x];\n}",
     detects=("text",),
     languages=("cuda",),
-    guards="Numbers count only with a unit, on the line of the array; claims only where the code "
-    "right "
-    "below shows the opposite. Never above note.",
+    guards="Numbers count only with a unit, on the line of the array; claims only where the code right below shows the opposite. Never "
+    "above note.",
     fix="",
     check=check,
 )

@@ -158,11 +158,8 @@ RULE = Rule(
     code="STY003",
     name="needless-barrier",
     severity="note",
-    summary="A barrier that protects nothing; it costs a little time and hides which barriers "
-    "matter.",
-    why="Each barrier says that threads exchange data here. One that does not makes the others "
-    "harder "
-    "to trust.",
+    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
+    why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
     bad="""
 __global__ void k(const float* x, float* y) {
     __shared__ float s[256];

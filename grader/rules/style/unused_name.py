@@ -149,8 +149,7 @@ RULE = Rule(
     code="STY001",
     name="unused-variable-array-or-parameter",
     severity="note",
-    summary="Something is declared and never used; harmless, but often a trace of a step that was "
-    "forgotten.",
+    summary="Something is declared and never used; harmless, but often a trace of a step that was forgotten.",
     why="An unused warp index or shared array marks a reduction that was begun and not finished.",
     bad=(
         """
@@ -180,9 +179,7 @@ torch::Tensor f(torch::Tensor x) {
         ),
     ),
     detects=("text",),
-    guards="Names that start with an underscore, objects whose constructor acts, and results of "
-    "calls "
-    "are left alone; imports are folded.",
+    guards="Names that start with an underscore, objects whose constructor acts, and results of calls are left alone; imports are folded.",
     fix="Deletes the declaration.",
     check=check,
 )

@@ -82,8 +82,7 @@ RULE = Rule(
     name="useless-build-options",
     severity="note",
     summary="Build options that do nothing or print a lot.",
-    why="They are copied from one example to the next. Without them it is clear which options "
-    "matter.",
+    why="They are copied from one example to the next. Without them it is clear which options matter.",
     bad=(
         (
             f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'

@@ -113,9 +113,8 @@ def _kept_away(case: Case, event: Event) -> str:
     line = case.line(event.node)
     if event.sure:
         return (
-            f"only {event.data['here']} threads of {case.walk.threads} reach the "
-            f"`__syncthreads()` on line {line}: the others are kept away by "
-            f"{_under(case, event)}, and the block can hang"
+            f"only {event.data['here']} threads of {case.walk.threads} reach the `__syncthreads()` on line {line}: the others are kept "
+            f"away by {_under(case, event)}, and the block can hang"
         )
     return (
         f"the `__syncthreads()` on line {line} stands under {_under(case, event)}, which is not "
@@ -151,13 +150,10 @@ RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",
     severity="error",
-    summary="Only some threads of a block reach a barrier that all must reach; the kernel can "
-    "hang or "
-    "mix data.",
-    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the "
-    "thread's "
-    "index, in a loop that threads leave at different times, or after an early return, some never "
-    "arrive. Bring all threads to the barrier, and put the condition around the work instead.",
+    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
+    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
+    "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "
+    "the work instead.",
     bad="""
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
@@ -198,12 +194,9 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Conditions of block indices, parameters and values that all threads share are no "
-    "divergence; a condition on data is a warning at most. Threads that returned before the "
-    "barrier "
-    "are a warning as long as nobody needs what they would have stored: hardware lets them count "
-    "as "
-    "arrived.",
+    guards="Conditions of block indices, parameters and values that all threads share are no divergence; a condition on data is a "
+    "warning at most. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
+    "hardware lets them count as arrived.",
     fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,
     predicts="barrier",

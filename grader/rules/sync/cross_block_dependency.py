@@ -104,9 +104,8 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     how = "adds to" if write.kind == "atomic" else "stores to"
     return RULE.finding(
         case.place(read.node),
-        f"line {line} reads `{name}`, to which every block {how} on line {case.line(write.node)} "
-        "of the same launch: "
-        "blocks run in no fixed order, so it sees what only some of them have added",
+        f"line {line} reads `{name}`, to which every block {how} on line {case.line(write.node)} of the same launch: blocks run in no "
+        "fixed order, so it sees what only some of them have added",
         kernels=(case.kernel,),
     )
 
@@ -115,15 +114,10 @@ RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",
     severity="error",
-    summary="One block uses a result of another block in the same launch; blocks run in no "
-    "fixed order, "
-    "so it may read an old value.",
-    why="There is no barrier between the blocks of a launch. A total that all blocks collect is "
-    "complete "
-    "when the launch has ended: what needs it belongs into a second kernel (launches of one "
-    "stream run "
-    "in order), into the last block that a counter with `__threadfence()` finds, or behind a grid "
-    "barrier of a cooperative launch.",
+    summary="One block uses a result of another block in the same launch; blocks run in no fixed order, so it may read an old value.",
+    why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete when the launch has ended: what "
+    "needs it belongs into a second kernel (launches of one stream run in order), into the last block that a counter with "
+    "`__threadfence()` finds, or behind a grid barrier of a cooperative launch.",
     bad="""
 __global__ void share(const float* x, float* total, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -161,9 +155,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="A block that reads back only what it wrote itself is fine, and so are kernels with "
-    "a fence, "
-    "a grid barrier, or a grid of one block.",
+    guards="A block that reads back only what it wrote itself is fine, and so are kernels with a fence, a grid barrier, or a grid of one "
+    "block.",
     fix="",
     check=check,
     conditions="another order of the blocks",

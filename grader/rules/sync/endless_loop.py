@@ -33,12 +33,10 @@ RULE = Rule(
     code="SYN007",
     name="endless-loop",
     severity="error",
-    summary="A loop never ends: its threads repeat the same state, and no running thread can "
-    "change what they wait for.",
-    why="A kernel that waits for a value needs somebody who is running and will write it: another "
-    "block may not have begun, and threads of the same warp may not go on before this loop ends. "
-    "A loop over data needs a step that moves towards its bound. Let a second kernel do what "
-    "comes after, or let the last block that a counter finds do it.",
+    summary="A loop never ends: its threads repeat the same state, and no running thread can change what they wait for.",
+    why="A kernel that waits for a value needs somebody who is running and will write it: another block may not have begun, and threads "
+    "of the same warp may not go on before this loop ends. A loop over data needs a step that moves towards its bound. Let a second "
+    "kernel do what comes after, or let the last block that a counter finds do it.",
     bad=Example(
         _CODE,
         Context(

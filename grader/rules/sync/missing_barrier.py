@@ -63,21 +63,18 @@ def _finding(case: Case, event: Event) -> Finding:
     here, there = case.line(event.node), case.line(event.other)
     if event.kind == "race-raw":
         message = (
-            f"thread {event.thread} reads `{name}` on line {here} while another thread may not "
-            "have "
-            f"stored it yet (line {there}): no `__syncthreads()` lies between"
+            f"thread {event.thread} reads `{name}` on line {here} while another thread may not have stored it yet (line {there}): no "
+            "`__syncthreads()` lies between"
         )
     elif event.kind == "race-war":
         message = (
-            f"line {here} overwrites `{name}` while other threads may still be reading it on "
-            f"line {there}: "
-            "no `__syncthreads()` lies between"
+            f"line {here} overwrites `{name}` while other threads may still be reading it on line {there}: no `__syncthreads()` lies "
+            "between"
         )
     else:
         message = (
-            f"different threads store different values to the same cell of `{name}` (lines "
-            f"{there} and {here}) "
-            "without a barrier between: which one stays is chance"
+            f"different threads store different values to the same cell of `{name}` (lines {there} and {here}) without a barrier between: "
+            "which one stays is chance"
         )
     first = event.other if event.other is not None else event.node
     return RULE.finding(
@@ -92,14 +89,10 @@ RULE = Rule(
     code="SYN002",
     name="missing-barrier",
     severity="error",
-    summary="One thread reads a shared value before another has surely written it, or "
-    "overwrites it "
-    "while others still read it.",
-    why="The warps of a block run at their own pace. Only a barrier that all of them reach "
-    "makes what "
-    "one has stored visible to the others, and only a barrier keeps a fast warp from overwriting "
-    "what "
-    "a slow one still has to read. Without it the result depends on timing.",
+    summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
+    why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
+    "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
+    "on timing.",
     bad="""
 __global__ void blur(const float* x, float* y, int n) {
     __shared__ float s[256];
@@ -130,11 +123,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Accesses of one thread, of one warp (SYN005), ordered by `__syncwarp`, or under a "
-    "condition "
-    "on data are not reported, nor threads that store the same value. A race that the simulator "
-    "did "
-    "not see in a kernel that it ran to its end is dropped.",
+    guards="Accesses of one thread, of one warp (SYN005), ordered by `__syncwarp`, or under a condition on data are not reported, nor "
+    "threads that store the same value. A race that the simulator did not see in a kernel that it ran to its end is dropped.",
     fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; "
     "lets one thread store what all store to one cell.",
     check=check,

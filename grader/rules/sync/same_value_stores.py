@@ -21,10 +21,7 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
         if item.place is not None and item.place.line not in racing:
             kept.setdefault(item.place.line, []).append(item)
     for items in kept.values():
-        message = (
-            "several threads store the same value here without a barrier between: benign, since it "
-            "stays whichever store is the last"
-        )
+        message = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
         yield RULE.finding(items[0].place, message, confidence="proven", evidence=items)
 
 
@@ -40,10 +37,9 @@ RULE = Rule(
     name="same-value-stores",
     severity="note",
     summary="Threads store the same value in the same place with nothing that orders them.",
-    why="Two stores without a barrier between are a data race by the rules of C++. Where all of them store "
-    "one value, hardware keeps that value whatever the order, so the race is benign and the "
-    "verdict stays as it is. It stops to be one as soon as one of the values differs. A store by one "
-    "thread, or an atomic, says what is meant.",
+    why="Two stores without a barrier between are a data race by the rules of C++. Where all of them store one value, hardware keeps "
+    "that value whatever the order, so the race is benign and the verdict stays as it is. It stops to be one as soon as one of the "
+    "values differs. A store by one thread, or an atomic, says what is meant.",
     bad=Example(
         _CODE,
         Context(

@@ -78,17 +78,15 @@ def _finding(case: Case, event: Event) -> Finding:
     nobody = (region is not None and region.stores == 0) or _first_access(event)
     if nobody and target is not None:
         message = (
-            f"no thread stores its own partial result to `{name}` before line {line} reads it, "
-            "so only "
-            f"thread 0's part reaches the total, with leftovers of shared memory added to it"
+            f"no thread stores its own partial result to `{name}` before line {line} reads it, so only thread 0's part reaches the total, "
+            "with leftovers of shared memory added to it"
         )
     elif nobody:
         message = f"line {line} reads `{name}`, which no thread has stored anything in by then"
     else:
         message = (
-            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} "
-            "threads do so, "
-            f"e.g. thread {event.thread} reads cell {event.cell})"
+            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} threads do so, e.g. thread {event.thread} "
+            f"reads cell {event.cell})"
         )
     return RULE.finding(
         case.place(event.node),
@@ -162,14 +160,10 @@ RULE = Rule(
     code="SYN001",
     name="shared-read-before-any-write",
     severity="error",
-    summary="The kernel reads shared memory that no thread has filled yet, so it computes with "
-    "leftovers.",
-    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A "
-    "tree "
-    "reduction whose partial results were never stored sums such leftovers, and only one "
-    "thread's own "
-    "part survives. Each thread has to store its part, and all have to meet at a barrier, before "
-    "anyone reads.",
+    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
+    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
+    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
+    "to meet at a barrier, before anyone reads.",
     bad="""
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
@@ -209,13 +203,11 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, "
-    "and so "
-    "does anything under a condition on data. A finding that the simulator's own check of shared "
-    "memory does not confirm, on a kernel that it ran to the end, is dropped.",
-    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it; stores zero in an array "
-    "that a run saw used unwritten. A tile that is larger "
-    "than the block that fills it, one cell a thread, becomes as large as that.",
+    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so does anything under a condition on "
+    "data. A finding that the simulator's own check of shared memory does not confirm, on a kernel that it ran to the end, is "
+    "dropped.",
+    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it; stores zero in an array that a run saw "
+    "used unwritten. A tile that is larger than the block that fills it, one cell a thread, becomes as large as that.",
     check=check,
     predicts="unwritten-read",
 )

@@ -81,10 +81,7 @@ def _of_the_tail(case: Case, event: Event, where: Node) -> str:
     """Say that the last warp is not full; the numbers where the task's sizes tell them."""
     names = f"that the mask of line {case.line(where)} names don't exist"
     if case.sizes.real and not case.sizes.complete:
-        return (
-            f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} "
-            "where it is none"
-        )
+        return f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} where it is none"
     return f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {event.count} lanes {names}"
 
 
@@ -109,9 +106,8 @@ def _message(case: Case, event: Event, where: Node) -> str:
             f"have returned under `{condition}` (line {cause})"
         )
     return (
-        f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but "
-        f"only {event.data['active']} of each warp get there: `{condition}` (line {cause}) keeps "
-        "the others away, so the result is undefined and the kernel may hang"
+        f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but only {event.data['active']} of each warp "
+        f"get there: `{condition}` (line {cause}) keeps the others away, so the result is undefined and the kernel may hang"
     )
 
 
@@ -119,14 +115,10 @@ RULE = Rule(
     code="SYN004",
     name="shuffle-mask-names-absent-lanes",
     severity="error",
-    summary="A warp exchange promises that all lanes of its mask take part, but only some of "
-    "them run "
-    "that line.",
-    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes "
-    "that "
-    "a branch keeps away never come: what is read is undefined, and the warp may wait for ever. "
-    "Let "
-    "all lanes exchange, and put the test of the lane around the use of the result.",
+    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run that line.",
+    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that a branch keeps away never come: what "
+    "is read is undefined, and the warp may wait for ever. Let all lanes exchange, and put the test of the lane around the use of "
+    "the result.",
     bad="""
 __device__ float warp_sum(float v) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
@@ -169,10 +161,8 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Conditions that whole warps share are fine, and so are masks that come from "
-    "`__ballot_sync` or `__activemask`. Lanes past the end of a block that is no multiple of 32, "
-    "and "
-    "lanes that have returned, are a warning: hardware counts them as gone.",
+    guards="Conditions that whole warps share are fine, and so are masks that come from `__ballot_sync` or `__activemask`. Lanes past "
+    "the end of a block that is no multiple of 32, and lanes that have returned, are a warning: hardware counts them as gone.",
     fix="Names every lane in a mask that leaves out lanes which take part; lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
     "before the branch.",
     check=check,

@@ -78,9 +78,8 @@ def _old_shuffles(source: Source, context: Context) -> Iterator[Finding]:
                 if isinstance(part, Call) and part.base is None and part.name in OLD:
                     yield RULE.finding(
                         case.place(part.node),
-                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it "
-                        "trusted that the "
-                        "threads of a warp move together",
+                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move "
+                        "together",
                         fixes=fix(
                             "use the synchronising form",
                             [
@@ -99,14 +98,10 @@ RULE = Rule(
     code="SYN005",
     name="warp-size-or-lockstep-assumption",
     severity="warning",
-    summary="The code relies on the threads of a warp moving together, which newer GPUs do not "
-    "guarantee.",
-    why="Since Volta each thread has its own program counter. The unrolled tail of an old "
-    "reduction, "
-    "in which 32 threads add each other's shared cells line by line, may read a cell before or "
-    "after "
-    "its update. `__syncwarp()` between the steps, or shuffles with `_sync`, make the order "
-    "certain.",
+    summary="The code relies on the threads of a warp moving together, which newer GPUs do not guarantee.",
+    why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, in which 32 threads add each "
+    "other's shared cells line by line, may read a cell before or after its update. `__syncwarp()` between the steps, or shuffles "
+    "with `_sync`, make the order certain.",
     bad="""
 __global__ void tail(const float* x, float* y) {
     __shared__ float s[64];
@@ -145,8 +140,7 @@ torch::Tensor run(torch::Tensor x) {
 }
 """,
     detects=("text", "evidence"),
-    guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several "
-    "warps conflict as well it is SYN002.",
+    guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several warps conflict as well it is SYN002.",
     fix="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",
     check=check,
     predicts="elsewhere",

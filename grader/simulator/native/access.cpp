@@ -38,17 +38,17 @@ bool ascending(const Addresses& a, u32 bytes, u32 lanes) {
 // Carries a store out and tells `race` of it: lanes that may meet at one address go one after the other, so that each
 // is compared with what the one before left there. Returns the lanes that changed memory. `s` begins at base + s.low.
 template <class F>
-u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, const Footprint& s, u8* base, F&& race) {
+u32 racing_store(Ctx& c, const Insn& i, const Addresses& host, u32 bytes, u32 lanes, const Footprint& s, u8* base, bool races, F&& race) {
     if (s && moves_whole(i)) {
         u8* const at = reinterpret_cast<u8*>(u64(base) + s.low);
         Packed values;
         pack_whole(c, i, s, values);
         const u32 changes = changes_of_whole(values, bytes, s, at);
-        if (c.races) race(lanes, lanes & ~changes, s);
+        if (races) race(lanes, lanes & ~changes, s);
         if (changes) std::memcpy(at, values.bytes, s.bytes(bytes));
         return changes;
     }
-    if (!c.races) return scatter_all(c, i, host.at, lanes);
+    if (!races) return scatter_all(c, i, host.at, lanes);
     if (ascending(host, bytes, lanes)) {
         const u32 changes = would_change(c, i, host.at, lanes);
         race(lanes, lanes & ~changes, Footprint{});
@@ -96,7 +96,7 @@ void load_shared(Ctx& c, const Insn& i, Addresses& a) {
     const u32 good = check_shared(c, i, a, bytes, Access::load, s);
     if (good != c.mask) s = {};
     if (c.counting) count_shared(c, i, a, bytes, good, s);
-    if (c.races) race_load(c, i, a, bytes, good, s);
+    if (c.shared_races) race_load(c, i, a, bytes, good, s);
     const u32 bad = c.uninit ? unwritten_shared(c, a, bytes, good, s) : 0;
     const u32 from = bad ? shared_origin(c, i, a, bad) : 0;
     if (s && moves_whole(i)) {
@@ -120,7 +120,7 @@ void store_shared(Ctx& c, const Insn& i, Addresses& a) {
     u32 bad = 0, from = none;
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
     const auto race = [&](u32 lanes, u32 same, const Footprint& all) { race_store(c, i, a, bytes, lanes, same, all); };
-    c.block->changes += 0 != racing_store(c, i, host, bytes, good, s, c.block->shared, race);
+    c.block->changes += 0 != racing_store(c, i, host, bytes, good, s, c.block->shared, c.shared_races, race);
     if (!c.uninit) return;
     u8* init = c.block->shared_init.data();
     if (s && !bad) {
@@ -160,7 +160,7 @@ void store_global(Ctx& c, const Insn& i, Addresses& a) {
         if (bad) c.accuse(from, bad, i, Use::store);
     }
     const auto race = [&](u32 lanes, u32 same, const Footprint& all) { global_store(c, i, a, bytes, lanes, same, all); };
-    c.block->changes += 0 != racing_store(c, i, a, bytes, good, s, nullptr, race);
+    c.block->changes += 0 != racing_store(c, i, a, bytes, good, s, nullptr, c.races, race);
 }
 
 void load_local(Ctx& c, const Insn& i, Addresses& a) {
@@ -259,7 +259,7 @@ void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const 
             const u32 l = u32(std::countr_zero(rest)), one = 1u << l;
             u8* p = reinterpret_cast<u8*>(part.at[l] + (shared ? u64(c.block->shared) : 0));
             const bool changes = std::memcmp(p, &values[l], bytes) != 0;
-            if (c.races) (shared ? race_store : global_store)(c, i, part, bytes, one, changes ? 0 : one, {});
+            if (shared ? c.shared_races : c.races) (shared ? race_store : global_store)(c, i, part, bytes, one, changes ? 0 : one, {});
             std::memcpy(p, &values[l], bytes);
             c.block->changes += changes;
             if (shared && c.uninit) std::memset(c.block->shared_init.data() + part.at[l], !(bad & one), bytes);

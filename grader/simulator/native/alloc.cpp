@@ -29,7 +29,7 @@ struct Pages {
     size_t reserved = 0;  // addresses that are kept for it, those bytes among them
 };
 
-struct Block {
+struct Allocation {
     size_t bytes;
     Pages pages;  // kGuard before the data they begin; none: from the C heap
     int kind;
@@ -39,7 +39,7 @@ struct Block {
 
 struct Heap {
     std::mutex mutex;
-    std::map<uint64_t, Block> blocks;
+    std::map<uint64_t, Allocation> blocks;
     uint64_t allocated = 0, peak = 0, refused = 0;
 };
 
@@ -50,14 +50,14 @@ Heap& heap() {
 
 bool counts(int kind) { return kind == kKindDevice || kind == kKindManaged; }
 
-void note_size(Heap& all, const Block& block, int sign) {
+void note_size(Heap& all, const Allocation& block, int sign) {
     if (!counts(block.kind)) return;
     all.allocated += sign * static_cast<int64_t>(block.bytes);
     all.peak = std::max(all.peak, all.allocated);
 }
 
 // The host's own memory is no region: kernels can't touch it. What both can, the host writes without our seeing it.
-void register_block(uint64_t base, const Block& block, bool unwritten) {
+void register_block(uint64_t base, const Allocation& block, bool unwritten) {
     if (block.kind == kKindHost) return;
     unwritten = unwritten && block.kind == kKindDevice;
     const bool stores = runtime().settings.track_stores && block.kind == kKindDevice;
@@ -65,19 +65,19 @@ void register_block(uint64_t base, const Block& block, bool unwritten) {
 }
 
 // What kernels put where the host reads it as its own is a copy to the host.
-void note_values(uint64_t base, const Block& block) {
+void note_values(uint64_t base, const Allocation& block) {
     if (block.kind != kKindPinned && block.kind != kKindManaged) return;
     const auto region = find_region(base);
     if (region && region->bytes_written_by_kernels >= kValues) count_call("values to the host");
 }
 
 // Out of host code's reach, where it has pages of its own.
-void shut_in(uint64_t base, const Block& block) {
+void shut_in(uint64_t base, const Allocation& block) {
     if (block.kind != kKindDevice || block.pages.mapped == 0) return;
     gate_add(block.pages.first, block.pages.mapped, reinterpret_cast<void*>(base), block.bytes);
 }
 
-std::map<uint64_t, Block>::iterator block_of(Heap& all, uint64_t address) {
+std::map<uint64_t, Allocation>::iterator block_of(Heap& all, uint64_t address) {
     auto next = all.blocks.upper_bound(address);
     if (next == all.blocks.begin()) return all.blocks.end();
     auto found = std::prev(next);
@@ -144,7 +144,7 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
         fill_with_poison(raw, padded);
     }
     const auto base = reinterpret_cast<uint64_t>(data);
-    const Block block{bytes, pages, kind, kind == kKindDevice && kgsim_capturing()};
+    const Allocation block{bytes, pages, kind, kind == kKindDevice && kgsim_capturing()};
     if (block.kept) kgsim_keep(data);
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
@@ -166,7 +166,7 @@ KG_API void kgsim_free(void* data) {
     if (data == nullptr) return;
     auto& all = heap();
     const auto base = reinterpret_cast<uint64_t>(data);
-    Block block;
+    Allocation block;
     {
         std::lock_guard lock(all.mutex);
         const auto found = all.blocks.find(base);

@@ -115,7 +115,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
     Addresses host = a;
     if (space == Space::shared) {
         good = check_shared(c, i, a, i.width, Access::atomic, footprint_of(c, a, i.width));
-        if (c.races) race_atomic(c, i, a, i.width, good);
+        if (c.shared_races) race_atomic(c, i, a, i.width, good);
         bad = c.uninit ? unwritten_shared(c, a, i.width, good) : 0;
         kind = Poison::shared;
         for (u64& at : host.at) at += u64(c.block->shared);
@@ -190,7 +190,7 @@ void run_copy(Ctx& c, const Insn& i) {
         if (c.counting) count_global(c, i, part, i.width, reading & good & there);
         c.set_mask(all);
     }
-    if (c.races) race_store(c, i, to, i.width, good, 0);
+    if (c.shared_races) race_store(c, i, to, i.width, good, 0);
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(good >> l & 1)) continue;
         const u8 source = u8(reading >> l & 1 ? i.width : sizes ? std::min<u32>(sizes[l], i.width) : i.width);

@@ -6,7 +6,7 @@
 namespace kgsim {
 namespace {
 
-constexpr char magic[] = {'K', 'G', 'S', 'I', 'M', 0, 0, 1};
+constexpr char magic[] = {'K', 'G', 'S', 'I', 'M', 0, 0, 2};
 constexpr u64 largest_module = u64(1) << 32;
 
 class Reader {
@@ -169,6 +169,7 @@ std::shared_ptr<Blob> read_blob(const void* bytes, size_t size, std::string* err
         if (!is_program(bytes, size, &said) || said > size) no_program("header");
         Reader in(static_cast<const u8*>(bytes) + 16, said - 16);
         auto blob = std::make_shared<Blob>();
+        blob->of_blocks = in.word() != 0;
         u32 n = in.count(4);
         for (u32 k = 0; k < n; ++k) blob->strings.push_back(in.text());
         blob->constants = in.array<u64>();

@@ -49,6 +49,7 @@ struct RawInsn {
 };
 
 struct Blob {
+    bool of_blocks = false;  // its source tells what a block does, step by step, not what a thread does: Triton's
     std::vector<std::string> strings, files;
     std::vector<u64> constants;
     std::vector<SourceLocation> locations;

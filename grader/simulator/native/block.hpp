@@ -46,6 +46,7 @@ struct Warp {
     u32 sp[warp_lanes];
     std::vector<u32> registers, predicates, poison, poison_origin, pred_poison, pred_origin;
     u32* reg = nullptr;           // registers, aligned
+    std::vector<u32> labels, pred_labels;  // of each register and lane: where its value comes from (provenance.hpp)
     std::vector<Frame> frames[warp_lanes];
     std::vector<u32> saved[warp_lanes];
     u32 released = 0;             // lanes past their block barrier, about to take its result

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "link.hpp"
+#include "provenance.hpp"
 #include "run.hpp"
 
 namespace kgsim {
@@ -53,6 +54,7 @@ void Runner::call(Warp& w, const BasicBlock& b, u32 lanes) {
 }
 
 void Runner::call_function(Warp& w, const CallSite& site, u32 number, u32 function, u32 lanes, u32 next) {
+    if (c_.provenance) c_.provenance->give_up("calls of functions that are not inlined");
     const LinkedFunction& callee = code_.functions[function];
     for (u32 l = 0; l < warp_lanes; ++l) {
         if (!(lanes >> l & 1)) continue;

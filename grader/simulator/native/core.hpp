@@ -20,6 +20,7 @@ inline double thread_seconds() {
 }
 
 struct Blob;
+class Provenance;
 
 struct Launch {
     const Blob* module = nullptr;
@@ -70,6 +71,8 @@ struct Ctx {
     Worker* worker = nullptr;
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
+    bool shared_races = true;  // `races`, and shared memory is the author's own
+    Provenance* provenance = nullptr;  // in a run that asks where values come from
     Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 

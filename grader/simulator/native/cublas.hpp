@@ -46,6 +46,10 @@ struct Matrix {
 };
 
 size_t size_of(int type);
+// The type of a routine's own elements.
+template <class T>
+constexpr int type_of = sizeof(T) == 8 ? kDouble : sizeof(T) == 4 ? kFloat : kHalf;
+inline bool is_plain(int type) { return type == kFloat || type == kDouble || type == kHalf || type == kBfloat; }
 double load(const void* data, int64_t index, int type);
 void store(void* data, int64_t index, int type, double value);
 // Whether device memory holds all of it; where it doesn't, the context is lost as on a GPU.

@@ -107,8 +107,6 @@ int with_field(Description& product, int attribute, Use use) {
     }
 }
 
-bool plain(int type) { return type == kFloat || type == kDouble || type == kHalf || type == kBfloat; }
-
 int swapped(int op) { return op == kPlain ? kTransposed : kPlain; }
 
 const void* nth(const void* data, const Layout& layout, int batch) {
@@ -186,7 +184,7 @@ bool fits(const Description& product, const Layout& a, const Layout& b, const La
 // Whether all of it is done here; if not, the reason is said by name.
 bool supported(const Description& product, const Layout& a, const Layout& b, const Layout& c,
                const Layout& d) {
-    const bool types = plain(a.type) && plain(b.type) && plain(c.type) && plain(d.type);
+    const bool types = is_plain(a.type) && is_plain(b.type) && is_plain(c.type) && is_plain(d.type);
     const auto known_order = [](const Layout& layout) { return layout.order == kColumns || layout.order == kRows; };
     const bool orders = known_order(a) && known_order(b) && known_order(c) && known_order(d);
     const bool epilogue = (product.epilogue & ~(kNothing | kRelu | kBias | kGelu)) == 0;
@@ -195,7 +193,7 @@ bool supported(const Description& product, const Layout& a, const Layout& b, con
     return false;
 }
 
-int scale_type(const Description& product) { return plain(product.scale) ? product.scale : kFloat; }
+int scale_type(const Description& product) { return is_plain(product.scale) ? product.scale : kFloat; }
 
 }  // namespace
 

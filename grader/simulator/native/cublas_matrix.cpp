@@ -7,11 +7,8 @@ using namespace kgsim::blas;
 namespace {
 
 template <class T>
-constexpr int kType = sizeof(T) == 8 ? kDouble : sizeof(T) == 4 ? kFloat : kHalf;
-
-template <class T>
 double scalar(const T* value) {
-    return load(value, 0, kType<T>);
+    return load(value, 0, type_of<T>);
 }
 
 bool tf32_of(void* handle, int a_type) { return a_type == kFloat && known(handle)->math == kMathTf32; }
@@ -23,7 +20,7 @@ int one(const char* name, void* h, int ta, int tb, int64_t m, int64_t n, int64_t
     const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
     if (count < 0 || alpha == nullptr || beta == nullptr) return kInvalidValue;
-    constexpr int type = kType<T>;
+    constexpr int type = type_of<T>;
     for (int i = 0; i < count; ++i) {
         const int status = multiply(name, {ta, tb, m, n, k, scalar(alpha), scalar(beta),
                                            a + i * sa, type, lda, b + i * sb, type, ldb,
@@ -49,8 +46,6 @@ int by_pointers(const char* name, void* h, int ta, int tb, int m, int n, int k, 
     return kSuccess;
 }
 
-bool plain(int type) { return type == kFloat || type == kDouble || type == kHalf || type == kBfloat; }
-
 // The type that alpha and beta have.
 int scale_type(int compute) {
     if (compute == kComputeHalf || compute == kComputeHalfPedantic) return kHalf;
@@ -63,7 +58,7 @@ int mixed(const char* name, void* h, int ta, int tb, int64_t m, int64_t n, int64
           int64_t sb = 0, int64_t sc = 0, int count = 1) {
     const kgsim::DeviceMemoryOpen open;
     if (const int status = enter(name, h)) return status;
-    if (!plain(at) || !plain(bt) || !plain(ct)) {
+    if (!is_plain(at) || !is_plain(bt) || !is_plain(ct)) {
         kgsim::missing("cuBLAS with integer or 8-bit types");
         return kNotSupported;
     }

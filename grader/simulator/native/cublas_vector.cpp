@@ -10,16 +10,13 @@ using namespace kgsim::blas;
 
 namespace {
 
-template <class T>
-constexpr int kType = sizeof(T) == 8 ? kDouble : kFloat;
-
 // A vector as cuBLAS counts: element i of a negative step is counted from the end.
 template <class T>
 struct Vector {
     T* data;
     int64_t n, step;
     T& operator[](int64_t i) const { return data[step >= 0 ? i * step : (i - n + 1) * step]; }
-    Matrix extent() const { return {data, 1, n, std::abs(step), kType<T>}; }
+    Matrix extent() const { return {data, 1, n, std::abs(step), type_of<T>}; }
 };
 
 template <class T>
@@ -45,7 +42,7 @@ int gemv(const char* name, void* h, int op, int m, int n, const T* alpha, const 
     if (m < 0 || n < 0 || lda < std::max(1, m) || !incx || !incy) return kInvalidValue;
     const Vector<const T> from{x, op == kPlain ? n : m, incx};
     const Vector<T> to{y, op == kPlain ? m : n, incy};
-    if (!reachable(name, {a, m, n, lda, kType<T>}) || !there(name, from) || !there(name, to))
+    if (!reachable(name, {a, m, n, lda, type_of<T>}) || !there(name, from) || !there(name, to))
         return kExecutionFailed;
     if (idle()) return kSuccess;
     for (int64_t i = 0; i < to.n; ++i) {
@@ -66,7 +63,7 @@ int ger(const char* name, void* h, int m, int n, const T* alpha, const T* x, int
     if (const int status = enter(name, h)) return status;
     if (m < 0 || n < 0 || lda < std::max(1, m) || !incx || !incy) return kInvalidValue;
     const Vector<const T> left{x, m, incx}, right{y, n, incy};
-    if (!reachable(name, {a, m, n, lda, kType<T>}) || !there(name, left) || !there(name, right))
+    if (!reachable(name, {a, m, n, lda, type_of<T>}) || !there(name, left) || !there(name, right))
         return kExecutionFailed;
     if (idle()) return kSuccess;
     for (int64_t j = 0; j < n; ++j)
@@ -82,9 +79,9 @@ int geam(const char* name, void* h, int ta, int tb, int m, int n, const T* alpha
     if (m < 0 || n < 0 || lda < (ta == kPlain ? m : n) || ldb < (tb == kPlain ? m : n) || ldc < m)
         return kInvalidValue;
     const bool with_a = *alpha != 0, with_b = *beta != 0;
-    const Matrix ma{a, ta == kPlain ? m : n, ta == kPlain ? n : m, lda, kType<T>};
-    const Matrix mb{b, tb == kPlain ? m : n, tb == kPlain ? n : m, ldb, kType<T>};
-    const Matrix mc{c, m, n, ldc, kType<T>};
+    const Matrix ma{a, ta == kPlain ? m : n, ta == kPlain ? n : m, lda, type_of<T>};
+    const Matrix mb{b, tb == kPlain ? m : n, tb == kPlain ? n : m, ldb, type_of<T>};
+    const Matrix mc{c, m, n, ldc, type_of<T>};
     if ((with_a && !reachable(name, ma)) || (with_b && !reachable(name, mb)) || !reachable(name, mc))
         return kExecutionFailed;
     if (idle()) return kSuccess;
@@ -105,7 +102,7 @@ int dgmm(const char* name, void* h, int side, int m, int n, const T* a, int lda,
     if (const int status = enter(name, h)) return status;
     if (m < 0 || n < 0 || lda < m || ldc < m || (side != 0 && side != 1)) return kInvalidValue;
     const Vector<const T> diagonal{x, side == 0 ? m : n, incx};
-    const Matrix ma{a, m, n, lda, kType<T>}, mc{c, m, n, ldc, kType<T>};
+    const Matrix ma{a, m, n, lda, type_of<T>}, mc{c, m, n, ldc, type_of<T>};
     if (!reachable(name, ma) || !there(name, diagonal) || !reachable(name, mc)) return kExecutionFailed;
     if (idle()) return kSuccess;
     for (int64_t j = 0; j < n; ++j)
@@ -144,7 +141,7 @@ int product(bool left, const std::vector<T>& a, int op, int64_t m, int64_t n, T 
         }
     for (int64_t j = 0; j < n; ++j)
         for (int64_t i = 0; i < m; ++i) c[j * ldc + i] = out[j * m + i];
-    written({c, m, n, ldc, kType<T>});
+    written({c, m, n, ldc, type_of<T>});
     return kSuccess;
 }
 
@@ -157,8 +154,8 @@ int of_triangle(const char* name, void* h, int side, int fill, int op, bool mirr
     const int order = side == 0 ? m : n;
     if (m < 0 || n < 0 || lda < std::max(1, order) || ldb < std::max(1, m) || ldc < std::max(1, m))
         return kInvalidValue;
-    if (!reachable(name, {a, order, order, lda, kType<T>}) ||
-        !reachable(name, {b, m, n, ldb, kType<T>}) || !reachable(name, {c, m, n, ldc, kType<T>}))
+    if (!reachable(name, {a, order, order, lda, type_of<T>}) ||
+        !reachable(name, {b, m, n, ldb, type_of<T>}) || !reachable(name, {c, m, n, ldc, type_of<T>}))
         return kExecutionFailed;
     if (idle()) return kSuccess;
     constexpr int kUpper = 1;

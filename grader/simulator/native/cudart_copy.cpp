@@ -11,8 +11,6 @@ using namespace kgsim;
 
 namespace {
 
-uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
 // Whether `bytes` from `pointer` lie in one piece of device memory; a host pointer is its own risk.
 bool within(const void* pointer, size_t bytes) {
     const auto region = find_region(address(pointer));

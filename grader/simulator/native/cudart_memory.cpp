@@ -22,8 +22,6 @@ using namespace kgsim;
 
 namespace {
 
-uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
 cudaError_t allocate(void** out, size_t bytes, int kind) {
     if (out == nullptr) return finish(cudaErrorInvalidValue);
     *out = nullptr;

@@ -9,6 +9,8 @@
 
 namespace kgsim {
 
+inline uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
 struct HostKernel {
     ProgramRef program;  // null: the binary that registered it is not one of ours
     std::string name;    // as PTX has it; empty: the program has no such kernel

@@ -8,6 +8,7 @@
 #include "cudart_module.hpp"
 #include "gate.hpp"
 #include "guard_alloc.hpp"
+#include "provenance.hpp"
 #include "runtime.hpp"
 
 namespace kgsim {
@@ -55,6 +56,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"check_races", number(&options.check_races)},
         {"check_uninitialised", number(&options.check_uninitialised)},
         {"count_lines", number(&options.count_lines)},
+        {"provenance", number(&options.provenance)},
         {"seconds", number(&all.seconds)},
         {"memory", number(&all.memory)},
         {"skip_kernels", number(&all.skip_kernels)},
@@ -171,6 +173,20 @@ KG_API char* kgsim_host_report() {
     kgsim_note_values();
     const auto text = "{\"core\":" + report_json() + ",\"host\":" + host_json() + "}";
     return strdup(text.c_str());
+}
+
+// Where values come from, in a run with the setting `provenance`: see provenance.hpp. Each answer is freed with kgsim_free_text.
+KG_API void kgsim_provenance_clear() { provenance().clear(); }
+KG_API char* kgsim_provenance_touched() { return strdup(provenance().touched().c_str()); }
+KG_API char* kgsim_provenance_origins(const uint64_t* addresses, size_t count) { return strdup(provenance().origins(addresses, count).c_str()); }
+KG_API char* kgsim_provenance_lost(const uint64_t* addresses, size_t count) { return strdup(provenance().lost(addresses, count).c_str()); }
+// The elements that one access touched, a byte each; how many there are.
+KG_API size_t kgsim_provenance_elements(size_t access, uint8_t* out, size_t most) {
+    const auto* touch = provenance().touch(access);
+    if (!touch) return 0;
+    const size_t count = std::min(most, touch->elements.size());
+    std::memcpy(out, touch->elements.data(), count);
+    return touch->elements.size();
 }
 
 KG_API void kgsim_free_text(char* text) { std::free(text); }

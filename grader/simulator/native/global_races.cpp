@@ -12,7 +12,7 @@ namespace kgsim {
 namespace {
 
 constexpr u64 largest = u64(1) << 28;  // regions beyond are not watched
-constexpr u32 insn_bits = 20, many_writers = (1u << insn_bits) - 1;
+constexpr u32 writer_bits = 20, many_writers = (1u << writer_bits) - 1;
 
 // Block 20 bits, thread 10, block epoch 14, instruction 20; never zero, as epochs start at 1.
 struct Mark {
@@ -88,6 +88,7 @@ struct Watch {
     // Whether something orders the writer before this lane's access.
     bool ordered(Mark m, u32 lane) const {
         if (m.block() != block) return c.block->fenced;
+        if (c.code->of_blocks) return true;
         const u32 t = c.thread(lane);
         if (m.thread() == t || m.epoch() != epoch || c.warp->fence_epoch[lane] == c.block->epoch) return true;
         const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;

@@ -127,6 +127,7 @@ void KernelLinker::link(u32 kernel) {
 
 std::shared_ptr<const Code> link_kernel(const Blob& blob, u32 function) {
     auto code = std::make_shared<Code>();
+    code->of_blocks = blob.of_blocks;
     KernelLinker(blob, *code).link(function);
     return code;
 }

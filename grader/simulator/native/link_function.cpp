@@ -145,10 +145,17 @@ void FunctionLinker::close_block(End end, const RawInsn* raw, u32 label) {
     open_ = false;
 }
 
-// A store to shared memory after a load: another warp has its turn between them, as on a GPU.
+// A store to shared memory after a load: another warp has its turn between them, as on a GPU. In a program of blocks all
+// warps read before one writes, and write before one reads.
 bool FunctionLinker::stores_late(const RawInsn& raw) const {
     const Opcode& op = kernel_.opcodes[raw.opcode];
     const auto base = op.base();
+    const bool reads = base == "ld" || base == "cp";
+    if (open_ && blob_.of_blocks && op.has("global") && (reads || base == "st" || base == "atom" || base == "red")) {
+        const auto other = reads ? Class::store_global : Class::load_global;
+        return std::any_of(code_.insns.begin() + code_.blocks.back().first, code_.insns.end(),
+                           [=](const Insn& i) { return i.klass == other || i.klass == Class::atomic; });
+    }
     if (!open_ || !op.has("shared") || (base != "st" && base != "atom" && base != "red")) return false;
     return std::any_of(code_.insns.begin() + code_.blocks.back().first, code_.insns.end(),
                        [](const Insn& i) { return i.klass == Class::load_shared || i.klass == Class::load_global; });

@@ -16,7 +16,7 @@ u32 fetch(Ctx& c, const Insn& i, Addresses at, u32 bytes, u32* out) {
             if (i.space == Space::generic) for (u64& x : part.at) x -= u64(c.block->shared);
             good = check_shared(c, i, part, bytes, Access::load, footprint_of(c, part, bytes));
             if (c.counting) count_shared(c, i, part, bytes, good);
-            if (c.races) race_load(c, i, part, bytes, good);
+            if (c.shared_races) race_load(c, i, part, bytes, good);
             if (c.uninit) bad |= unwritten_shared(c, part, bytes, good);
             for (u64& x : part.at) x += u64(c.block->shared);
         } else {

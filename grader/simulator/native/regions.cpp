@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "core.hpp"
+#include "provenance.hpp"
 
 namespace kgsim {
 namespace {
@@ -57,6 +58,7 @@ void* untouched(u64 bytes) {
 RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind, RegionFlags flags) {
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
+    provenance().forget(base, size);
     if (base + size < base) return -1;
     auto it = reg.live.upper_bound(base);
     if (it != reg.live.begin()) --it;
@@ -107,6 +109,7 @@ void set_read_only(RegionId id, bool read_only) {
 }
 
 void mark_initialised(u64 address, u64 size) {
+    provenance().forget(address, size);
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     Region* r = reg.holding(address);
@@ -121,6 +124,7 @@ void mark_initialised(u64 address, u64 size) {
 }
 
 void copy_initialised(u64 to, u64 from, u64 size) {
+    provenance().copied(to, from, size);
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     Region *t = reg.holding(to), *f = reg.holding(from);

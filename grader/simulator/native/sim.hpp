@@ -121,6 +121,7 @@ struct Options {
     bool check_races = true;
     bool check_uninitialised = true;
     bool count_lines = true;
+    bool provenance = false;           // keep where values come from (provenance.hpp); on one host thread
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
     uint64_t outside = outside_poison;         // what a read of memory that isn't there gives, in its low bytes

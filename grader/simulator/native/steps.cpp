@@ -1,6 +1,7 @@
 // Running a warp: block of code after block of code, lanes of the lowest one first.
 #include <algorithm>
 
+#include "provenance.hpp"
 #include "run.hpp"
 
 namespace kgsim {
@@ -15,7 +16,7 @@ constexpr u32 patience = 512;       // blocks in a row that the lowest lanes run
 // few cycles. What races is then about as often right or wrong as there; whether it races is told from its accesses.
 void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
     w.clock += b.cycles;
-    if (!b.far) return;
+    if (!b.far || code_.of_blocks) return;
     const u64 drawn = (block_.number * 64 + w.index + 1) * 0x9e3779b97f4a7c15ull ^ (w.clock + pc) * 0xbf58476d1ce4e5b9ull;
     w.clock += (drawn >> 40) % spread;
 }
@@ -51,6 +52,7 @@ void Runner::count(const BasicBlock& b, u32 pc, u32 lanes) {
 
 void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     c_.set_mask(group);
+    if (c_.provenance) [[unlikely]] return execute_traced(w, b, group);
     const Insn* const insns = code_.insns.data();
     for (const Insn* i = insns + b.first; i != insns + b.last; ++i) {
         if (i->guard == none) [[likely]] {
@@ -67,6 +69,26 @@ void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
         if (w.poisoned) flow_poison(c_, *i);
         c_.set_mask(group);
     }
+}
+
+// The same, each instruction's sources noted before it is executed.
+void Runner::execute_traced(Warp& w, const BasicBlock& b, u32 group) {
+    for (u32 k = b.first; k < b.last; ++k) {
+        const Insn& i = code_.insns[k];
+        const u32 some = i.guard == none ? group : group & c_.truth(i.guard);
+        if (some != group) {
+            c_.set_mask(group & ~some);
+            c_.provenance->left_out(c_, i);
+        }
+        if (!some) continue;
+        c_.set_mask(some);
+        c_.provenance->step(c_, i);
+        i.run(c_, i);
+        c_.provenance->computed(c_, i);
+        if (w.poisoned) flow_poison(c_, i);
+        c_.set_mask(group);
+    }
+    c_.set_mask(group);
 }
 
 void Runner::finish(Warp& w, const BasicBlock& b, u32 group) {

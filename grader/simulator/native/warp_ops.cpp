@@ -50,24 +50,28 @@ u64 nanoseconds() {
 
 }  // namespace
 
+u32 shuffle_source(const Ctx& c, const Insn& i, u32 l, bool& inside) {
+    const u32 *b = c.src<u32>(i.b), *limits = c.src<u32>(i.c);
+    const int lane = int(l), by = int(b[l] & 31), clamp = int(limits[l] & 31), segment = int(limits[l] >> 8 & 31);
+    const int top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
+    int j = 0;
+    switch (i.mode) {
+        case 0: j = lane - by; inside = j >= top; break;
+        case 1: j = lane + by; inside = j <= top; break;
+        case 2: j = lane ^ by; inside = j <= top; break;
+        default: j = bottom | (by & ~segment); inside = j <= top; break;
+    }
+    return u32(inside ? j : lane);
+}
+
 void run_shuffle(Ctx& c, const Insn& i) {
     report_mask(c, i);
     const u32* a = c.src<u32>(i.a);
-    const u32 *b = c.src<u32>(i.b), *limits = c.src<u32>(i.c);
     u32 out[warp_lanes], inside = 0, absent = 0;
     int from[warp_lanes];
     for (u32 l = 0; l < warp_lanes; ++l) {
-        const int lane = int(l), by = int(b[l] & 31), clamp = int(limits[l] & 31), segment = int(limits[l] >> 8 & 31);
-        const int top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
-        int j = 0;
         bool ok = false;
-        switch (i.mode) {
-            case 0: j = lane - by; ok = j >= top; break;
-            case 1: j = lane + by; ok = j <= top; break;
-            case 2: j = lane ^ by; ok = j <= top; break;
-            default: j = bottom | (by & ~segment); ok = j <= top; break;
-        }
-        if (!ok) j = lane;
+        const int j = int(shuffle_source(c, i, l, ok));
         from[l] = j;
         out[l] = a[j];
         inside |= u32(ok) << l;

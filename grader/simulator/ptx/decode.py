@@ -27,18 +27,20 @@ class DecodeError(ValueError):
     """The text is not PTX that nvcc writes."""
 
 
-def decode(ptx: str, own: str = "cuda.cu") -> Program:
+def decode(ptx: str, own: str = "cuda.cu", *, of_blocks: bool = False) -> Program:
     """Decode a PTX module as `nvcc -ptx -lineinfo` writes it.
 
-    `own` is the base name of the submission's file, whose lines findings are to name. Instructions
+    `own` is the base name of the submission's file, whose lines findings are to name; `of_blocks` as in `Program`. Instructions
     that can't be read become ones that the interpreter calls unsupported when it meets them.
 
     Raises DecodeError where the text as a whole has no structure of a module.
     """
     try:
-        return _Module(ptx).program(own)
+        program = _Module(ptx).program(own)
     except (ValueError, KeyError, IndexError, OverflowError) as error:
         raise DecodeError(str(error)) from error
+    program.of_blocks = of_blocks
+    return program
 
 
 class _Module:

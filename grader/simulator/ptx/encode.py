@@ -12,7 +12,7 @@ from array import array
 
 from .program import Function, Program, Variable
 
-MAGIC = b"KGSIM\x00\x00\x01"
+MAGIC = b"KGSIM\x00\x00\x02"
 
 
 class _Writer:
@@ -42,6 +42,7 @@ class _Writer:
 def encode(program: Program) -> bytes:
     """Return the blob of a program."""
     out = _Writer()
+    out.words(program.of_blocks)
     out.words(len(program.strings))
     for string in program.strings:
         out.text(string)

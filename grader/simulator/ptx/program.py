@@ -107,6 +107,9 @@ class Program:
     locations: list[Location]
     variables: list[Variable]
     functions: list[Function]
+    of_blocks: bool = False
+    """Its source tells what a block does, step by step (Triton): that threads of one block keep to it is the compiler's
+    part, and so is shared memory."""
 
     def kernels(self) -> list[Function]:
         """Return the entries, in the text's order."""

@@ -1,0 +1,96 @@
+"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; two halves."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+KERNELS = FOLDER.parent.parent / "tests" / "corpus" / "kernels"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong program, and the lines at which its cause stands."""
+
+    name: str
+    kind: str
+    code: str
+    lines: frozenset[int]
+    written: bool
+    """Whether it was written as an answer, and not made from a right one."""
+
+    @property
+    def half(self) -> int:
+        """1: what rules are tuned on; 2: what they are measured on."""
+        return 1 + hashlib.sha256(self.name.encode()).digest()[0] % 2
+
+
+def wrong_programs() -> Iterator[Wrong]:
+    """Yield all of them, in a fixed order."""
+    yield from _seeded()
+    yield from _answers()
+
+
+def _seeded() -> Iterator[Wrong]:
+    seen: dict[str, int] = {}
+    for kernel, kind, old, new in tomllib.loads((FOLDER / "seeded.toml").read_text())["defects"]:
+        name = f"{kernel}--{kind}"
+        seen[name] = seen.get(name, 0) + 1
+        right = (KERNELS / f"{kernel}.py").read_text("utf-8")
+        code = _replaced(right, old, new)
+        yield Wrong(f"{name}-{seen[name]}", kind, code, _changed(right, code), written=False)
+
+
+def _replaced(code: str, old: str, new: str) -> str:
+    text, _, nth = old.rpartition("@") if re.search(r"@\d$", old) else (old, "", "1")
+    parts = code.split(text)
+    if len(parts) <= int(nth):
+        raise ValueError(f"not in the kernel: {old!r}")
+    at = len(text.join(parts[: int(nth)]))
+    return code[:at] + new + code[at + len(text) :]
+
+
+def _changed(right: str, wrong: str) -> frozenset[int]:
+    matcher = difflib.SequenceMatcher(None, right.splitlines(), wrong.splitlines(), autojunk=False)
+    changed = (code for code in matcher.get_opcodes() if code[0] != "equal")
+    return frozenset(n for _, _, _, j1, j2 in changed for n in range(j1 + 1, max(j2, j1 + 1) + 1))
+
+
+def _answers() -> Iterator[Wrong]:
+    """Yield the answers; each says its task, its kind of defect and a text that only the cause's line has."""
+    for part in (FOLDER / "answers.txt").read_text("utf-8").split("=== ")[1:]:
+        head, _, text = part.partition("\n")
+        name, task, kind, cause = (word.strip() for word in head.split(" | "))
+        kernels, _, model = text.partition("---\n")
+        code = _module(name, task, kernels, model)
+        lines = frozenset(n for n, line in enumerate(code.splitlines(), 1) if cause in line)
+        if not lines:
+            raise ValueError(f"{name}: no line has {cause!r}")
+        yield Wrong(name, kind, code, lines, written=True)
+
+
+def _module(name: str, task: str, kernels: str, model: str) -> str:
+    host = re.search(r"^torch::Tensor run\(.*\)(?= \{$)", kernels, re.MULTILINE)
+    declared = host[0] if host else ""
+    return f'''# task: {task}
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+cuda_source = """
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+{kernels}"""
+
+ext = load_inline(name="{name}", cpp_sources="{declared};", cuda_sources=cuda_source, functions=["run"])
+
+
+class ModelNew(nn.Module):
+{model}'''

@@ -1,0 +1,110 @@
+"""A wrong program runs once more, small, and says where its values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from grader.devices.base import Device
+from grader.devices.capabilities import Tracer
+from grader.errors import GraderError
+from grader.execution.gradients import Needs
+from grader.judge import References
+from grader.judge.compare import out_of_tolerance
+from grader.judge.dependence import Asked, Way, chosen, evidence_of, needed
+from grader.judge.inputs import Array
+from grader.judge.tolerance import element_count, tolerance
+from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task, Workload
+from grader.simulator.provenance import told
+from grader.source import parse
+
+Ask = Callable[[Workload, Sequence[tuple[int, int]]], list[Needs]]
+"""Says what elements of the reference's outputs depend on."""
+MOST = 2**20
+"""Elements of the inputs of a workload up to which it is traced."""
+SMALL = 2**17
+"""Elements up to which every value can be followed, in most programs."""
+ENOUGH = 64
+"""Elements from which on a workload shows more than a corner case."""
+
+
+def trace_wrong(
+    device: Device,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    comparisons: Sequence[Comparison],
+    ask: Ask,
+) -> tuple[Evidence, ...]:
+    """Return where the values of the smallest telling workload with wrong ones come from.
+
+    Empty where there is none, where the device can't say, or where it fails on the way.
+    """
+    workload = _telling(task, comparisons)
+    if workload is None or not isinstance(device, Tracer):
+        return ()
+    try:
+        first = device.trace(submission, build, task, references, workload, ())
+        masks = _masks(task, workload, references, first.outputs)
+        picked = [(o, i, wrong) for o, mask in masks for i, wrong in chosen(mask)]
+        asked = [(o, i) for o, i, _ in picked]
+        if not asked:
+            return ()
+        traced = device.trace(submission, build, task, references, workload, asked)
+        found = told(traced.report, parse(submission.code))
+        gradients = ask(workload, asked) if found else []
+        gradients = gradients or [Needs({}, Way(np.zeros(0), np.zeros(0))) for _ in asked]
+    except GraderError:  # an explanation is missing then, the verdict is still valid
+        return ()
+    if found is None:
+        return ()
+    shapes = [array.shape for array in references.expected[workload.name].exact]
+    elements = [
+        Asked(
+            output=o,
+            index=tuple(int(at) for at in np.unravel_index(i, shapes[o])),
+            wrong=wrong,
+            needs={role: needed(array) for role, array in gradients[n].gradients.items()},
+            way=gradients[n].way,
+        )
+        for n, (o, i, wrong) in enumerate(picked)
+    ]
+    return evidence_of(found, elements, workload.name)
+
+
+def _telling(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+    wrong = {
+        item.workload: item.decides
+        for item in comparisons
+        if item.mismatch and item.mismatch.form is None
+    }
+    found = [w for w in task.judged if w.name in wrong and element_count(w) <= MOST]
+    return min(found, key=lambda w: _trouble(w, decides=wrong[w.name]), default=None)
+
+
+def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, int]:
+    """Return what speaks against a workload, the gravest first: too large to follow, another role, a corner case."""
+    size = element_count(workload)
+    deciding = decides and workload.role in DECIDING
+    return (size > SMALL, not deciding, size < ENOUGH, size)
+
+
+def _masks(
+    task: Task, workload: Workload, references: References, outputs: Sequence[Array]
+) -> list[tuple[int, Array]]:
+    """Return the masks of the outputs that are wrong, with their numbers."""
+    expected = references.expected[workload.name]
+    found = []
+    for number, (actual, exact, native) in enumerate(
+        zip(outputs, expected.exact, expected.native, strict=False)
+    ):
+        if actual.shape != exact.shape:
+            continue
+        with np.errstate(all="ignore"):
+            bound = tolerance(task, workload, str(native.dtype))
+            mask = out_of_tolerance(actual, exact, native, bound)
+        if mask.any():
+            found.append((number, mask))
+    return found

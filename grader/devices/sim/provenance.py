@@ -1,0 +1,54 @@
+"""One workload of a wrong program once more, on a simulator that keeps where values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.devices.base import Traced
+from grader.judge import References, groups
+from grader.records import Build, JsonValue, Submission, Task, Workload
+from grader.simulator import fields
+
+if TYPE_CHECKING:
+    from grader.devices.sim.device import Simulator
+
+SETTINGS: Mapping[str, JsonValue] = {
+    "provenance": 1,
+    "check_races": 0,
+    "count_lines": 0,
+}
+
+
+def trace(
+    device: Simulator,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    workload: Workload,
+    asked: Sequence[tuple[int, int]],
+) -> Traced:
+    """Return what the simulator tells of these elements (output, flat index) of a workload's outputs.
+
+    Raises:
+        GraderError: the device can't be used any more.
+
+    """
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
+    job = device.job(submission, build, group, (workload,), references)
+    simulator = fields.mapping(job.options["simulator"])
+    options: dict[str, JsonValue] = {
+        **job.options,
+        "simulator": {**simulator, **SETTINGS},
+        "origins": {workload.name: [list(one) for one in asked]},
+    }
+    reply = device.observe(replace(job, options=options), device.limits(device.options.run_seconds))
+    if not reply.results or reply.results[0].status != "ran":
+        return Traced()
+    result = reply.results[0]
+    simulator = fields.mapping(fields.mapping(result.report).get("simulator"))
+    return Traced(tuple(output.array for output in result.outputs), simulator.get("provenance"))

@@ -1,0 +1,92 @@
+"""What single elements of a task's reference output depend on: a guest of its own says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.judge import References, groups
+from grader.judge.dependence import Way
+from grader.judge.expected import guest_seed
+from grader.judge.inputs import Array
+from grader.records import Task, Workload
+from grader.sandbox import Form, GuestJob, GuestWorkload, Limits, converse
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one element of the reference's output depends on and comes by."""
+
+    gradients: Mapping[str, Array]
+    """By `input 1` and so on, and by weight."""
+    way: Way
+
+
+def gradients(
+    task: Task,
+    workload: Workload,
+    known: References,
+    asked: Sequence[tuple[int, int]],
+    form: Form,
+    limits: Limits,
+) -> list[Needs]:
+    """Return what each asked element (output, flat index) depends on and comes by.
+
+    Empty where the reference can't be differentiated.
+    """
+    arguments = known.inputs[workload.name]
+    state = known.states.get(workload.name)
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
+    reply = converse(
+        GuestJob(
+            role="reference",
+            code=task.reference,
+            entry="Model",
+            device="cpu",
+            workloads=(GuestWorkload(workload.name, tuple(arguments)),),
+            init=group.init,
+            seed=guest_seed(known.seed),
+            state=state,
+            double=True,
+            options={"gradients": {workload.name: [list(one) for one in asked]}},
+        ),
+        form,
+        limits,
+    )
+    result = reply.results[0] if reply.results else None
+    if result is None or result.status != "ran":
+        return []
+    names = [
+        f"input {number + 1}"
+        for number, value in enumerate(arguments)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    ]
+    weights = {name: value for name, value in (state or {}).items() if value.dtype.kind == "f"}
+    arrays = [output.array for output in result.outputs]
+    anywhere = arrays.pop() if arrays else np.zeros(0)
+    way = arrays.pop() if arrays else np.zeros((len(asked), 0))
+    each = len(arrays) // len(asked) if asked else 0
+    names += _of_parameters(weights, arrays[len(names) : each])
+    return [
+        Needs(
+            dict(zip(names, arrays[at * each : (at + 1) * each], strict=False)),
+            Way(way[at] if way.ndim == 2 and at < len(way) else np.zeros(0), anywhere.ravel()),
+        )
+        for at in range(len(asked))
+    ]
+
+
+def _of_parameters(weights: dict[str, Array], found: Sequence[Array]) -> list[str]:
+    """Return the names of the parameters, of which the buffers among the weights are none."""
+    names = sorted(weights)
+    if [weights[name].shape for name in names] == [array.shape for array in found]:
+        return names
+    kept: list[str] = []
+    waiting = iter(names)
+    for array in found:
+        kept.append(next((n for n in waiting if weights[n].shape == array.shape), "?"))
+    return kept

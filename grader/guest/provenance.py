@@ -1,0 +1,142 @@
+"""Where values come from, in a run on the simulator that asks for it: told in the terms of its tensors.
+
+The simulator knows addresses and elements of so many bytes (native/provenance.hpp). Here they become
+boxes of the tensors that the grader and forward know, for the report. It explains; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+
+MOST_ROOTS = 1 << 20
+"""Elements of results that are asked about together."""
+MOST_POOLED = 64
+_parse = json.loads
+
+
+def tell(
+    runtime: Any,
+    take_text: Callable[[int], str],
+    tensors: Iterable[tuple[str, torch.Tensor]],
+    outputs: Sequence[Any],
+    asked: Sequence[Sequence[int]],
+) -> dict[str, Any]:
+    """Return what was touched, and what the asked elements (output, flat index) came from."""
+    known = [(role, t) for role, t in tensors if t.layout == torch.strided and t.numel()]
+    seen = dict(_parse(take_text(runtime.kgsim_provenance_touched())))
+    accesses = seen["accesses"]
+    _add_boxes(runtime, accesses, [tensor for _, tensor in known])
+    seen["tensors"] = [_described(role, tensor) for role, tensor in known]
+    flat = [_addresses(tensor) for tensor in outputs]
+    chosen = [int(flat[o][i]) for o, i in asked if o < len(flat) and i < len(flat[o])]
+    seen["origins"] = _origins(runtime, take_text, chosen)
+    seen["roots"] = "outputs"
+    roots = torch.cat([*flat, torch.zeros(0, dtype=torch.int64)])[:MOST_ROOTS]
+    if not any(seen["origins"]):  # forward's results were made by torch of what kernels stored
+        seen["roots"] = "stores"
+        roots = _stored(runtime, accesses)
+        step = max(1, len(roots) // MOST_POOLED)
+        seen["origins"] = _origins(runtime, take_text, roots[::step][:MOST_POOLED].tolist())
+    seen["lost"] = _parse(take_text(runtime.kgsim_provenance_lost(_array(roots), len(roots))))
+    return seen
+
+
+def _origins(runtime: Any, take_text: Callable[[int], str], addresses: list[int]) -> Any:
+    given = torch.tensor(addresses, dtype=torch.int64)
+    return _parse(take_text(runtime.kgsim_provenance_origins(_array(given), len(addresses))))
+
+
+def _array(addresses: torch.Tensor) -> Any:
+    return (ctypes.c_uint64 * max(len(addresses), 1))(*addresses.tolist())
+
+
+def _described(role: str, tensor: torch.Tensor) -> dict[str, Any]:
+    return {
+        "role": role,
+        "address": tensor.data_ptr(),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "item": tensor.itemsize,
+        "shape": list(tensor.shape),
+        "strides": list(tensor.stride()),
+    }
+
+
+def _addresses(tensor: Any) -> torch.Tensor:
+    """Return the address of each element, in the order of the indices."""
+    if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or not tensor.is_cuda:
+        return torch.zeros(0, dtype=torch.int64)
+    index = torch.zeros(tensor.shape, dtype=torch.int64)
+    for dim, (size, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+        along = torch.arange(size) * stride
+        index += along.reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
+    return index.flatten() * tensor.itemsize + tensor.data_ptr()
+
+
+def _touched(runtime: Any, number: int) -> torch.Tensor:
+    count = runtime.kgsim_provenance_elements(number, None, 0)
+    found = torch.zeros(count, dtype=torch.uint8)
+    runtime.kgsim_provenance_elements(number, ctypes.c_void_p(found.data_ptr()), count)
+    return found
+
+
+def _stored(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch.Tensor:
+    """Return the addresses that the kernels' last storing instruction stored to."""
+    for number in range(len(accesses) - 1, -1, -1):
+        access = accesses[number]
+        if access["what"] != "load":
+            at = _touched(runtime, number).nonzero().flatten()[:MOST_ROOTS]
+            return at * access["width"] + access["base"]
+    return torch.zeros(0, dtype=torch.int64)
+
+
+def _add_boxes(runtime: Any, accesses: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
+    """Add to each access what its line touched of each tensor: what is common to the elements, dim by dim."""
+    masks: dict[Any, torch.Tensor] = {}
+    lines: list[list[tuple[int, Any]]] = []
+    for number, access in enumerate(accesses):
+        lines.append([])
+        for at, tensor in enumerate(tensors):
+            mask = _mask(runtime, number, access, tensor)
+            if mask is None:
+                continue
+            line = (at, access["file"], access["line"], access["what"], access["width"])
+            lines[-1].append((at, line))
+            masks[line] = mask | masks[line] if line in masks else mask
+    boxes = {line: _box(mask, tensors[line[0]]) for line, mask in masks.items()}
+    for access, found in zip(accesses, lines, strict=True):
+        access["tensors"] = [{"tensor": at, **boxes[line]} for at, line in found]
+
+
+def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return which elements of a tensor's memory an access touched; None where it is another's memory."""
+    start = tensor.data_ptr() - access["base"]
+    if not 0 <= start < max(access["size"], 1):
+        return None
+    touched = _touched(runtime, number).nonzero().flatten() * access["width"]
+    flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
+    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    mask = torch.zeros(extent, dtype=torch.bool)
+    mask[flat[(flat >= 0) & (flat < extent)]] = True
+    return mask
+
+
+def _box(mask: torch.Tensor, tensor: torch.Tensor) -> dict[str, Any]:
+    laid_out = mask.as_strided(tensor.shape, tensor.stride())
+    dims = [_range(laid_out, dim) for dim in range(tensor.dim())]
+    return {"count": int(laid_out.sum()), "dims": dims}
+
+
+def _range(mask: torch.Tensor, dim: int) -> list[int]:
+    """Return first, last, step (0: none) and number of the indices along a dim that are touched."""
+    others = [d for d in range(mask.dim()) if d != dim]
+    along = (mask.any(dim=others) if others else mask).nonzero().flatten()
+    if not len(along):
+        return [0, -1, 0, 0]
+    steps = along.diff().unique().tolist()
+    step = 1 if not steps else steps[0] if len(steps) == 1 else 0
+    return [int(along[0]), int(along[-1]), int(step), len(along)]

@@ -1,0 +1,142 @@
+"""What evidence says of where and what a slip is: suspect lines, and which changes are likelier than others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from grader.source.cuda_code import descendants, text
+
+if TYPE_CHECKING:
+    from grader.diagnose import Program
+    from grader.records import Evidence, Mismatch
+    from grader.repair.candidates.candidate import Touches
+    from grader.source import Function, Unit
+
+SUSPECT = 0.5
+"""What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
+ORIGIN = 0.65
+"""The same on a line that declares what such a line uses."""
+CONSEQUENCE = 0.75
+"""The same on a line at which only the consequence was seen."""
+VAGUE = ("NUM001", "MEM008", "MEM011")
+"""Rules that see a wrong result or access, and not what causes it."""
+RARE = 1.5
+"""The same for a change that would show in another way than what was seen."""
+SHOWN: Mapping[Touches, frozenset[str]] = {"sync": frozenset({"race", "race-volatile", "global-race"})}  # fmt: skip
+"""Changes of which the simulator would show the need."""
+POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
+    # what a run of the kernel did
+    **dict.fromkeys(SHOWN["sync"], ("sync",)),
+    **dict.fromkeys(("out-of-bounds", "outside"), ("guard", "bound", "index", "launch", "host", "literal")),
+    **dict.fromkeys(("unwritten-output", "unwritten"), ("launch", "host", "guard", "bound")),
+    "uninit-shared-read": ("store", "sync", "bound", "literal"),
+    # what the wrong elements have in common
+    **dict.fromkeys(("constant-factor", "row-factor", "sign-flip"), ("factor", "degree", "literal", "value", "bound", "store")),
+    "constant-offset": ("shift", "value", "literal"),
+    **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
+    **dict.fromkeys(("from-index-on", "flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
+    "borders": ("bound", "guard", "index", "literal"),
+    **dict.fromkeys(("zeros", "constant-value", "nan"), ("literal", "store", "bound", "value")),
+    # what became of the result when an input was changed
+    "probe-degree": ("degree",),
+    "probe-shift": ("shift", "store", "sync"),
+    "probe-weight": ("factor", "literal", "bound", "value", "store"),
+    "probe-moved": ("index", "bound"),
+    "probe-ignored": ("bound", "index", "literal", "store", "host"),
+}  # fmt: skip
+"""What each kind of observation makes likelier to be wrong."""
+
+
+@dataclass(frozen=True)
+class Clues:
+    """The evidence about one program, as the search for a small change asks it."""
+
+    program: Program
+    workload: str = ""
+    """The one that the change has to put right; empty for all."""
+
+    @cached_property
+    def lines(self) -> frozenset[int]:
+        """Lines that an error or evidence names as the cause."""
+        errors = (item for item in self.program.findings if item.severity == "error")
+        places = [item.place for item in errors if item.rule not in VAGUE]
+        places += [item.place for item in self._seen]
+        return frozenset(place.line for place in places if place is not None)
+
+    @cached_property
+    def consequences(self) -> frozenset[int]:
+        """Lines at which a consequence was seen."""
+        places = (item.place for item in self.program.findings if item.rule in VAGUE)
+        return frozenset(place.line for place in places if place is not None)
+
+    @cached_property
+    def _seen(self) -> tuple[Evidence, ...]:
+        return tuple(item for run in self.program.evaluation.runs for item in run.evidence)
+
+    @cached_property
+    def _mismatches(self) -> tuple[Mismatch, ...]:
+        compared = self.program.evaluation.comparisons
+        asked = (c for c in compared if not self.workload or c.workload == self.workload)
+        return tuple(c.mismatch for c in asked if c.mismatch is not None)
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """What was seen, by its codes."""
+        patterns = (pattern for mismatch in self._mismatches for pattern in mismatch.patterns)
+        every = (*self._seen, *patterns, *self.program.evaluation.probes)
+        return frozenset(item.code for item in every)
+
+    @cached_property
+    def wrong_shape(self) -> bool:
+        """Whether a result has another shape than asked for."""
+        return any(c.mismatch and c.mismatch.kind == "shape" for c in self.program.evaluation.comparisons)  # fmt: skip
+
+    @cached_property
+    def host_alone(self) -> bool:
+        """Whether no kernel is to blame: none began, or only the shape of the result is wrong."""
+        runs = [r for r in self.program.evaluation.runs if self.workload in {"", r.workload}]
+        ended = any(run.status == "raised" for run in runs)
+        nothing_ran = ended and not any(run.launches for run in runs)
+        shapes = [mismatch.kind == "shape" for mismatch in self._mismatches]
+        return nothing_ran or (bool(shapes) and all(shapes))
+
+    @cached_property
+    def _pointed_at(self) -> frozenset[Touches]:
+        return frozenset(one for code in self.codes for one in POINTS_AT.get(code, ()))
+
+    def likelihood(self, touches: Touches, line: int, origins: Collection[int]) -> float:
+        """Return what the cost of a change is multiplied with; `origins` are the lines that made what suspect ones use."""
+        factor = 1.0
+        if self._pointed_at:
+            factor = SUSPECT if touches in self._pointed_at else RARE
+        if self._would_show(touches):
+            factor *= RARE * RARE
+        if line in self.lines:
+            return factor * SUSPECT
+        if line in origins:
+            return factor * ORIGIN
+        return factor * (CONSEQUENCE if line in self.consequences else 1.0)
+
+    def _would_show(self, touches: Touches) -> bool:
+        """Whether a run on the simulator would have shown that such a change is needed, and didn't."""
+        ran = any(run.status == "ran" for run in self.program.evaluation.runs)
+        simulated = ran and self.program.evaluation.device == "sim"
+        return simulated and touches in SHOWN and not self.codes & SHOWN[touches]
+
+
+def origins(units: tuple[Unit, ...], lines: Collection[int]) -> frozenset[int]:
+    """Return the lines of the submission that declare a variable which one of these lines uses; they are left out."""
+    functions = ((u, f) for u in units for f in u.functions if f.body is not None)
+    found = {line for u, f in functions if f.runs != "host" for line in _declared(u, f, lines)}
+    return frozenset(found.difference(lines))
+
+
+def _declared(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:
+    names = descendants(function.node, "identifier") if lines else ()
+    used = {text(node) for node in names if unit.place(node).line in lines}
+    for made in descendants(function.node, "init_declarator") if used else ():
+        if text(made.child_by_field_name("declarator")).lstrip("*& ") in used:
+            yield unit.place(made).line

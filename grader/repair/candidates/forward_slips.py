@@ -1,0 +1,167 @@
+"""Slips of Python around a kernel: arguments, operations that are too much or in another order, settings, dimensions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from grader.records import Edit
+from grader.repair.candidates.methods import Change, applied_to, stored
+from grader.source import dotted, nodes_under
+
+if TYPE_CHECKING:
+    from grader.source import Source
+    from grader.source.python_code import PythonCode
+
+DIMS = (0, 1, 2, -1)
+FORMS = (
+    ("", 1.8, 2.4),
+    (".transpose(-1, -2)", 2.6, 2.6),
+    (".transpose(0, 1)", 3.2, 1.6),
+    (".flip((-1, -2))", 4.0, 2.8),
+)
+"""What a tensor may have to go through first, with the cost for any tensor and for a weight.
+
+A transposed convolution's weight has the channels of the input first.
+"""
+
+
+def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield small changes of `forward`: what they do, their edits, and how unlikely each is."""
+    own = [node for node in nodes_under(forward) if code.function_of(node) is forward]
+    layers = _layers(code)
+    for node in own:
+        if isinstance(node, ast.Call) and _is_kernels(code, node, layers):
+            yield from _exchanged(source, node)
+            yield from _of_arguments(source, code, node)
+        elif isinstance(node, ast.IfExp):
+            sides = (source.text(side) for side in (node.body, node.orelse))
+            yield from (_put(source, node, f"({side})", 2.5) for side in sides)
+        elif isinstance(node, ast.Constant):
+            yield from _constants(source, node)
+    yield from _divided(source, forward)
+    yield from _left_out(source, code, forward, layers)
+    yield from _in_another_order(source, forward)
+
+
+def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
+    start, end = source.span(node)
+    label = f"`{words}` in the place of `{source.code[start:end]}`"
+    return label, [Edit(start=start, end=end, text=words)], cost
+
+
+def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield the result as a mean over the rows, or over all elements, of the first input."""
+    last, given = forward.body[-1], [one.arg for one in forward.args.args[1:]]
+    if isinstance(last, ast.Return) and last.value is not None and given:
+        words = source.text(last.value)
+        for count in ("size(0)", "numel()"):
+            yield _put(source, last.value, f"({words}) / {given[0]}.{count}", 2.8)
+
+
+def _layers(code: PythonCode) -> set[str]:
+    """Return the attributes that hold torch's own modules: `self.conv`."""
+    return {
+        dotted(target)
+        for assign in code.of(ast.Assign)
+        if isinstance(assign.value, ast.Call)
+        and code.canonical(assign.value.func).startswith("torch.nn.")
+        for target in assign.targets
+    }
+
+
+def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
+    """Whether a call goes to an extension's function, as far as its name tells."""
+    name = dotted(call.func)
+    plain = code.canonical(call.func)
+    return bool(name) and bool(call.args) and name not in layers and not plain.startswith("torch.")
+
+
+def _exchanged(source: Source, call: ast.Call) -> Iterator[Change]:
+    """Yield neighbouring arguments the other way round."""
+    for first, second in pairwise(call.args):
+        if source.text(first) != source.text(second) and type(first) is type(second):
+            yield _second_first(source, first, second, 3.0)
+
+
+def _second_first(source: Source, first: ast.AST, second: ast.AST, cost: float) -> Change:
+    words = source.text(first), source.text(second)
+    edits = [
+        Edit(start=start, end=end, text=text)
+        for (start, end), text in zip(map(source.span, (first, second)), words[::-1], strict=True)
+    ]
+    return f"`{words[1]}` before `{words[0]}`", edits, cost
+
+
+def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[Change]:
+    """Yield tensors made contiguous or transposed, and other settings than those that are passed."""
+    settings = _settings(code)
+    for argument in call.args:
+        words = source.text(argument)
+        if words in settings:
+            others = (other for other in settings if other != words)
+            yield from (_put(source, argument, other, 3.0) for other in others)
+        elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
+            weight = re.search(r"(?:weight|kernel|filter|\bw)$", words) is not None
+            for method, usual, of_weight in FORMS:
+                yield _put(
+                    source,
+                    argument,
+                    f"{words}{method}.contiguous()",
+                    of_weight if weight else usual,
+                )
+
+
+def _settings(code: PythonCode) -> list[str]:
+    """Return the attributes that the constructor sets to an argument or a number."""
+    maker = code.method("__init__")
+    return [
+        dotted(target)
+        for node in (nodes_under(maker) if maker is not None else ())
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Constant)
+        for target in node.targets
+        if dotted(target).startswith("self.")
+    ]
+
+
+def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
+    if isinstance(node.value, bool):
+        yield _put(source, node, str(not node.value), 3.5)
+    elif isinstance(node.value, int) and node.value in DIMS:
+        yield from (_put(source, node, str(k), 3.5) for k in DIMS if k != node.value)
+
+
+def _left_out(
+    source: Source, code: PythonCode, forward: ast.FunctionDef, layers: set[str]
+) -> Iterator[Change]:
+    """Yield `x` for `torch.relu(x)`: what the kernel has done already. The kernels' own calls stay."""
+    tensors = {one.arg for one in forward.args.args[1:]} | stored(forward)
+    for node in nodes_under(forward):
+        operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
+        if operand is None or (
+            isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
+        ):
+            continue
+        yield _put(source, node, source.text(operand), 2.2)
+
+
+def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
+    """Whether a call is neither torch's nor a tensor's method."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    method = isinstance(owner, ast.Name) and owner.id in tensors
+    plain = code.canonical(call.func).startswith("torch.") or dotted(call.func) in layers
+    return not (plain or method or (owner is not None and not dotted(owner)))
+
+
+def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+    """Yield two neighbouring steps of one variable the other way round."""
+    for first, second in pairwise(forward.body):
+        match first, second:
+            case (
+                ast.Assign(targets=[ast.Name(id=one)]),
+                ast.Assign(targets=[ast.Name(id=other)]),
+            ) if one == other:
+                yield _second_first(source, first, second, 2.4)

@@ -1,0 +1,78 @@
+"""Small changes of `forward`: what it hands to the kernels, what it does before and after them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.records import Fix
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.forward_slips import rewritten
+from grader.repair.candidates.methods import forward_of
+from grader.repair.candidates.reference_steps import finished, skipped
+from grader.source import edits, nodes_under
+from grader.source.python_code import python_code
+
+if TYPE_CHECKING:
+    from grader.source import Source
+    from grader.source.python_code import Function
+
+
+@dataclass(frozen=True, eq=False)
+class Forward(Candidate):
+    """A change of ModelNew's `forward`, which a woven program calls in its place."""
+
+    change: Fix
+    first_line: int
+    definition: ast.FunctionDef
+    """The method as it then is."""
+
+    @property
+    def line(self) -> int:
+        """Line of the submission where it begins."""
+        return self.first_line
+
+    @property
+    def label(self) -> str:
+        """Return what it does, in the imperative."""
+        return self.change.label
+
+    def fix(self) -> Fix | None:
+        """Return the change as a fix."""
+        return self.change
+
+    def function(self, name: str) -> str:
+        """Return the method as a function of that name."""
+        named = copy(self.definition)
+        named.name = name
+        return ast.unparse(named)
+
+
+def forwards(source: Source, reference: str) -> Iterator[Forward]:
+    """Yield the changes of a submission's `forward`; `reference` is the task's text, or empty."""
+    code = python_code(source)
+    forward = code.method("forward") if code is not None else None
+    if code is None or not isinstance(forward, ast.FunctionDef) or _says_super(forward):
+        return
+    for label, changes, cost in (
+        *finished(source, code, forward, reference),
+        *skipped(source, code, forward, reference),
+        *rewritten(source, code, forward),
+    ):
+        made = forward_of(edits.apply(source.code, changes), "ModelNew")
+        if made is not None and ast.dump(made) != ast.dump(forward):
+            line = source.code.count("\n", 0, changes[0].start) + 1
+            said = f"line {line}: {label}"
+            yield Forward((), cost, "host", Fix(label=said, edits=tuple(changes)), line, made)
+
+
+def _says_super(forward: Function) -> bool:
+    """Whether a method needs its class around it."""
+    names = {node.id for node in nodes_under(forward) if isinstance(node, ast.Name)}
+    return bool(names & {"super", "__class__"})
+
+
+__all__ = ["Forward", "forwards"]

@@ -1,0 +1,227 @@
+"""The search among small changes: which of them make the program right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.diagnose import Program
+from grader.records import Build, Evaluation, Fix, Submission, Workload
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.order import candidates
+from grader.repair.candidates.screen import Allowance, Outcome, Screen
+from grader.repair.candidates.weave import touching, weave
+from grader.sandbox.limits import crowding
+from grader.source import edits, parse
+
+FIRST = 120
+"""Candidates in the first program: what was meant is among them more often than not."""
+MOST = 280
+"""Candidates in the second one; those beyond are too unlikely to be tried."""
+ROUND = 40
+"""Candidates that are run before the best of them are looked at."""
+FEW = 6
+"""Candidates up to which all other workloads are run in one go."""
+BUILDS = 3
+"""Builds of a woven program: what doesn't compile is left out of the next."""
+PATIENCE = 5.0
+"""How many times the usual time a candidate may take that was right once: a program that stops early is quick, a right one not."""
+SECONDS = 30.0
+"""Wall time that a search may take on an idle machine, where nobody says another."""
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What came out."""
+
+    fixes: tuple[Fix, ...] = ()
+    """Changes that are right on every workload that was tried, or else come nearer; the likeliest first."""
+    right: bool = False
+    """Whether the fixes were right everywhere."""
+    decides: bool = False
+    """Whether they were right on what decides, the task's own sizes, at least."""
+    tried: int = 0
+    """How many were run."""
+    wrong: float = 1.0
+    """Share of wrong elements that the best of them left of the first workload."""
+
+    def and_then(self, other: Guesses) -> Guesses:
+        """Return the nearer ones of both, none of which is right."""
+        near = other if other.wrong < self.wrong else self
+        return replace(near, tried=self.tried + other.tried)
+
+    @property
+    def said(self) -> str:
+        """Return how far the search got, in words."""
+        if not self.tried:
+            return "no small change could be tried"
+        best = f"; the best left {self.wrong:.1%} of the first workload wrong" if self.fixes else ""
+        return f"{self.tried} small changes tried{best}"
+
+
+def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
+    """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
+
+    No further round of them begins after `seconds` of wall time on an idle machine, waiting for a GPU left out.
+    """
+    wrong = screen.suspects(program.evaluation)
+    source = parse(program.submission.code)
+    every = candidates(source, program, wrong[0].name, screen.reference) if wrong else []
+    allowance = Allowance(time.monotonic() + seconds * crowding())
+    nearest = Guesses()
+    for chosen in _batches(every):
+        found = _in_one_build(program, screen, chosen, allowance)
+        if found.decides:
+            return found
+        nearest = nearest.and_then(found)
+        if allowance.spent:
+            break
+    return nearest
+
+
+def _batches(every: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
+    batches = (every[:FIRST], every[FIRST : FIRST + MOST])
+    yield from (batch for batch in batches if batch)
+
+
+def _in_one_build(
+    program: Program, screen: Screen, chosen: Sequence[Candidate], allowance: Allowance
+) -> Guesses:
+    numbered = dict(enumerate(chosen, start=1))
+    woven, build, numbered = _built(program.submission, numbered, screen)
+    if woven is None or build is None:
+        return Guesses()
+    return _Rounds(program.evaluation, screen, woven, build, numbered, allowance).play()
+
+
+def _built(
+    submission: Submission, numbered: dict[int, Candidate], screen: Screen
+) -> tuple[Submission | None, Build | None, dict[int, Candidate]]:
+    for _ in range(BUILDS):
+        try:
+            woven = weave(submission, numbered)
+        except ValueError:
+            break
+        build = screen.build(woven)
+        if build.status == "built":
+            return woven, build, numbered
+        lines = _error_lines(submission, woven, build)
+        bad = touching(numbered, lines) or touching(numbered, _whole_statements(submission, lines))
+        numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
+        if not bad or not numbered:
+            break
+    return None, None, numbered
+
+
+def _error_lines(submission: Submission, woven: Submission, build: Build) -> set[int]:
+    """Return the submission's lines that the woven program's errors are about."""
+    back = edits.old_lines(submission.code, woven.code)
+    lines = {item.place.line for item in build.errors if item.place is not None}
+    return {back[line - 1] for line in lines if 1 <= line <= len(back)}
+
+
+def _whole_statements(submission: Submission, lines: set[int]) -> set[int]:
+    """Return all lines of the statements that begin there: a compiler names a macro's first line for all in it."""
+    places = [
+        unit.place(node)
+        for unit in parse(submission.code).cuda
+        for kind in ("expression_statement", "declaration", "return_statement")
+        for node in unit.nodes(kind)
+    ]
+    begun = [place for place in places if place.line in lines]
+    return {line for place in begun for line in range(place.line, place.end_line + 1)}
+
+
+@dataclass
+class _Rounds:
+    evaluation: Evaluation
+    screen: Screen
+    woven: Submission
+    build: Build
+    numbered: Mapping[int, Candidate]
+    allowance: Allowance
+    """Once it is spent no further round begins."""
+
+    def play(self) -> Guesses:
+        """Run the candidates in rounds, until one holds on every workload.
+
+        One that holds at the task's own sizes ends the search as well, a round later.
+        """
+        suspects = self.screen.suspects(self.evaluation)
+        seen: dict[int, Outcome] = {}
+        kept: list[int] = []
+        for numbers in _rounds(self.numbered):
+            seen.update(self._on((suspects[0],), numbers)[suspects[0].name])
+            right = [n for n in numbers if n in seen and seen[n].right]
+            deciding, everywhere = self._hold(right) if right else ([], [])
+            if everywhere:
+                fixes = self._fixes(everywhere)
+                return Guesses(fixes, right=True, decides=True, tried=len(seen), wrong=0.0)
+            if kept or self.allowance.spent:
+                break
+            kept = deciding
+        if kept:
+            return Guesses(self._fixes(kept), decides=True, tried=len(seen), wrong=0.0)
+        return self._nearest(seen, suspects[0].name)
+
+    def _on(
+        self, workloads: Sequence[Workload], numbers: Sequence[int], patience: float = 1.0
+    ) -> Mapping[str, Mapping[int, Outcome]]:
+        """Return the outcomes of these candidates by workload."""
+        found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
+        calls = self.screen.run(
+            self.woven, self.build, workloads, numbers, self.evaluation, self.allowance, patience
+        )
+        for (name, number), outcome in calls.items():
+            found[name][number] = outcome
+        return found
+
+    def _hold(self, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return which candidates are right on the workloads that decide, and which on all."""
+        first = self.screen.suspects(self.evaluation)[0]
+        others = [w for w in self.screen.task.judged if w is not first]
+        deciding = self._right_on([w for w in others if w.role != "general"], numbers)
+        rest = [w for w in others if w.role == "general"]
+        return deciding, self._right_on(rest, deciding)
+
+    def _right_on(self, workloads: Sequence[Workload], numbers: Sequence[int]) -> list[int]:
+        left = list(numbers)
+        for some in _shares(sorted(workloads, key=self.screen.size), len(left)):
+            outcomes = self._on(some, left, PATIENCE).values()
+            left = [n for n in left if all(n in of and of[n].right for of in outcomes)]
+            if not left:
+                break
+        return left
+
+    def _nearest(self, seen: Mapping[int, Outcome], workload: str) -> Guesses:
+        """Return the changes that make fewer elements wrong, as steps towards a right program."""
+        before = next(
+            (
+                c.mismatch.fraction
+                for c in self.evaluation.comparisons
+                if c.workload == workload and c.mismatch
+            ),
+            1.0,
+        )
+        better = sorted((o.wrong, n) for n, o in seen.items() if o.wrong < 0.98 * before)
+        fixes = self._fixes([n for _, n in better[:2]])
+        return Guesses(fixes, tried=len(seen), wrong=better[0][0] if better else 1.0)
+
+    def _fixes(self, numbers: Sequence[int]) -> tuple[Fix, ...]:
+        fixes = (
+            self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost)
+        )
+        return tuple(fix for fix in fixes if fix is not None)
+
+
+def _shares(workloads: Sequence[Workload], count: int) -> Iterator[Sequence[Workload]]:
+    """Yield the workloads all at once for a few candidates; for many the smaller ones first, which most fail."""
+    some = len(workloads) if count <= FEW else 1
+    yield from (workloads[k : k + some] for k in range(0, len(workloads), max(some, 1)))
+
+
+def _rounds(numbered: Mapping[int, Candidate]) -> Iterator[list[int]]:
+    ordered = sorted(numbered, key=lambda n: numbered[n].cost)
+    for start in range(0, len(ordered), ROUND):
+        yield ordered[start : start + ROUND]

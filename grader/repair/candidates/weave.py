@@ -1,0 +1,149 @@
+"""One program that holds all candidates, and takes the one whose number it is told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.records import Edit, Submission
+from grader.repair.candidates.candidate import Candidate, Piece
+from grader.repair.candidates.forwards import Forward
+from grader.repair.candidates.scope import works
+from grader.source import edits, parse
+
+if TYPE_CHECKING:
+    from grader.source import Unit
+
+CHOICE = "kg_choice_"
+PRELUDE = f"""\
+#ifndef {CHOICE}
+#include <cstdlib>
+#include <cuda_runtime.h>
+static __constant__ int {CHOICE}device;
+static int {CHOICE}host;
+#ifdef __CUDA_ARCH__
+#define {CHOICE} {CHOICE}device
+#else
+#define {CHOICE} {CHOICE}host
+#endif
+static inline int {CHOICE}turn() {{
+    const char* chosen = std::getenv("{CHOICE}");
+    {CHOICE}host = chosen ? std::atoi(chosen) : 0;
+    cudaMemcpyToSymbol({CHOICE}device, &{CHOICE}host, sizeof(int));
+    return 0;
+}}
+#endif
+"""
+TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
+EPILOGUE = f'''
+
+def {CHOICE}forward(original):
+    def forward(self, *arguments):
+        import os
+
+        os.environ["{CHOICE}"] = str(arguments[-1])
+        return {CHOICE}forwards.get(arguments[-1], original)(self, *arguments[:-1])
+
+    return forward
+
+
+ModelNew.forward = {CHOICE}forward(ModelNew.forward)
+'''
+"""`forward` takes the candidate's number after its own arguments; some candidates are a `forward` of their own."""
+
+
+@dataclass
+class _Insertions:
+    """What is put in at each byte of a text: ends of inner expressions, statements, beginnings."""
+
+    closing: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    between: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    opening: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def edits(self, unit: Unit) -> list[Edit]:
+        """Return the insertions as edits of the submission; ValueError where one can't be made."""
+        found = []
+        for at in sorted({*self.closing, *self.between, *self.opening}):
+            parts = (*self.closing[at], *self.between[at], *self.opening[at])
+            edit = unit.edit(at, at, "".join(parts))
+            if edit is None:
+                msg = f"the text can't be changed at byte {at}"
+                raise ValueError(msg)
+            found.append(edit)
+        return found
+
+
+def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submission:
+    """Return the program with all candidates in it.
+
+    Raises ValueError where the texts can't be edited, as in strings with escapes that hide positions.
+    """
+    source = parse(submission.code)
+    changes: list[Edit] = []
+    touched = _by_unit(numbered)
+    for unit in source.cuda:
+        changes += _woven(unit, touched.get(_name(unit), []))
+    code = edits.apply(submission.code, changes) + _forwards(numbered) + EPILOGUE
+    return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
+
+
+def _forwards(numbered: Mapping[int, Candidate]) -> str:
+    """Return the methods that some candidates have for `forward`, and the table of them by number."""
+    own = {n: candidate for n, candidate in numbered.items() if isinstance(candidate, Forward)}
+    made = "\n\n\n".join(one.function(f"{CHOICE}forward_{n}") for n, one in own.items())
+    table = ", ".join(f"{n}: {CHOICE}forward_{n}" for n in own)
+    return f"\n\n\n{made}\n\n\n{CHOICE}forwards = {{{table}}}\n"
+
+
+def _by_unit(numbered: Mapping[int, Candidate]) -> dict[tuple[int, str], list[tuple[int, Piece]]]:
+    found: dict[tuple[int, str], list[tuple[int, Piece]]] = {}
+    for number, candidate in numbered.items():
+        for piece in candidate.pieces:
+            found.setdefault(_name(piece.unit), []).append((number, piece))
+    return found
+
+
+def _name(unit: Unit) -> tuple[int, str]:
+    """Return what tells a text from the others of its submission, however often that was parsed."""
+    return unit.place_span(0, 0).line, unit.text
+
+
+def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
+    put = _Insertions()
+    sites: dict[tuple[int, int], list[tuple[int, Piece]]] = {}
+    for number, piece in pieces:
+        start = piece.node.start_byte
+        if piece.kind == "replace":
+            sites.setdefault((start, piece.node.end_byte), []).append((number, piece))
+        elif piece.kind == "guard":
+            put.between[start].append(f"if ({CHOICE} != {number} || ({piece.code})) ")
+        else:  # before any guard, which would hold the statement otherwise
+            put.between[start].insert(0, f"if ({CHOICE} == {number}) {{ {piece.code} }} ")
+    for (start, end), alternatives in sorted(
+        sites.items(), key=lambda item: (item[0][0], -item[0][1])
+    ):
+        asked = "".join(f"{CHOICE} == {n} ? ({piece.code}) : " for n, piece in alternatives)
+        put.opening[start].append(f"({asked}(")
+        put.closing[end].insert(0, "))")
+    for function in unit.host_functions:
+        body = function.body
+        if body is not None and works(unit, function):
+            put.between[body.start_byte + 1].append(f" {TURN}")
+    put.between[0].insert(0, PRELUDE)
+    return put.edits(unit)
+
+
+def touching(numbered: Mapping[int, Candidate], lines: set[int]) -> set[int]:
+    """Return the candidates with a piece on one of these lines of the submission."""
+    return {
+        number
+        for number, candidate in numbered.items()
+        if any(_covers(piece, lines) for piece in candidate.pieces)
+    }
+
+
+def _covers(piece: Piece, lines: set[int]) -> bool:
+    place = piece.unit.place(piece.node)
+    return not lines.isdisjoint(range(place.line, place.end_line + 1))

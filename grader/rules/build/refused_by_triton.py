@@ -1,0 +1,169 @@
+"""BLD021: Triton's compiler refuses a kernel."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.triton import Kernel, kernels, launches
+from grader.source.code_edits import fix, replace
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+CAUSES: Mapping[str, str] = {
+    "dot-shapes": "the inner dims of the two operands of `tl.dot` must be equal, and each dim at least what the hardware multiplies at once",
+    "loop-carried-type": "a value that a loop carries must keep its type and its shape: start it as what the loop makes of it",
+    "power-of-two": "the length of a block must be a power of two: round it up with `triton.next_power_of_2` and mask the rest",
+    "not-constexpr": "the length of a block must be known to the compiler: declare the parameter as `tl.constexpr`",
+    "mask-type": "a mask is a block of booleans of the pointer's shape",
+    "incompatible-shapes": "two blocks are combined whose shapes don't fit: one may need `[:, None]` or `[None, :]`, or another axis",
+    "unsupported-type": "this type is not supported here",
+    "undefined-name": "the kernel uses a name that Triton doesn't have there: only `tl`'s functions, constexprs and other kernels can be used",
+    "static-assertion": "a `tl.static_assert` of the kernel fails",
+    "unsupported-construct": "Triton compiles a part of Python only, and this isn't in it",
+    "pointer-type": "an address is expected where something else is given, or the other way round",
+}
+"""By the codes of `grader.languages.triton.refused`."""
+
+
+CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Say what each refusal means, at its line."""
+    for item in context.seen("compiler"):
+        if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
+            cause = CAUSES.get(item.code, "")
+            yield RULE.finding(
+                _start_of_carried(source, item) or item.place,
+                f"{item.text.rstrip('.')}{f': {cause}' if cause else ''}",
+                confidence="proven",
+                evidence=(item,),
+                fixes=tuple(_fixes(source, item)),
+            )
+
+
+def _start_of_carried(source: Source, item: Evidence) -> Place | None:
+    """Return where a value that a loop carries starts: its type is decided there."""
+    printed = item.details.said if isinstance(item.details, ToolMessage) else ""
+    named = CARRIED.search(printed)
+    line = item.place.line if item.place else 0
+    for kernel in kernels(source) if named else ():
+        given = (
+            [v for v in kernel.assigned.get(named["name"], ()) if v.lineno < line] if named else []
+        )
+        if given and _inside(kernel, item):
+            return source.place(given[-1])
+    return None
+
+
+def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
+    kernel = next((one for one in kernels(source) if _inside(one, item)), None)
+    if kernel is None:
+        return
+    if item.code == "not-constexpr":
+        yield from _constexpr(source, kernel, item)
+    elif item.code == "power-of-two":
+        yield from _rounded_up(source, kernel, item)
+    elif item.code == "loop-carried-type":
+        yield from _as_float32(source, kernel)
+
+
+def _inside(kernel: Kernel, item: Evidence) -> bool:
+    line = item.place.line if item.place else 0
+    return kernel.node.lineno <= line <= (kernel.node.end_lineno or 0)
+
+
+def _lengths(kernel: Kernel, item: Evidence) -> Iterator[ast.arg]:
+    """Yield the parameters that the refused line takes for a block's length."""
+    line = item.place.line if item.place else 0
+    for call in kernel.calls("arange", "zeros", "full"):
+        if call.lineno == line:
+            names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+            yield from (one for one in kernel.node.args.args if one.arg in names)
+
+
+def _constexpr(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    open_ones = [one for one in _lengths(kernel, item) if one.annotation is None]
+    edits = [replace(source, one, f"{one.arg}: tl.constexpr") for one in open_ones]
+    if edits:
+        yield from fix("declare the block's length as tl.constexpr", edits, certain=True)
+
+
+def _rounded_up(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    names = {one.arg for one in _lengths(kernel, item)}
+    for launch in launches(source):
+        if launch.kernel is kernel:
+            given = [launch.arguments[name] for name in names if name in launch.arguments]
+            edits = [
+                replace(source, value, f"triton.next_power_of_2({source.text(value)})")
+                for value in given
+            ]
+            if edits:
+                yield from fix("round the block's length up to a power of two", edits)
+
+
+def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
+    """Start an accumulator as what products and sums of float32 are."""
+    for call in kernel.calls("zeros", "full"):
+        given = [word.value for word in call.keywords if word.arg == "dtype"] or call.args[-1:]
+        for value in given:
+            if source.full_name(value) in NARROW:
+                yield from fix("accumulate in float32", [replace(source, value, "tl.float32")])
+
+
+NARROW = frozenset(
+    f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
+)
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n, BLOCK):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 1024)
+        return y
+"""
+RULE = Rule(
+    code="BLD021",
+    name="refused-by-triton",
+    severity="error",
+    summary="Triton's compiler refuses the kernel.",
+    why="Triton compiles a kernel where it is launched first, for the types and constants of that launch: shapes of "
+    "blocks are powers of two and known to the compiler, operands fit each other, and only `tl`'s functions are there.",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                Evidence(
+                    kind="compiler",
+                    code="not-constexpr",
+                    text="Triton: arange's arguments must be of type tl.constexpr.",
+                    details=ToolMessage(
+                        said="arange's arguments must be of type tl.constexpr", tool="triton"
+                    ),
+                ),
+            )
+        ),
+    ),
+    good=_CODE.replace("n, BLOCK):", "n, BLOCK: tl.constexpr):"),
+    detects=("build",),
+    guards="Only what the compiler has said.",
+    fix="Declares a block's length as `tl.constexpr`, rounds it up to a power of two, starts an accumulator in float32.",
+    check=check,
+    languages=("triton",),
+    catch_all=True,
+)

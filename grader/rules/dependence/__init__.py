@@ -1,0 +1,1 @@
+"""Rules that rest on where values came from in a run: DEP."""

@@ -1,0 +1,145 @@
+"""DEP001: elements of an input that a result depends on are never read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
+from grader.records.observed import beside, differences, touched
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.launched_from import launch_place
+from grader.source.analysis.steering import Steering, steering
+from grader.source.code_edits import fix, replace_node
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Say which loop, condition or launch leaves them out."""
+    for item, gap in differences(context, "missing", "skipped"):
+        if item.place is None:
+            continue
+        cause = _cause(source, item.place, gap)
+        said, place, fixes = _said(source, context, item, cause)
+        yield RULE.finding(
+            place,
+            f"{item.text}: {said}",
+            confidence="proven",
+            evidence=[item, *beside(context, gap)],
+            fixes=fixes,
+            cause="dependence",
+            last_resort=True,
+        )
+
+
+def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
+    """Return the loop whose bound falls short, or else the condition that leaves the elements out.
+
+    What lacks at the end of a dim is left out by the outermost loop along it; what lacks here and there by
+    the innermost.
+    """
+    found = steering(source, place)
+    loops = [one for one in found if one.is_loop]
+    at_the_end = any(_tail(extent) for extent in gap.extents)
+    if loops:
+        cut = [one for one in loops if one.quotient]
+        return (cut or loops)[-1 if at_the_end else 0]
+    return found[0] if found else None
+
+
+def _tail(extent: Extent) -> bool:
+    return extent.step == 1 and extent.first > 0 and extent.last == extent.size - 1
+
+
+def _said(
+    source: Source, context: Context, item: Evidence, cause: Steering | None
+) -> tuple[str, Place | None, tuple[Fix, ...]]:
+    line = item.place.line if item.place else 0
+    if cause is None:
+        launch = launch_place(source, line)
+        if launch is not None and _all_threads_read(context, line):
+            return (
+                f"line {line} is reached by each thread once, and there are too few threads",
+                launch,
+                (),
+            )
+        return f"line {line} reads the input, and does not come by them", item.place, ()
+    what = "loop" if cause.is_loop else "condition"
+    if cause.is_loop and (cut := cause.quotient) is not None:
+        node, left, right = cut
+        rounded = f"({left} + {right} - 1) / {right}"
+        edit = replace_node(cause.unit, node, rounded)
+        said = (
+            f"line {line} reads the input, and the loop of line {cause.place.line} runs {left} / {right} "
+            f"times, which cuts the remainder off; it takes `{rounded}`"
+        )
+        return said, cause.place, fix(f"round the number of turns up: `{rounded}`", [edit])
+    return (
+        f"line {line} reads the input, and the {what} of line {cause.place.line} does not let it come by them",
+        cause.place,
+        (),
+    )
+
+
+def _all_threads_read(context: Context, line: int) -> bool:
+    """Whether as many elements are read there as a launch has threads: then more threads would read more."""
+    threads = {
+        x * y * z * a * b * c
+        for launch in context.launches
+        for (x, y, z), (a, b, c) in [(launch.grid, launch.block)]
+    }
+    return any(
+        details.elements in threads
+        for item, details in touched(context)
+        if item.place is not None and item.place.line == line and details.access == "load"
+    )
+
+
+_CODE = """
+__global__ void total(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int t = 0; t < n / 4; ++t)
+        for (int k = 0; k < 4; ++k)
+            s += x[t * 4 + k];
+    y[0] = s;
+}
+"""
+
+RULE = Rule(
+    code="DEP001",
+    name="input-left-out",
+    severity="error",
+    summary="Elements of an input that a result depends on are read by no thread.",
+    why="A loop that ends early, a condition that leaves a part out or a grid with too few threads makes a "
+    "result of less than the task asks for. The run says which elements never arrive, and which line reads "
+    "their neighbours: the bound around that line is what falls short. A number of tiles is rounded up: "
+    "`(n + TILE - 1) / TILE`.",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                Evidence(
+                    kind="provenance",
+                    code="missing",
+                    text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
+                    place=Place(line=9, end_line=9),
+                    details=Dependence(
+                        element=(0,),
+                        tensor="input 1",
+                        extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
+                        count=1,
+                        expected=5,
+                    ),
+                ),
+            )
+        ),
+    ),
+    good=_CODE,
+    detects=("evidence",),
+    guards="Only where the reference's own gradient says that the element depends on them, and right elements "
+    "do not miss the same.",
+    fix="Rounds the number of a loop's turns up, where it is a quotient.",
+    check=check,
+)

@@ -1,0 +1,100 @@
+"""DEP002: values that are read for a result end before they reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
+from grader.records.observed import beside, differences
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.steering import Steering, around
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Say where the values end, and of which threads they are."""
+    for item, gap in differences(context, "lost"):
+        loop = _bound(source, item.place) if item.place else None
+        yield RULE.finding(
+            loop.place if loop else item.place,
+            f"{item.text}{_of_threads(gap)}{_by(loop)}",
+            confidence="proven",
+            evidence=[item, *beside(context, gap)],
+            cause="dependence",
+            last_resort=True,
+        )
+
+
+def _bound(source: Source, place: Place) -> Steering | None:
+    """Return the innermost loop around the step that leaves the values out."""
+    return next((one for one in around(source, place) if one.is_loop), None)
+
+
+def _by(loop: Steering | None) -> str:
+    return f": the loop of line {loop.place.line} says how far it goes" if loop else ""
+
+
+def _of_threads(gap: Dependence) -> str:
+    if not gap.threads:
+        return ""
+    first, last = gap.threads
+    return (
+        f" (thread {first} read them)"
+        if first == last
+        else f" (threads {first} to {last} of their blocks read them)"
+    )
+
+
+_CODE = """
+__global__ void total(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int k = 0; k < 128; ++k) sum += s[k];
+        y[0] = sum;
+    }
+}
+"""
+
+RULE = Rule(
+    code="DEP002",
+    name="value-lost-on-the-way",
+    severity="error",
+    summary="Values that threads read for a result end at a line, and the result is made without them.",
+    why="In a reduction each thread's part has to reach the one that stores the result: through a shuffle of the "
+    "whole warp, through shared memory that all warps write and one reads whole, through an atomic. The run "
+    "follows each value that was read; the line at which it ends is where the next step leaves it out (a step "
+    "that starts too low, a loop over too few parts, a condition that lets too few threads go on).",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                Evidence(
+                    kind="provenance",
+                    code="lost",
+                    text="element [0] of the result misses 128 of the 256 elements of input 1",
+                    place=Place(line=7, end_line=7),
+                    details=Dependence(
+                        element=(0,),
+                        tensor="input 1",
+                        extents=(Extent(first=128, last=255, step=1, count=128, size=256),),
+                        count=128,
+                        expected=256,
+                        read=True,
+                        threads=(128, 255),
+                    ),
+                ),
+            )
+        ),
+    ),
+    good=_CODE,
+    detects=("evidence",),
+    guards="Only where the reference's own gradient says that the result depends on them.",
+    fix="",
+    check=check,
+)

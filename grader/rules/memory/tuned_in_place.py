@@ -1,0 +1,107 @@
+"""MEM014: a kernel that changes what it reads is autotuned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source.analysis.triton import Kernel, Launch, kernels, launches
+from grader.source.code_edits import fix, replace
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"})
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for tuned kernels with a buffer that is both read and written."""
+    for kernel in kernels(source):
+        tuned = kernel.tuned
+        if tuned is None or _several(tuned) is False:
+            continue
+        if any(word.arg in PUTS_BACK for word in tuned.keywords):
+            continue
+        changed = _changed(kernel, [one for one in launches(source) if one.kernel is kernel])
+        if changed:
+            text = source.text(tuned)[:-1].rstrip().rstrip(",")
+            yield RULE.finding(
+                source.place(tuned),
+                f"autotuning runs `{kernel.name}` many times before the launch that counts, and each run changes "
+                f"`{changed}`, which the next one reads",
+                fixes=fix(
+                    "put the buffer back after each trial",
+                    [replace(source, tuned, f'{text}, restore_value=["{changed}"])')],
+                ),
+                kernels=(kernel.name,),
+            )
+
+
+def _several(tuned: ast.Call) -> bool | None:
+    """Whether there is more than one configuration; None where the text doesn't tell."""
+    configs = next((w.value for w in tuned.keywords if w.arg == "configs"), None)
+    configs = configs or (tuned.args[0] if tuned.args else None)
+    return len(configs.elts) > 1 if isinstance(configs, ast.List) else None
+
+
+def _changed(kernel: Kernel, started: list[Launch]) -> str:
+    """Return the parameter through which a kernel changes what it reads; empty for none."""
+    written = [kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"]
+    read = {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "store"}
+    for name in filter(None, written):
+        if name in read:
+            return name
+        for launch in started:
+            same = launch.arguments.get(name)
+            others = (launch.arguments.get(other) for other in read)
+            if isinstance(same, ast.Name) and any(
+                isinstance(one, ast.Name) and one.id == same.id for one in others
+            ):
+                return name
+    return ""
+
+
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])
+@triton.jit
+def scale_kernel(x_ptr, n, s, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(x_ptr + offs, x * s, mask=offs < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        n = y.numel()
+        scale_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](y, n, 3.0)
+        return y
+"""
+RULE = Rule(
+    code="MEM014",
+    name="tuned-in-place",
+    severity="error",
+    summary="An autotuned kernel changes what it reads, so the trial runs spoil its input.",
+    why="Triton times each configuration by running the kernel on the real arguments, dozens of times. A kernel that "
+    "adds to its output or works in place has done so dozens of times before the launch that counts. "
+    "`restore_value` or `reset_to_zero` put the buffers back between the runs.",
+    bad=_CODE,
+    good=(
+        _CODE.replace('key=["n"]', 'key=["n"], restore_value=["x_ptr"]'),
+        _CODE.replace("tl.load(x_ptr", "tl.load(y_ptr")
+        .replace("x_ptr, n", "x_ptr, y_ptr, n")
+        .replace("](y, n", "](y, x, n"),
+    ),
+    detects=("text",),
+    guards="One configuration alone (no trial is made), and kernels with `restore_value`, `reset_to_zero` or hooks.",
+    fix='Adds `restore_value=["..."]`.',
+    check=check,
+    predicts="nothing",
+    languages=("triton",),
+)

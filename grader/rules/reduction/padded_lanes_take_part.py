@@ -1,0 +1,141 @@
+"""RED007: lanes that a mask leaves out take part in a reduction."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Finding, Fix
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
+from grader.source.analysis.triton import Kernel, kernels
+from grader.source.analysis.triton_lanes import Lane, lane_of
+from grader.source.code_edits import fix, replace
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+NEUTRAL: Mapping[str, float] = {
+    "sum": 0.0,
+    "max": -math.inf,
+    "min": math.inf,
+    "argmax": -math.inf,
+    "argmin": math.inf,
+}
+WRITTEN: Mapping[float, str] = {
+    0.0: "0.0",
+    -math.inf: '-float("inf")',
+    math.inf: 'float("inf")',
+}
+FAR = 1e30
+"""From here on a number is as good as infinity for values of float32."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Follow what each reduction takes back to masked loads, and ask what their padded lanes hold."""
+    wrong = wrong_results(context)
+    for kernel in kernels(source):
+        for call in kernel.calls(*NEUTRAL):
+            name = kernel.language_name(call)
+            if call.args:
+                lane = lane_of(kernel, call.args[0], call.lineno)
+                if lane.load is not None and not _harmless(lane, NEUTRAL[name]):
+                    yield _finding(source, kernel, call, lane, wrong=bool(wrong))
+
+
+def _harmless(lane: Lane, neutral: float) -> bool:
+    if lane.number is None:
+        return False
+    if math.isinf(neutral):
+        return lane.number == neutral or (abs(lane.number) >= FAR and lane.number * neutral > 0)
+    return lane.number == neutral
+
+
+def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wrong: bool) -> Finding:
+    name = kernel.language_name(call)
+    assert lane.load is not None
+    if lane.number is not None:
+        place: ast.AST
+        held, place = f"hold {_said(lane.number)}", lane.given or lane.load.call
+    elif lane.unset and lane.lost is None:
+        held, place = "hold nothing defined: the load has a mask and no `other`", lane.load.call
+    else:
+        held, place = "hold what their formula makes of the padding", lane.lost or call
+    sure = lane.number is not None or not lane.unset
+    return RULE.finding(
+        source.place(place),
+        f"lanes past the mask take part in `tl.{name}` on line {call.lineno}, and {held}; "
+        f"{_said(NEUTRAL[name])} would change nothing",
+        severity="error" if wrong and sure else "warning",
+        fixes=tuple(_fixes(source, call, lane, WRITTEN[NEUTRAL[name]])),
+        kernels=(kernel.name,),
+        conditions="a row that isn't a multiple of the block",
+    )
+
+
+def _said(number: float) -> str:
+    return "-inf" if number == -math.inf else "inf" if number == math.inf else f"{number:g}"
+
+
+def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator[Fix]:
+    load = lane.load
+    assert load is not None
+    mask = source.text(load.mask) if load.mask is not None else ""
+    if lane.lost is not None and isinstance(lane.lost, ast.Assign):
+        value = lane.lost.value
+        edit = replace(source, value, f"tl.where({mask}, {source.text(value)}, {neutral})")
+        yield from fix("leave padded lanes out", [edit])
+        return
+    other = load.arguments.get("other")
+    if other is not None:
+        yield from fix(f"load {neutral} past the mask", [replace(source, other, neutral)])
+    else:
+        text = source.text(load.call)[:-1].rstrip().rstrip(",")
+        edit = replace(source, load.call, f"{text}, other={neutral})")
+        yield from fix(f"load {neutral} past the mask", [edit])
+    value = call.args[0]
+    edit = replace(source, value, f"tl.where({mask}, {source.text(value)}, {neutral})")
+    yield from fix("leave padded lanes out of the reduction", [edit])
+
+
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def row_max_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * n + cols, mask=cols < n, other=0.0)
+    tl.store(y_ptr + tl.program_id(0), tl.max(x, axis=0))
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty(x.shape[0], device=x.device)
+        row_max_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+        return y
+"""
+RULE = Rule(
+    code="RED007",
+    name="padded-lanes-take-part",
+    severity="warning",
+    summary="Lanes past the mask take part in a reduction, with a value that changes its result.",
+    why="A block has a power of two of lanes, a row seldom. What a masked load leaves in the lanes past the row must "
+    "be neutral for what follows: 0 for a sum, -inf for a maximum, inf for a minimum. After a formula such as "
+    "`x - mean` a padded zero is no zero any more; `tl.where(mask, ..., 0.0)` puts it right.",
+    bad=_CODE,
+    good=(
+        _CODE.replace("other=0.0", 'other=-float("inf")'),
+        _CODE.replace("tl.max(x", "tl.sum(x"),
+        _CODE.replace("tl.max(x", 'tl.max(tl.where(cols < n, x, -float("inf"))'),
+    ),
+    detects=("text",),
+    guards="Values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
+    "Without a wrong result it is a warning.",
+    fix="Gives the load the neutral value as `other`, or puts `tl.where` around what is reduced.",
+    check=check,
+    predicts="wrong-values",
+    languages=("triton",),
+)

@@ -1,0 +1,102 @@
+// Where values come from: in a run that asks for it, each value that a kernel computes keeps what it was made of.
+//
+// A label names a node: a step (an instruction with the labels of what it computed from), a read of memory that no
+// kernel wrote (a leaf), or a constant. Labels go through registers, shared and local memory, shuffles and atomics;
+// addresses and indices that come from no memory have none. What an element came from is the graph below the node of
+// its last store. Beside it stands what each instruction touched of each region.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "access.hpp"
+
+namespace kgsim {
+
+using Label = u32;  // 0: from no memory
+
+class Provenance {
+public:
+    static constexpr u32 most_nodes = 1 << 24;
+    enum class NodeKind : u32 { step, leaf, constant };
+    struct Node {
+        u32 insn = 0;            // number among all kernels' instructions, with the kind in the two top bits
+        u32 from[3] = {0, 0, 0}; // labels; of a leaf its address in two words and its thread; of a constant its bits
+        NodeKind kind() const { return NodeKind(insn >> 30); }
+        u32 number() const { return insn & 0x3fffffff; }
+        u64 address() const { return u64(from[1]) << 32 | from[0]; }
+    };
+    struct Writer { u64 launch = 0; u32 block = 0, thread = 0; };
+    // What one instruction touched of one region.
+    struct Touch {
+        u32 number = 0, insn = 0, width = 0;
+        u64 base = 0, size = 0, accesses = 0;
+        std::vector<u8> elements;  // one for each `width` bytes: 1 touched, 2 stored by several threads of a launch, 4 by several blocks
+        std::vector<Writer> writers;
+    };
+    struct Instruction { std::string kernel, file, frames; u32 line = 0; u8 width = 0, vec = 1; Class klass = Class::other; };
+
+    void clear();
+    void begin_launch(const Blob& blob, const Code& code, const std::string& kernel);
+    void begin_block(const Block& block);
+    // Before an instruction is executed by the lanes of c.mask.
+    void step(Ctx& c, const Insn& i);
+    // After it: what it computed.
+    void computed(const Ctx& c, const Insn& i);
+    // A guarded instruction that the lanes of c.mask leave out: what it would have changed depends on the guard.
+    void left_out(Ctx& c, const Insn& i);
+    // The host has written this memory, or copied it: as far as kernels go it comes from nowhere, or from there.
+    void forget(u64 address, u64 size);
+    void copied(u64 to, u64 from, u64 size);
+    void give_up(const char* why) { if (unfollowed_.empty()) unfollowed_ = why; }
+
+    // As JSON: what was touched; what the values at these addresses came from; which reads reach none of these addresses.
+    std::string touched() const;
+    std::string origins(const u64* addresses, size_t count) const;
+    std::string lost(const u64* addresses, size_t count) const;
+    const Touch* touch(size_t number) const { return number < order_.size() ? order_[number] : nullptr; }
+
+private:
+    struct Shadow { u64 base = 0, bytes = 0; Label* labels = nullptr; };
+    Label node(u32 insn, NodeKind kind, u32 a, u32 b, u32 c);
+    Label join(u32 insn, const Label* parts, u32 count);
+    Label constant(u32 insn, u32 bits);
+    Label of(const Ctx& c, const Insn& i, u32 op, u32 lane);
+    void set(Ctx& c, u32 op, u32 lane, Label label);
+    Label* at(u64 address);
+    Label* watch(u64 base, u64 bytes);
+    Label read(const Ctx& c, const Insn& i, u64 address, u32 width, u32 lane);
+    Label read_global(const Ctx& c, const Insn& i, u64 address, u32 width, u32 lane);
+    void write(const Ctx& c, const Insn& i, u64 address, u32 width, Label label);
+    void note(const Ctx& c, const Insn& i, u64 address, u32 width, u32 lane, bool stores);
+    Touch& touch_of(u32 insn, const Region& region, u32 width);
+    void load(Ctx& c, const Insn& i);
+    void store(Ctx& c, const Insn& i);
+    void atomic(Ctx& c, const Insn& i);
+    void copy(Ctx& c, const Insn& i);
+    void shuffle(Ctx& c, const Insn& i);
+    void all_lanes(Ctx& c, const Insn& i);
+    void parts(Ctx& c, const Insn& i);
+    void compute(Ctx& c, const Insn& i);
+    std::vector<Label> roots(const u64* addresses, size_t count) const;
+    const Touch* touch_at(const Node& leaf) const;
+
+    std::vector<Node> nodes_;
+    std::vector<float> values_;  // of the nodes that compute floats
+    std::map<u64, Shadow> shadows_;  // by base
+    Shadow* last_ = nullptr;
+    std::vector<Label> shared_;
+    std::unordered_map<u64, Label> local_, constants_;
+    std::map<const Code*, u32> first_;
+    std::vector<Instruction> instructions_;
+    std::map<std::pair<u32, u64>, Touch> touches_;
+    std::vector<const Touch*> order_;
+    std::vector<std::pair<const Region*, Touch*>> recent_;  // by instruction of the launch
+    u32 base_ = 0;
+    u64 launch_ = 0;
+    std::string unfollowed_;  // what it can't see through; empty: nothing so far
+};
+
+Provenance& provenance();
+
+}  // namespace kgsim

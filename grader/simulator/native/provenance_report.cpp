@@ -1,0 +1,204 @@
+// What was kept of values, in answer to questions about elements: as JSON.
+#include <algorithm>
+#include <set>
+
+#include "json_text.hpp"
+#include "provenance.hpp"
+
+namespace kgsim {
+namespace {
+
+constexpr size_t most_runs = 20000;  // of elements, of one instruction and one question
+constexpr size_t most_lines = 200;
+
+// Elements in order, as runs [first, step, count].
+std::string runs_json(std::vector<u64> elements) {
+    std::sort(elements.begin(), elements.end());
+    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+    std::string out;
+    size_t runs = 0;
+    for (size_t k = 0; k < elements.size() && runs < most_runs; ++runs) {
+        size_t end = k + 1;
+        const u64 step = end < elements.size() ? elements[end] - elements[k] : 1;
+        while (end < elements.size() && elements[end] - elements[end - 1] == step) ++end;
+        if (end - k == 2 && step != 1) end = k + 1;  // two apart are rather the beginnings of others
+        out += (out.empty() ? "[" : ",[") + number(elements[k]) + "," + number(end - k > 1 ? step : u64(1)) + "," + number(u64(end - k)) + "]";
+        k = end;
+    }
+    return "[" + out + "]";
+}
+
+struct Reads {
+    std::vector<u64> elements;  // once for each read
+    std::map<u64, double> paths;
+    std::set<u32> threads;
+};
+
+std::string precise(float value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.9g", std::isfinite(value) ? double(value) : 0.0);
+    return text;
+}
+
+std::string list_json(const std::vector<std::string>& items) {
+    std::string out;
+    for (const std::string& item : items) out += (out.empty() ? "" : ",") + item;
+    return "[" + out + "]";
+}
+
+}  // namespace
+
+std::vector<Label> Provenance::roots(const u64* addresses, size_t count) const {
+    std::vector<Label> all(count, 0);
+    for (size_t k = 0; k < count; ++k) {
+        auto it = shadows_.upper_bound(addresses[k]);
+        if (it == shadows_.begin()) continue;
+        const Shadow& s = std::prev(it)->second;
+        if (addresses[k] - s.base < s.bytes) all[k] = s.labels[addresses[k] - s.base];
+    }
+    return all;
+}
+
+const Provenance::Touch* Provenance::touch_at(const Node& leaf) const {
+    auto it = touches_.upper_bound({leaf.number(), leaf.address()});
+    if (it == touches_.begin()) return nullptr;
+    --it;
+    return it->first.first == leaf.number() ? &it->second : nullptr;
+}
+
+std::string Provenance::touched() const {
+    std::vector<std::string> all;
+    for (const Touch* t : order_) {
+        const Instruction& i = instructions_[t->insn];
+        u64 distinct = 0, twice = 0, blocks = 0;
+        for (u8 e : t->elements) {
+            distinct += e & 1;
+            twice += e >> 1 & 1;
+            blocks += e >> 2 & 1;
+        }
+        const char* what = i.klass == Class::atomic ? "atomic" : t->writers.empty() ? "load" : "store";
+        all.push_back("{\"kernel\":" + quoted(i.kernel) + ",\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames +
+                      ",\"what\":\"" + what + "\",\"width\":" + number(u64(t->width)) + ",\"vec\":" + number(u64(i.vec)) + ",\"base\":" + number(t->base) +
+                      ",\"size\":" + number(t->size) + ",\"accesses\":" + number(t->accesses) + ",\"distinct\":" + number(distinct) +
+                      ",\"twice\":" + number(twice) + ",\"blocks\":" + number(blocks) + "}");
+    }
+    return "{\"unfollowed\":" + quoted(unfollowed_) + ",\"nodes\":" + number(u64(nodes_.size())) + ",\"accesses\":" + list_json(all) + "}";
+}
+
+std::string Provenance::origins(const u64* addresses, size_t count) const {
+    std::vector<std::string> all;
+    std::vector<double> paths(nodes_.size(), 0);
+    for (const Label root : roots(addresses, count)) {
+        if (!root) { all.push_back("null"); continue; }
+        std::vector<Label> below{root};
+        paths[root] = 1;
+        for (size_t k = 0; k < below.size(); ++k)
+            if (nodes_[below[k]].kind() == NodeKind::step)
+                for (Label from : nodes_[below[k]].from)
+                    if (from && paths[from] == 0) { paths[from] = -1; below.push_back(from); }
+        std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
+        std::map<u32, Reads> reads;
+        std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
+        std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
+        std::vector<std::string> constants;
+        for (const Label label : below) {
+            const Node& n = nodes_[label];
+            const double here = paths[label];
+            if (n.kind() == NodeKind::step) {
+                auto& step = steps[n.number()];
+                step.first = std::max(step.first, label);
+                ++step.second;
+                for (Label from : n.from)
+                    if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
+                for (Label from : n.from) if (from) paths[from] = std::max(paths[from], 0.0) + here;
+            } else if (n.kind() == NodeKind::constant) {
+                const Instruction& i = instructions_[n.number()];
+                if (constants.size() < most_lines)
+                    constants.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"bits\":" + number(u64(n.from[0])) + "}");
+            } else if (const Touch* t = touch_at(n)) {
+                Reads& r = reads[t->number];
+                const u64 element = (n.address() - t->base) / t->width;
+                r.elements.push_back(element);
+                r.paths[element] += here;
+            }
+        }
+        for (const Label label : below) paths[label] = 0;
+        std::vector<std::string> read_items, line_items;
+        for (const auto& [touch, r] : reads) {
+            double most = 0, least = 0;
+            std::vector<u64> often;
+            for (const auto& [element, n] : r.paths) { most = std::max(most, n); least = least == 0 ? n : std::min(least, n); }
+            for (const auto& [element, n] : r.paths) if (n > least) often.push_back(element);
+            read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) +
+                                 ",\"least\":" + number(least) + ",\"most\":" + number(most) + ",\"often\":" + (least == most ? "[]" : runs_json(often)) + "}");
+        }
+        for (const auto& [insn, step] : steps) {
+            const Instruction& i = instructions_[insn];
+            std::string from;
+            for (u32 one : uses[insn]) from += (from.empty() ? "" : ",") + number(u64(one));
+            if (line_items.size() >= most_lines) break;
+            line_items.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" +
+                                 quoted(class_name(i.klass)) + ",\"count\":" + number(step.second) + ",\"order\":" + number(u64(step.first)) +
+                                 ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
+        }
+        all.push_back("{\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
+    }
+    return list_json(all);
+}
+
+// Reads of which no value at these addresses came, with where the value ends.
+std::string Provenance::lost(const u64* addresses, size_t count) const {
+    if (nodes_.empty()) return "[]";
+    std::vector<u8> reached(nodes_.size(), 0);
+    for (const Label root : roots(addresses, count)) reached[root] = 1;
+    std::vector<Label> used_by(nodes_.size(), 0), end(nodes_.size(), 0);  // the last step that uses it; the last that comes of it
+    for (size_t k = nodes_.size(); k-- > 1;) {
+        const Node& n = nodes_[k];
+        if (!end[k]) end[k] = u32(k);
+        if (n.kind() != NodeKind::step) continue;
+        for (Label from : n.from) {
+            if (!from) continue;
+            reached[from] |= reached[k];
+            end[from] = std::max(end[from], end[k]);
+            if (!used_by[from]) used_by[from] = u32(k);  // the last that uses it
+        }
+    }
+    std::set<std::pair<u32, u64>> kept;  // what other reads of the element brought there
+    for (size_t k = 1; k < nodes_.size(); ++k)
+        if (nodes_[k].kind() == NodeKind::leaf && reached[k])
+            if (const Touch* t = touch_at(nodes_[k])) kept.insert({t->number, nodes_[k].address()});
+    std::map<std::pair<u32, u32>, Reads> ends;  // by the read's and the last instruction
+    for (size_t k = 1; k < nodes_.size(); ++k) {
+        const Node& n = nodes_[k];
+        const Touch* t = n.kind() == NodeKind::leaf && !reached[k] ? touch_at(n) : nullptr;
+        if (!t || kept.count({t->number, n.address()})) continue;
+        const Label last = end[k];
+        Reads& r = ends[{t->number, nodes_[last].number()}];
+        r.elements.push_back((n.address() - t->base) / t->width);
+        r.threads.insert(n.from[2] & 1023);
+    }
+    // Who goes on with what the same instructions gave elsewhere, where it is not lost.
+    std::map<u32, std::map<u32, u64>> next;
+    std::set<u32> ending;
+    for (const auto& [key, r] : ends) ending.insert(key.second);
+    for (size_t k = 1; k < nodes_.size(); ++k)
+        if (nodes_[k].kind() != NodeKind::constant && reached[k] && used_by[k] && ending.count(nodes_[k].number()))
+            ++next[nodes_[k].number()][nodes_[used_by[k]].number()];
+    std::vector<std::string> all;
+    for (const auto& [key, r] : ends) {
+        const Instruction& i = instructions_[key.second];
+        std::string goes_on = "null";
+        if (const auto& after = next[key.second]; !after.empty()) {
+            const auto most = std::max_element(after.begin(), after.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+            const Instruction& n = instructions_[most->first];
+            goes_on = "{\"file\":" + quoted(n.file) + ",\"line\":" + number(u64(n.line)) + ",\"frames\":" + n.frames + "}";
+        }
+        all.push_back("{\"access\":" + number(u64(key.first)) + ",\"runs\":" + runs_json(r.elements) + ",\"file\":" + quoted(i.file) + ",\"line\":" +
+                      number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" + quoted(class_name(i.klass)) + ",\"next\":" + goes_on + ",\"threads\":" +
+                      runs_json({r.threads.begin(), r.threads.end()}) + "}");
+        if (all.size() >= most_lines) break;
+    }
+    return list_json(all);
+}
+
+}  // namespace kgsim

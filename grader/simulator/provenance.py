@@ -1,0 +1,320 @@
+"""What the simulator tells of where values come from: a guest's JSON as typed records, or nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.languages import place_compiled_line
+from grader.records import JsonValue, Place
+from grader.simulator import fields
+from grader.source import Source
+
+Flat = NDArray[np.int64]
+"""Flat indices of a tensor's elements, sorted, each once."""
+Use = Literal["load", "store", "atomic"]
+USES: Mapping[str, Use] = {"load": "load", "store": "store", "atomic": "atomic"}
+MOST_ACCESSES = 2000
+MOST_TENSORS = 200
+MOST_ELEMENTS = 1 << 22
+"""Of one tensor; larger ones are not asked about."""
+NOTHING: Flat = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor that the grader or forward knows."""
+
+    role: str
+    dtype: str
+    item: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def offsets(self) -> Flat:
+        """Each element's distance from the first, in elements, in the order of the indices."""
+        index = np.zeros(self.shape, np.int64)
+        for dim, stride in enumerate(self.strides):
+            along = np.arange(self.shape[dim]) * stride
+            index += along.reshape([-1 if d == dim else 1 for d in range(len(self.shape))])
+        return index.ravel()
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one instruction did to one allocation."""
+
+    number: int
+    what: Use
+    place: Place | None
+    kernel: str
+    width: int
+    base: int
+    twice: int
+    blocks: int
+    boxes: Mapping[int, tuple[int, tuple[tuple[int, int, int, int], ...]]] = field(
+        default_factory=dict
+    )
+    """By tensor: how many elements were touched, and along each dim first, last, step and number."""
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What one access brought to an element."""
+
+    access: Access
+    elements: Flat
+    """Of `access.width` bytes, from the allocation's start."""
+    times: int = 0
+    """How many reads brought them."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An instruction on the way to an element."""
+
+    place: Place
+    value: float
+    """What it gave last."""
+    number: int
+    uses: frozenset[int]
+    """Numbers of the steps whose values it computes from."""
+    floats: bool
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one element came from."""
+
+    reads: tuple[Reads, ...]
+    steps: tuple[Step, ...] = ()
+    """All that was done on the way, in the order in which it was last done."""
+    stored: tuple[int, ...] = ()
+    """Lines that store to global memory on the way."""
+    constants: tuple[tuple[int, float], ...] = ()
+    """Numbers that take part, each with its line."""
+
+    @property
+    def computed(self) -> tuple[Step, ...]:
+        """The steps that compute with floats."""
+        return tuple(step for step in self.steps if step.floats)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Reads that reach no result, and where their values end."""
+
+    reads: Reads
+    place: Place | None
+    """Where they end."""
+    goes_on: Place | None
+    """The step that takes what the same line gives elsewhere, and leaves these out."""
+    what: str
+    """The class of the last instruction."""
+    threads: tuple[int, ...]
+    """First and last thread of a block."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that one run told."""
+
+    unfollowed: str
+    """What could not be followed; then dependences are not whole."""
+    tensors: tuple[Tensor, ...]
+    accesses: tuple[Access, ...]
+    origins: tuple[Origin | None, ...]
+    """For each element that was asked about; None where no kernel wrote it from memory."""
+    of_results: bool
+    """Whether `origins` are of forward's results; else of what the last kernel stored, whatever torch made of it."""
+    lost: tuple[Lost, ...]
+
+    def elements_of(self, reads: Reads, tensor: Tensor) -> Flat:
+        """Return the tensor's elements among them."""
+        return _elements(reads.access, reads.elements, tensor)
+
+    def box(
+        self, access: Access, tensor: Tensor
+    ) -> tuple[int, tuple[tuple[int, int, int, int], ...]]:
+        """Return what an access touched of a tensor."""
+        return access.boxes.get(self.tensors.index(tensor), (0, ()))
+
+
+def _elements(access: Access, elements: Flat, tensor: Tensor) -> Flat:
+    first = np.floor_divide(elements * access.width + access.base - tensor.address, tensor.item)
+    wide = max(1, access.width // tensor.item)
+    memory = (first[:, None] + np.arange(wide)).ravel()
+    return np.flatnonzero(np.isin(tensor.offsets, memory)).astype(np.int64)
+
+
+def told(report: JsonValue, source: Source) -> Told | None:
+    """Return what a report of any shape tells; None where that is nothing."""
+    given = fields.mapping(report)
+    tensors = tuple(
+        tensor
+        for entry in fields.entries(given.get("tensors"), MOST_TENSORS)
+        if (tensor := _tensor(entry)) is not None
+    )
+    accesses = tuple(
+        _access(number, entry, source, len(tensors))
+        for number, entry in enumerate(fields.entries(given.get("accesses"), MOST_ACCESSES))
+    )
+    origins = given.get("origins")
+    if not tensors or not accesses or not isinstance(origins, list):
+        return None
+    return Told(
+        unfollowed=fields.text(given.get("unfollowed")),
+        tensors=tensors,
+        accesses=accesses,
+        origins=tuple(_origin(entry, accesses, source) for entry in origins[:200]),
+        of_results=given.get("roots") == "outputs",
+        lost=tuple(_lost(fields.entries(given.get("lost"), 500), accesses, source)),
+    )
+
+
+def _tensor(entry: dict[str, JsonValue]) -> Tensor | None:
+    shape, strides = (_wholes(entry.get(name), 16) for name in ("shape", "strides"))
+    item = fields.whole(entry.get("item"))
+    if len(shape) != len(strides) or not item or not 0 < math.prod(shape) <= MOST_ELEMENTS:
+        return Tensor("", "", 1, (), (), 0)
+    return Tensor(
+        role=fields.text(entry.get("role"), 80),
+        dtype=fields.text(entry.get("dtype"), 20),
+        item=item,
+        shape=shape,
+        strides=strides,
+        address=fields.whole(entry.get("address")),
+    )
+
+
+def _wholes(value: JsonValue, most: int) -> tuple[int, ...]:
+    return tuple(fields.whole(one) for one in value[:most]) if isinstance(value, list) else ()
+
+
+def _access(number: int, entry: dict[str, JsonValue], source: Source, tensors: int) -> Access:
+    boxes = {}
+    for box in fields.entries(entry.get("tensors"), MOST_TENSORS):
+        dims = box.get("dims")
+        rows = [row for row in dims[:16] if isinstance(row, list)] if isinstance(dims, list) else []
+        at = fields.whole(box.get("tensor"))
+        if at < tensors:
+            numbers = tuple(_range(row) for row in rows)
+            boxes[at] = (fields.whole(box.get("count")), numbers)
+    return Access(
+        number=number,
+        what=USES.get(fields.text(entry.get("what")), "load"),
+        place=_place(entry, source),
+        kernel=fields.text(entry.get("kernel")),
+        width=max(fields.whole(entry.get("width")), 1),
+        base=fields.whole(entry.get("base")),
+        twice=fields.whole(entry.get("twice")),
+        blocks=fields.whole(entry.get("blocks")),
+        boxes=boxes,
+    )
+
+
+def _range(row: list[JsonValue]) -> tuple[int, int, int, int]:
+    first, last, step, count = [*(fields.whole(one) for one in row[:4]), 0, 0, 0, 0][:4]
+    return first, last, step, count
+
+
+def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
+    """Return the innermost frame that is a line of the submission."""
+    given = entry.get("frames")
+    frames: list[tuple[JsonValue, JsonValue]] = [(entry.get("file"), entry.get("line"))]
+    if isinstance(given, list):
+        frames += [
+            (pair[0], pair[1]) for pair in given[:20] if isinstance(pair, list) and len(pair) == 2
+        ]
+    found = (
+        place_compiled_line(source, fields.text(file), fields.whole(line)) for file, line in frames
+    )
+    return next((place for place in found if place is not None), None)
+
+
+def _runs(value: JsonValue) -> Flat:
+    rows = value[:20000] if isinstance(value, list) else []
+    parts = []
+    for row in rows:
+        first, step, count = (*_wholes(row, 3), 0, 0, 0)[:3]
+        parts.append(first + step * np.arange(min(count, MOST_ELEMENTS), dtype=np.int64))
+    return np.concatenate(parts) if parts else NOTHING
+
+
+def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...]) -> Reads | None:
+    number = fields.whole(entry.get("access"))
+    if number >= len(accesses):
+        return None
+    return Reads(accesses[number], _runs(entry.get("runs")), fields.whole(entry.get("reads")))
+
+
+FLOATS = frozenset({"fp32", "fp64", "fp16", "special"})
+
+
+def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> Origin | None:
+    if not isinstance(value, dict):
+        return None
+    found = (_reads(entry, accesses) for entry in fields.entries(value.get("reads"), MOST_ACCESSES))
+    steps = [
+        (what := fields.text(entry.get("class")), _step(entry, place, floats=what in FLOATS))
+        for entry in sorted(
+            fields.entries(value.get("lines"), 500), key=lambda e: fields.whole(e.get("order"))
+        )
+        if (place := _place(entry, source)) is not None
+    ]
+    constants = {
+        (place.line, number)
+        for entry in fields.entries(value.get("constants"), 500)
+        if (place := _place(entry, source)) is not None
+        and math.isfinite(number := _single(fields.whole(entry.get("bits"))))
+    }
+    return Origin(
+        reads=tuple(reads for reads in found if reads is not None),
+        steps=tuple(step for _, step in steps),
+        stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
+        constants=tuple(sorted(constants)),
+    )
+
+
+def _step(entry: dict[str, JsonValue], place: Place, *, floats: bool) -> Step:
+    return Step(
+        place=place,
+        value=_number(entry.get("value")),
+        number=fields.whole(entry.get("id")),
+        uses=frozenset(_wholes(entry.get("from"), 500)),
+        floats=floats,
+    )
+
+
+def _number(value: JsonValue) -> float:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain and abs(value) < 1e38 else 0.0
+
+
+def _single(bits: int) -> float:
+    return float(np.array(bits & 0xFFFFFFFF, np.uint32).view(np.float32))
+
+
+def _lost(
+    entries: list[dict[str, JsonValue]], accesses: tuple[Access, ...], source: Source
+) -> Iterator[Lost]:
+    for entry in entries:
+        reads = _reads(entry, accesses)
+        threads = _runs(entry.get("threads"))
+        if reads is not None:
+            ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
+            goes_on = _place(fields.mapping(entry.get("next")), source)
+            yield Lost(reads, _place(entry, source), goes_on, fields.text(entry.get("class")), ends)

@@ -1,0 +1,347 @@
+"""Triton kernels as they are written: accesses with their masks, what a value is made of, and launches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+JIT = "triton.jit"
+TUNE = "triton.autotune"
+LANGUAGE = "triton.language."
+Kind = Literal["load", "store", "atomic"]
+_ATOMICS = ("add", "max", "min", "and", "or", "xor", "xchg", "cas")
+ACCESSES: Mapping[str, Kind] = MappingProxyType(
+    {
+        "load": "load",
+        "store": "store",
+        **dict.fromkeys((f"atomic_{name}" for name in _ATOMICS), "atomic"),
+    }
+)
+POSITIONS = {"load": ("pointer", "mask", "other"), "store": ("pointer", "value", "mask")}
+ALLOCATIONS = frozenset({"torch.empty", "torch.empty_like", "torch.empty_strided"})
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """One `tl.load`, `tl.store` or `tl.atomic_*`."""
+
+    kind: Literal["load", "store", "atomic"]
+    call: ast.Call
+    arguments: Mapping[str, ast.expr]
+    """`pointer`, `value`, `mask`, `other`, `boundary_check` and so on, as far as they are given."""
+
+    @property
+    def pointer(self) -> ast.expr:
+        """What is read or written."""
+        return self.arguments["pointer"]
+
+    @property
+    def mask(self) -> ast.expr | None:
+        """The mask, if it has one."""
+        return self.arguments.get("mask")
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A function under `@triton.jit`."""
+
+    source: Source
+    node: ast.FunctionDef
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.node.name
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its parameters, in order."""
+        given = self.node.args
+        return tuple(one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """Parameters that are known when it is compiled: those marked `tl.constexpr`."""
+        given = self.node.args
+        return frozenset(
+            one.arg
+            for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)
+            if one.annotation
+            and self.source.full_name(one.annotation) == "triton.language.constexpr"
+        )
+
+    @cached_property
+    def tuned(self) -> ast.Call | None:
+        """Return its `@triton.autotune(...)`, if it has one."""
+        marks = (mark for mark in self.node.decorator_list if isinstance(mark, ast.Call))
+        return next((mark for mark in marks if self.source.full_name(mark.func) == TUNE), None)
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        """Every load, store and atomic, in the order of the text."""
+        found = (self._access(call) for call in self.calls(*ACCESSES))
+        return tuple(one for one in found if one is not None)
+
+    def calls(self, *names: str) -> Iterator[ast.Call]:
+        """Yield the calls of some functions of `tl`, in the order of the text."""
+        nodes = (node for node in ast.walk(self.node) if isinstance(node, ast.Call))
+        for call in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+            if self.language_name(call) in names:
+                yield call
+
+    def language_name(self, call: ast.expr) -> str:
+        """Return which function of `tl` is called; empty for others."""
+        if not isinstance(call, ast.Call):
+            return ""
+        name = self.source.full_name(call.func)
+        return name.removeprefix(LANGUAGE) if name.startswith(LANGUAGE) else ""
+
+    @cached_property
+    def assigned(self) -> Mapping[str, tuple[ast.expr, ...]]:
+        """All that is assigned to each name, in the order of the text."""
+        found: dict[str, list[ast.expr]] = {}
+        nodes = (node for node in ast.walk(self.node) if isinstance(node, ast.stmt))
+        for node in sorted(nodes, key=lambda one: one.lineno):
+            for target, value in _assignments(node):
+                found.setdefault(target, []).append(value)
+        return {name: tuple(values) for name, values in found.items()}
+
+    def names_behind(self, value: ast.expr) -> frozenset[str]:
+        """Return every name that a value depends on, through assignments."""
+        seen: set[str] = set()
+        todo = [value]
+        while todo:
+            for name in _names(todo.pop()) - seen:
+                seen.add(name)
+                todo += self.assigned.get(name, ())
+        return frozenset(seen)
+
+    def made_of(self, value: ast.expr) -> Iterator[ast.expr]:
+        """Yield a value's expression and those of every name in it, each once."""
+        for name in (None, *sorted(self.names_behind(value))):
+            for one in (value,) if name is None else self.assigned.get(name, ()):
+                yield from (part for part in ast.walk(one) if isinstance(part, ast.expr))
+
+    def parameter_of(self, access: Access) -> str:
+        """Return the parameter that an access goes through: the only one whose name is a pointer's here."""
+        return next(iter(self._bases(access.pointer, frozenset())), "")
+
+    def _bases(self, value: ast.expr, seen: frozenset[str]) -> Iterator[str]:
+        """Yield the parameters that stand where a pointer is added to."""
+        if isinstance(value, ast.BinOp):
+            yield from self._bases(value.left, seen)
+            yield from self._bases(value.right, seen)
+        elif isinstance(value, ast.Call) and value.args:
+            yield from self._bases(value.args[0], seen)
+        elif isinstance(value, ast.Call) and value.keywords:
+            based = (word.value for word in value.keywords if word.arg == "base")
+            for base in based:
+                yield from self._bases(base, seen)
+        elif isinstance(value, ast.Name) and value.id not in seen:
+            if value.id in self.parameters and value.id in self.pointers:
+                yield value.id
+            for one in self.assigned.get(value.id, ()):
+                yield from self._bases(one, seen | {value.id})
+
+    @cached_property
+    def pointers(self) -> frozenset[str]:
+        """Parameters that reach the pointer of an access and are no mere number: what launches give a tensor to."""
+        given = [one.arguments for one in launches(self.source) if one.kernel is self]
+        tensors = {
+            name
+            for arguments in given
+            for name, value in arguments.items()
+            if not _is_number(value)
+        }
+        named = {p for p in self.parameters if "ptr" in p.lower()}
+        return frozenset(named or tensors)
+
+    def _access(self, call: ast.Call) -> Access | None:
+        kind = ACCESSES[self.language_name(call)]
+        names = POSITIONS.get(kind, ("pointer", "value", "mask"))
+        given = dict(zip(names, call.args, strict=False))
+        given |= {word.arg: word.value for word in call.keywords if word.arg}
+        return Access(kind, call, given) if "pointer" in given else None
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One `kernel[grid](...)`."""
+
+    kernel: Kernel
+    call: ast.Call
+    grid: ast.expr
+    """As it is written in the brackets, or what the only name there stands for."""
+    arguments: Mapping[str, ast.expr]
+    """By the kernel's parameters; what else is given (`num_warps`) by its own name."""
+    host: ast.FunctionDef | None
+    """The function that it stands in."""
+
+
+@lru_cache(maxsize=64)
+def kernels(source: Source) -> tuple[Kernel, ...]:
+    """Return a submission's kernels and the functions under `@triton.jit` that they call."""
+    return tuple(
+        Kernel(source, node)
+        for node in source.walk(ast.FunctionDef)
+        if any(_is_jit(mark, source) for mark in node.decorator_list)
+    )
+
+
+@lru_cache(maxsize=64)
+def launches(source: Source) -> tuple[Launch, ...]:
+    """Return a submission's launches in the order of the text."""
+    known = {one.name: one for one in kernels(source)}
+    found = []
+    for host in (None, *source.walk(ast.FunctionDef)):
+        for call in _own_calls(host, source):
+            name = _called(call)
+            if name in known and isinstance(call.func, ast.Subscript):
+                grid = _meant(call.func.slice, host)
+                given = _given(known[name], call)
+                found.append(Launch(known[name], call, grid, given, host))
+    return tuple(sorted(found, key=lambda one: one.call.lineno))
+
+
+def last_store(source: Source) -> Access | None:
+    """Return the last store of the kernel that is launched last."""
+    for launch in reversed(launches(source)):
+        stores = [one for one in launch.kernel.accesses if one.kind != "load"]
+        if stores:
+            return stores[-1]
+    return None
+
+
+def in_loop(kernel: Kernel, access: Access | None) -> bool:
+    """Whether an access stands in a loop of its kernel."""
+    loops = (node for node in ast.walk(kernel.node) if isinstance(node, ast.For | ast.While))
+    return access is not None and any(
+        one is access.call for loop in loops for one in ast.walk(loop)
+    )
+
+
+def finish(source: Source) -> ast.Return | None:
+    """Return the `return` in which torch sums or averages what the last launch has written."""
+    for launch in reversed(launches(source)):
+        for node in ast.walk(launch.host) if launch.host else ():
+            if isinstance(node, ast.Return) and node.value is not None:
+                called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
+                return node if called & {"sum", "mean"} else None
+    return None
+
+
+def allocation(source: Source) -> tuple[ast.expr, Launch | None] | None:
+    """Return where the last tensor with unwritten memory is made, and the launch that it is given to."""
+    for launch in reversed(launches(source)):
+        names = {
+            value.id
+            for name, value in launch.arguments.items()
+            if isinstance(value, ast.Name) and name in _written(launch.kernel)
+        }
+        for made_as, value in allocated(launch.host, source):
+            if made_as in names:
+                return value, launch
+    hosts = (None, *source.walk(ast.FunctionDef))
+    made = [value for host in hosts if host for _, value in allocated(host, source)]
+    return (made[-1], None) if made else None
+
+
+def _written(kernel: Kernel) -> set[str]:
+    return {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"}
+
+
+def allocated(host: ast.FunctionDef | None, source: Source) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the names of tensors that a function makes with unwritten memory, and how."""
+    for node in ast.walk(host) if host else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name = source.full_name(node.value.func)
+            target = node.targets[0]
+            made = name in ALLOCATIONS or name.rpartition(".")[2] == "new_empty"
+            if made and isinstance(target, ast.Name):
+                yield target.id, node.value
+
+
+def _assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _bound(target, node.value)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield from _bound(node.target, node.value)
+    elif isinstance(node, ast.For):
+        yield from _bound(node.target, node.iter)
+
+
+def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        several = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
+        values = several if len(several) == len(target.elts) else [value] * len(target.elts)
+        for part, one in zip(target.elts, values, strict=True):
+            yield from _bound(part, one)
+
+
+def _names(value: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Whether an argument is plainly no tensor."""
+    if isinstance(value, ast.Constant | ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp):
+        return True
+    if isinstance(value, ast.Call):
+        last = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+        return last in {"numel", "size", "stride", "cdiv", "next_power_of_2", "item"}
+    return False
+
+
+def _is_jit(mark: ast.expr, source: Source) -> bool:
+    return source.full_name(mark.func if isinstance(mark, ast.Call) else mark) == JIT
+
+
+def _own_calls(host: ast.FunctionDef | None, source: Source) -> Iterator[ast.Call]:
+    """Yield the calls in a function's own body, or those outside of all functions."""
+    body: list[ast.AST] = list(host.body) if host else list(getattr(source.python, "body", ()))
+    while body:
+        node = body.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        if not isinstance(node, ast.FunctionDef):
+            body += ast.iter_child_nodes(node)
+
+
+def _called(call: ast.Call) -> str:
+    target = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
+    """Return what the name of a grid stands for in its function; the grid itself where that isn't one value."""
+    if isinstance(grid, ast.Name) and host is not None:
+        found = [
+            value
+            for node in ast.walk(host)
+            if isinstance(node, ast.stmt)
+            for name, value in _assignments(node)
+            if name == grid.id
+        ]
+        return found[0] if len(found) == 1 else grid
+    return grid
+
+
+def _given(kernel: Kernel, call: ast.Call) -> Mapping[str, ast.expr]:
+    given = dict(zip(kernel.parameters, call.args, strict=False))
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        given = {}
+    return given | {word.arg: word.value for word in call.keywords if word.arg}

@@ -1,0 +1,32 @@
+"""The plain kernels in Triton: one for each family, whole programs, and right where they are run."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.languages import names_in
+from grader.repair.plain_triton import edited, programs, triton_code
+from grader.source import parse
+from grader.tasks import builtin_tasks
+
+TASKS = builtin_tasks()
+
+
+def test_every_family_has_one() -> None:
+    assert {TASKS[name].family for name in programs()} == {one.family for one in TASKS.values()}
+
+
+@pytest.mark.parametrize("name", sorted(programs()))
+def test_it_is_a_whole_program_in_triton(name: str) -> None:
+    code = triton_code(TASKS[name])
+    assert code is not None
+    ast.parse(code)
+    assert names_in(parse(code)) == {"triton"}
+    assert "class ModelNew" in code
+
+
+def test_an_edit_that_misses_is_an_error() -> None:
+    with pytest.raises(ValueError, match="occurs 0 times"):
+        edited("a", [("b", "c")])
