@@ -76,9 +76,8 @@ RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision or in a single running float, so small terms get lost.",
-    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; very long ones into several partial "
-    "sums that a tree joins.",
+    summary="Long sums are kept in half precision, so small terms get lost.",
+    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type.",
     bad="""
 __global__ void dot(const __half* a, __half* y, int n) {
     __half s = a[0];
