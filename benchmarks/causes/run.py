@@ -35,7 +35,7 @@ def main() -> None:
     options = Options(device="sim", repair=asked.repair, seed=7)
     grading = open_context(options, Store(asked.cache), 7)
     rows = []
-    for program in wrong_programs():
+    for program in sorted(wrong_programs(), key=lambda one: one.order):
         if program.half == asked.half and asked.only in program.name:
             rows.append(_graded(grading, program, asked.cache))
             print(json.dumps(rows[-1]), flush=True)
