@@ -9,19 +9,22 @@ import numpy as np
 from grader.devices.base import Device
 from grader.devices.capabilities import Tracer
 from grader.errors import GraderError
+from grader.execution.gradients import Needs
 from grader.judge import References
 from grader.judge.compare import out_of_tolerance
-from grader.judge.dependence import Asked, chosen, evidence_of, needed
+from grader.judge.dependence import Asked, Way, chosen, evidence_of, needed
 from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count, tolerance
 from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task, Workload
 from grader.simulator.provenance import told
 from grader.source import parse
 
-Gradients = Callable[[Workload, Sequence[tuple[int, int]]], list[dict[str, Array]]]
+Ask = Callable[[Workload, Sequence[tuple[int, int]]], list[Needs]]
 """Says what elements of the reference's outputs depend on."""
 MOST = 2**20
 """Elements of the inputs of a workload up to which it is traced."""
+SMALL = 2**17
+"""Elements up to which every value can be followed, in most programs."""
 ENOUGH = 64
 """Elements from which on a workload shows more than a corner case."""
 
@@ -33,7 +36,7 @@ def trace_wrong(
     task: Task,
     references: References,
     comparisons: Sequence[Comparison],
-    ask: Gradients,
+    ask: Ask,
 ) -> tuple[Evidence, ...]:
     """Return where the values of the smallest telling workload with wrong ones come from.
 
@@ -52,6 +55,7 @@ def trace_wrong(
         traced = device.trace(submission, build, task, references, workload, asked)
         found = told(traced.report, parse(submission.code))
         gradients = ask(workload, asked) if found else []
+        gradients = gradients or [Needs({}, Way(np.zeros(0), np.zeros(0))) for _ in asked]
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
     if found is None:
@@ -62,10 +66,8 @@ def trace_wrong(
             output=o,
             index=tuple(int(at) for at in np.unravel_index(i, shapes[o])),
             wrong=wrong,
-            needs={
-                role: needed(array)
-                for role, array in (gradients[n] if n < len(gradients) else {}).items()
-            },
+            needs={role: needed(array) for role, array in gradients[n].gradients.items()},
+            way=gradients[n].way,
         )
         for n, (o, i, wrong) in enumerate(picked)
     ]
@@ -74,16 +76,19 @@ def trace_wrong(
 
 def _telling(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
     wrong = {
-        item.workload
+        item.workload: item.decides
         for item in comparisons
-        if item.decides and item.mismatch and item.mismatch.form is None
+        if item.mismatch and item.mismatch.form is None
     }
-    found = [
-        w
-        for w in task.judged
-        if w.name in wrong and w.role in DECIDING and element_count(w) <= MOST
-    ]
-    return min(found, key=lambda w: (element_count(w) < ENOUGH, element_count(w)), default=None)
+    found = [w for w in task.judged if w.name in wrong and element_count(w) <= MOST]
+    return min(found, key=lambda w: _trouble(w, decides=wrong[w.name]), default=None)
+
+
+def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, int]:
+    """Return what speaks against a workload, the gravest first: too large to follow, another role, a corner case."""
+    size = element_count(workload)
+    deciding = decides and workload.role in DECIDING
+    return (size > SMALL, not deciding, size < ENOUGH, size)
 
 
 def _masks(

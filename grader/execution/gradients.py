@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from grader.judge import References, groups
+from grader.judge.dependence import Way
 from grader.judge.expected import guest_seed
 from grader.judge.inputs import Array
 from grader.records import Task, Workload
 from grader.sandbox import Form, GuestJob, GuestWorkload, Limits, converse
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one element of the reference's output depends on and comes by."""
+
+    gradients: Mapping[str, Array]
+    """By `input 1` and so on, and by weight."""
+    way: Way
 
 
 def gradients(
@@ -20,8 +31,8 @@ def gradients(
     asked: Sequence[tuple[int, int]],
     form: Form,
     limits: Limits,
-) -> list[dict[str, Array]]:
-    """Return for each asked element (output, flat index) its gradients, by `input 1` and so on, and by weight.
+) -> list[Needs]:
+    """Return what each asked element (output, flat index) depends on and comes by.
 
     Empty where the reference can't be differentiated.
     """
@@ -56,10 +67,15 @@ def gradients(
     ]
     weights = {name: value for name, value in (state or {}).items() if value.dtype.kind == "f"}
     arrays = [output.array for output in result.outputs]
+    anywhere = arrays.pop() if arrays else np.zeros(0)
+    way = arrays.pop() if arrays else np.zeros((len(asked), 0))
     each = len(arrays) // len(asked) if asked else 0
     names += _of_parameters(weights, arrays[len(names) : each])
     return [
-        dict(zip(names, arrays[at * each : (at + 1) * each], strict=False))
+        Needs(
+            dict(zip(names, arrays[at * each : (at + 1) * each], strict=False)),
+            Way(way[at] if way.ndim == 2 and at < len(way) else np.zeros(0), anywhere.ravel()),
+        )
         for at in range(len(asked))
     ]
 

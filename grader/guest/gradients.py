@@ -1,4 +1,4 @@
-"""What single elements of a reference's result depend on: their gradients."""
+"""What single elements of a reference's result depend on, and come by: gradients, and values on the way."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch._decomp import decomposition_table
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import tensors
 
@@ -28,7 +30,79 @@ def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -
         finally:
             for weight, needed in zip(weights, kept, strict=True):
                 weight.requires_grad_(needed)
-    return [gradient for row in found for gradient in row]
+    return [*(gradient for row in found for gradient in row), *_on_the_way(model, args, asked)]
+
+
+class _Steps(TorchDispatchMode):  # type: ignore[misc]
+    """Keeps what each operator returns, with those that torch can take apart taken apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[torch.Tensor] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        apart = decomposition_table.get(func)
+        if apart is not None:
+            with self:
+                result = apart(*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                return result
+        result = func(*args, **(kwargs or {}))
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            if (
+                isinstance(one, torch.Tensor)
+                and one.is_floating_point()
+                and len(self.values) < MOST
+            ):
+                self.values.append(one.detach())
+        return result
+
+
+MOST = 64
+"""Values that are kept of a reference's way, each a whole tensor."""
+FEW = 2048
+"""Elements of a value up to which all of them are kept."""
+
+
+def _on_the_way(
+    model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]
+) -> list[torch.Tensor]:
+    steps = _Steps()
+    try:
+        with torch.no_grad(), steps:
+            result = model(*args)
+    except Exception:  # noqa: BLE001 - what can't be taken apart tells nothing
+        return [torch.zeros((len(asked), 0), dtype=torch.float64), torch.zeros(0)]
+    _, leaves = tensors.flatten(result)
+    rows = []
+    for output, flat in asked:
+        index = (
+            torch.unravel_index(torch.tensor(flat), leaves[output].shape)
+            if leaves[output].dim()
+            else ()
+        )
+        rows.append(
+            [
+                _where_it_stands(value, [int(i) for i in index], leaves[output].shape)
+                for value in steps.values
+            ]
+        )
+    there = torch.tensor(rows, dtype=torch.float64).reshape(len(asked), len(steps.values))
+    small = [value.double().flatten() for value in steps.values if 1 < value.numel() <= FEW]
+    return [there, torch.cat([*small, torch.zeros(0, dtype=torch.float64)])]
+
+
+def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float:
+    """Return a step's value where the element is: at its index, along the dims that the step has left."""
+    if value.numel() == 1:
+        return float(value)
+    if value.dim() <= len(index):
+        for at in ([*index[: value.dim()]], [*index[len(index) - value.dim() :]]):
+            place = [i if n > 1 else 0 for i, n in zip(at, value.shape, strict=True)]
+            fits = all(n in {1, m} for n, m in zip(value.shape, shape, strict=False))
+            if fits and all(i < n for i, n in zip(place, value.shape, strict=True)):
+                return float(value[tuple(place)])
+    return float("nan")
 
 
 def _leaf(value: torch.Tensor) -> torch.Tensor:

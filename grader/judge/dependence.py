@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from grader.judge.inputs import Array
 from grader.records import Constant, Dependence, Evidence, Extent, Place, Slice, Touched
-from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Tensor, Told
+from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Step, Tensor, Told
 
 NEGLIGIBLE = 1e-12
 """Gradient, relative to the largest one, that counts as none."""
+SAME = 2e-5
+"""Relative difference up to which a step's value is one of the reference's."""
 LEAST_READ = 0.4
 """Share of a tensor's elements from which a line is taken to be meant to read all of them."""
 LUCKY = 0.1
@@ -22,14 +24,25 @@ MOST_ASKED = 4
 
 
 @dataclass(frozen=True)
+class Way:
+    """Values that the reference comes by on the way to an element."""
+
+    there: Array
+    """Of its steps' results, what stands where the element does; NaN where nothing does."""
+    anywhere: Array
+    """Of its small results (a mean of each row), all values."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """An element of a result, and what the reference's depends on."""
 
     output: int
     index: tuple[int, ...]
     wrong: bool
-    needs: dict[str, Flat]
+    needs: Mapping[str, Flat]
     """Elements of each tensor whose change the reference's element feels, by the tensor's role."""
+    way: Way
 
 
 def chosen(mask: Array) -> list[tuple[int, bool]]:
@@ -82,9 +95,9 @@ def _extent(indices: Array, size: int) -> Extent:
 
 
 def in_words(found: Sequence[Extent]) -> str:
-    """Return a box as a person says it: `columns 80 to 91`, `dim 1: 3, 5, ... 9`; empty where it is all."""
+    """Return a box as a person says it: `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`; empty where it is all."""
     parts = [
-        f"{_dim(at, len(found))} {_indices(extent)}"
+        f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
         for at, extent in enumerate(found)
         if extent.count < extent.size
     ]
@@ -213,14 +226,15 @@ def _skipped(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evid
 
     The result is made of all of it, and one of its parts (a mean, a sum of squares) is not.
     """
-    needed_whole = {role for one in asked for role, flat in one.needs.items() if len(flat)}
+    known = {role for one in asked for role, flat in one.needs.items() if len(flat)}
+    needed_whole = known or {t.role for t in told.tensors if t.role.startswith("input")}
     for at, tensor in enumerate(told.tensors):
         loads = [
             a for a in told.accesses if a.what == "load" and a.boxes.get(at, (0,))[0] and a.place
         ]
         if tensor.role not in needed_whole or not loads:
             continue
-        most = max(a.boxes[at][0] for a in loads)
+        most = max(a.boxes[at][0] for a in loads) if known else tensor.size
         for access in loads:
             count, ranges = access.boxes[at]
             if not LEAST_READ * most <= count < most or access.place is None:
@@ -346,8 +360,8 @@ def _combined(found: _Difference) -> Place | None:
     readers = [reads.access.place.line for reads in found.reads if reads.access.place]
     if origin is None or not readers:
         return None
-    after = [place for place in origin.computed if place.line > min(readers)]
-    return after[0] if after else None
+    lines = sorted((step.place for step in origin.computed), key=lambda place: place.line)
+    return next((place for place in lines if place.line > min(readers)), None)
 
 
 def _read_by_any(told: Told, tensor: Tensor, missing: Flat) -> bool:
@@ -389,19 +403,50 @@ def _slices(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evide
             continue
         done.add(one.output)
         stored = origin.stored[-1] if origin.stored else 0
-        computed = tuple(dict.fromkeys(place.line for place in origin.computed))
+        computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
+        leaves = _leaves(origin.steps, one.way)
         yield Evidence(
             kind="provenance",
             code="slice",
             text=f"element {list(one.index)} of the result is computed in line{'s' * (len(computed) > 1)} "
             f"{lines or 'no'} and stored in line {stored}",
+            place=leaves.place if leaves else None,
             workload=workload,
             details=Slice(
                 element=one.index,
                 output=one.output,
                 computed=computed,
                 stored=stored,
+                right=tuple(sorted({s.place.line for s in origin.computed if _met(s, one.way)})),
                 constants=tuple(Constant(line=at, value=value) for at, value in origin.constants),
             ),
         )
+
+
+def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
+    """Return the first step that gives another value than the reference comes by.
+
+    One from which a later step makes a value of the reference's is as right as that: the reference may
+    come by it in another way.
+    """
+    right = {step.number for step in steps if _met(step, way)}
+    by_number = {step.number: step for step in steps}
+    waiting = list(right)
+    while waiting:
+        step = by_number.get(waiting.pop())
+        more = step.uses - right if step is not None else frozenset()
+        right |= more
+        waiting += more
+    return next((step for step in steps if step.floats and step.number not in right), None)
+
+
+def _met(step: Step, way: Way) -> bool:
+    if not step.floats or step.value == 0:
+        return False
+    return _near(way.there, step.value, SAME) or _near(way.anywhere, step.value, SAME / 8)
+
+
+def _near(values: Array, value: float, distance: float) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.any(np.abs(values - value) <= distance * np.abs(values)))

@@ -11,9 +11,8 @@ from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
 from grader.errors import GraderError
-from grader.execution.gradients import gradients
+from grader.execution.gradients import Needs, gradients
 from grader.judge import References
-from grader.judge.inputs import Array
 from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, asked, known
@@ -75,7 +74,7 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
 
 def _gradients(
     grading: GradingContext, task: Task, workload: Workload, asked: Sequence[tuple[int, int]]
-) -> list[dict[str, Array]]:
+) -> list[Needs]:
     known_there = known(grading, task)
     return gradients(task, workload, known_there, asked, grading.form, grading.limits)
 

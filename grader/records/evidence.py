@@ -353,6 +353,8 @@ class Slice(Record):
     """Lines that compute with floats on the way, in the order of the text."""
     stored: int
     """The line that stores it; 0 where torch does."""
+    right: tuple[int, ...] = ()
+    """Lines whose values are among those that the reference comes by."""
     constants: tuple[Constant, ...] = ()
 
 

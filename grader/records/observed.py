@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from grader.records.evidence import Limit
     from grader.records.finding import Evidence
 
+MOST_BESIDE = 3
+"""Lines of a tensor that are shown beside what lacks of it."""
 KERNELS_MATTER = "kernels-matter"
 """Code of a probe: the results are others when no kernel runs."""
 UNSTEADY = frozenset({"order-matters", "result-changed"})
@@ -90,10 +92,11 @@ def dependence_differs(context: Context) -> bool:
     return any(isinstance(item.details, Dependence) for item in context.evidence)
 
 
-def slices(context: Context) -> tuple[Slice, ...]:
-    """Return what made the wrong elements that a run followed."""
-    found = (item.details for item in context.evidence)
-    return tuple(details for details in found if isinstance(details, Slice))
+def slices(context: Context) -> Iterator[tuple[Evidence, Slice]]:
+    """Yield what made the wrong elements that a run followed."""
+    for item in context.seen("provenance"):
+        if isinstance(item.details, Slice):
+            yield item, item.details
 
 
 def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
@@ -108,6 +111,15 @@ def touched(context: Context) -> Iterator[tuple[Evidence, Touched]]:
     for item in context.seen("provenance"):
         if isinstance(item.details, Touched):
             yield item, item.details
+
+
+def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
+    """Return which parts of its tensor each line touched, of those that leave some out."""
+    return tuple(
+        item
+        for item, details in touched(context)
+        if details.tensor == difference.tensor and details.elements < details.size
+    )[:MOST_BESIDE]
 
 
 def values_of(item: Evidence) -> WrongValues:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -83,16 +83,34 @@ class Reads:
 
 
 @dataclass(frozen=True)
+class Step:
+    """An instruction on the way to an element."""
+
+    place: Place
+    value: float
+    """What it gave last."""
+    number: int
+    uses: frozenset[int]
+    """Numbers of the steps whose values it computes from."""
+    floats: bool
+
+
+@dataclass(frozen=True)
 class Origin:
     """What one element came from."""
 
     reads: tuple[Reads, ...]
-    computed: tuple[Place, ...] = ()
-    """Where the submission computes with floats on the way, in the order of the text."""
+    steps: tuple[Step, ...] = ()
+    """All that was done on the way, in the order in which it was last done."""
     stored: tuple[int, ...] = ()
     """Lines that store to global memory on the way."""
     constants: tuple[tuple[int, float], ...] = ()
     """Numbers that take part, each with its line."""
+
+    @property
+    def computed(self) -> tuple[Step, ...]:
+        """The steps that compute with floats."""
+        return tuple(step for step in self.steps if step.floats)
 
 
 @dataclass(frozen=True)
@@ -251,8 +269,10 @@ def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> O
         return None
     found = (_reads(entry, accesses) for entry in fields.entries(value.get("reads"), MOST_ACCESSES))
     steps = [
-        (fields.text(entry.get("class")), place)
-        for entry in fields.entries(value.get("lines"), 500)
+        (what := fields.text(entry.get("class")), _step(entry, place, floats=what in FLOATS))
+        for entry in sorted(
+            fields.entries(value.get("lines"), 500), key=lambda e: fields.whole(e.get("order"))
+        )
         if (place := _place(entry, source)) is not None
     ]
     constants = {
@@ -263,18 +283,25 @@ def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> O
     }
     return Origin(
         reads=tuple(reads for reads in found if reads is not None),
-        computed=_in_order(place for what, place in steps if what in FLOATS),
-        stored=tuple(
-            place.line
-            for place in _in_order(p for what, p in steps if what in {"store_global", "atomic"})
-        ),
+        steps=tuple(step for _, step in steps),
+        stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
         constants=tuple(sorted(constants)),
     )
 
 
-def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
-    by_line = {place.line: place for place in places}
-    return tuple(by_line[line] for line in sorted(by_line))
+def _step(entry: dict[str, JsonValue], place: Place, *, floats: bool) -> Step:
+    return Step(
+        place=place,
+        value=_number(entry.get("value")),
+        number=fields.whole(entry.get("id")),
+        uses=frozenset(_wholes(entry.get("from"), 500)),
+        floats=floats,
+    )
+
+
+def _number(value: JsonValue) -> float:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain and abs(value) < 1e38 else 0.0
 
 
 def _single(bits: int) -> float:

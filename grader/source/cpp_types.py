@@ -7,14 +7,16 @@ tensors, pointers. Everything else, and everything ambiguous, is None.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from grader.source.cuda_code import cuda_code, read_call, text
+from grader.source.cuda_code import CudaCode, cuda_code, read_call, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.source import Unit
+    from grader.source.functions import Function
 
 CANONICAL = {
     "int": "int", "int32_t": "int", "signed": "int", "signed int": "int", "unsigned": "unsigned",
@@ -194,16 +196,20 @@ def declaration_of(unit: Unit, use: Node) -> Node | None:
     """Return the identifier in the declaration that a name refers to: the nearest one before it."""
     code = cuda_code(unit)
     function = code.function(use)
-    found: Node | None = None
-    for node in code.variable(text(use)):
-        if node.start_byte >= use.start_byte and node != use:
-            break
-        if not _is_declared(node):
-            continue
-        outside = code.function(node)
-        if outside is None or function is None or outside.node == function.node:
-            found = node
-    return found
+    name = text(use)
+    if name not in code.declared:
+        code.declared[name] = _declarations(code, name)
+    declared = code.declared[name]
+    last = bisect_right(declared, use.start_byte, key=lambda one: one[0].start_byte)
+    for node, outside in reversed(declared[:last]):
+        if outside is None or function is None or outside is function:
+            return node
+    return None
+
+
+def _declarations(code: CudaCode, name: str) -> list[tuple[Node, Function | None]]:
+    """Return where a name is declared, in order, and the function around each place."""
+    return [(node, code.function(node)) for node in code.variable(name) if _is_declared(node)]
 
 
 def _is_declared(node: Node) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class CudaCode:
     unit: Unit
     by_kind: Mapping[str, tuple[Node, ...]]
     _starts: dict[str, list[int]] = field(default_factory=dict)
+    declared: dict[str, list[tuple[Node, Function | None]]] = field(default_factory=dict)
+    """By name, what `cpp_types` found of it: where it is declared, and the function around each place."""
 
     def of(self, *kinds: str) -> Iterator[Node]:
         """Yield the named nodes of these kinds, each kind in the order of the text."""
@@ -109,12 +112,22 @@ class CudaCode:
 
     def function(self, node: Node) -> Function | None:
         """Return the function with a body that a node stands in."""
-        around = [
-            function
-            for function in self.unit.functions
-            if function.node.start_byte <= node.start_byte < function.node.end_byte
-        ]
-        return max(around, key=lambda function: function.node.start_byte, default=None)
+        starts, reach, functions = self._spans
+        at = node.start_byte
+        before = bisect_right(starts, at) - 1
+        while before >= 0 and reach[before] > at:  # else none of those before reaches as far
+            if functions[before].node.end_byte > at:
+                return functions[before]
+            before -= 1
+        return None
+
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[int], list[Function]]:
+        """Where the functions begin, how far they and those before them reach, and the functions themselves."""
+        functions = sorted(self.unit.functions, key=lambda function: function.node.start_byte)
+        starts = [function.node.start_byte for function in functions]
+        reach = list(accumulate((function.node.end_byte for function in functions), max))
+        return starts, reach, functions
 
     def in_device_code(self, node: Node) -> bool:
         """Whether a node stands in a kernel or a device function."""

@@ -124,6 +124,15 @@ class PythonCode:
         """All calls with the full name of what they call ("" where it isn't a name)."""
         return tuple((self.canonical(node.func), node) for node in self.of(ast.Call))
 
+    def uses(self, package: str) -> bool:
+        """Whether the package is imported, or something of it called."""
+        return package in self._packages
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        names = (*self.aliases.values(), *(name for name, _ in self.calls))
+        return frozenset(name.partition(".")[0] for name in names)
+
     @cached_property
     def reached(self) -> tuple[ast.AST, ...]:
         """The functions that a call of ModelNew runs: forward and what it calls."""

@@ -53,4 +53,4 @@ def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ..
     return of_one_shape(source, context) if finding.evidence and told and not shared else ()
 
 
-FIX = FixMaker(codes=("MEM011", "NUM001"), propose=propose)
+FIX = FixMaker(codes=("MEM011", "NUM001", "DEP001", "DEP003", "DEP005"), propose=propose)

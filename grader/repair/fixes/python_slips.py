@@ -71,10 +71,10 @@ def unused_arguments(source: Source, code: PythonCode) -> Iterator[Fix]:
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the slips where a run saw results of another form, or wrong ones at the sizes that decide."""
     code = python_code(source)
-    if finding.rule == "NUM001" and finding.severity == "error":
+    if finding.rule in {"NUM001", "DEP003", "DEP005"} and finding.severity == "error":
         yield from python_slips(source)
     elif finding.cause == "form" and code is not None:
         yield from unused_arguments(source, code)
 
 
-FIX = FixMaker(codes=("NUM001", "EXT005"), propose=propose)
+FIX = FixMaker(codes=("NUM001", "DEP003", "DEP005", "EXT005"), propose=propose)

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from grader.records import Evidence, LaneMask, Review, WrongMap
 from grader.report.html import svg
+from grader.report.html.coverage import coverage
 from grader.report.html.memory import banks, outside, sectors
 from grader.report.html.steps import Drawn, steps
 
@@ -20,7 +21,13 @@ _MASKS = ("sync-exited-lanes", "sync-lane-not-in-mask")
 def pictures(review: Review) -> list[Drawn]:
     """Return the pictures of a review's evidence, each kind of thing once."""
     seen = list(_evidence(review))
-    made = [*steps(seen, review), *_masks(seen), *outside(seen), *islice(_wrong_parts(review), 2)]
+    made = [
+        *steps(seen, review),
+        *_masks(seen),
+        *outside(seen),
+        *islice(_wrong_parts(review), 2),
+        *coverage(seen),
+    ]
     for run in review.evaluation.runs[:1]:
         made += sectors(run.counts, review.findings)
     return [*made, *banks(review.findings)][: 2 * MOST]

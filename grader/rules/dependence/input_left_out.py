@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
-from grader.records.observed import differences, touched
+from grader.records.observed import beside, differences, touched
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.steering import Steering, steering
@@ -27,7 +27,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             place,
             f"{item.text}: {said}",
             confidence="proven",
-            evidence=[item],
+            evidence=[item, *beside(context, gap)],
             fixes=fixes,
             cause="dependence",
             last_resort=True,

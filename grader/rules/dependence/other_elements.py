@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
-from grader.records.observed import differences
+from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.steering import pointer_start
 
@@ -28,7 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             start or item.place,
             f"{item.text}: {MEANING[item.code]}{where}",
             confidence="proven",
-            evidence=[item],
+            evidence=[item, *beside(context, gap)],
             cause="dependence",
             last_resort=True,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
-from grader.records.observed import differences
+from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.steering import Steering, around
 
@@ -22,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             loop.place if loop else item.place,
             f"{item.text}{_of_threads(gap)}{_by(loop)}",
             confidence="proven",
-            evidence=[item],
+            evidence=[item, *beside(context, gap)],
             cause="dependence",
             last_resort=True,
         )

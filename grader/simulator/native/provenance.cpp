@@ -40,6 +40,8 @@ void Provenance::begin_launch(const Blob& blob, const Code& code, const std::str
     if (nodes_.empty()) {
         nodes_.reserve(most_nodes);
         nodes_.push_back({});
+        values_.reserve(most_nodes);
+        values_.push_back(0);
     }
     ++launch_;
     recent_.assign(code.insns.size(), {nullptr, nullptr});
@@ -88,6 +90,7 @@ Label Provenance::node(u32 insn, NodeKind kind, u32 a, u32 b, u32 c) {
         return 0;
     }
     nodes_.push_back({insn | u32(kind) << 30, {a, b, c}});
+    values_.push_back(0);
     return u32(nodes_.size() - 1);
 }
 
@@ -360,6 +363,15 @@ void Provenance::step(Ctx& c, const Insn& i) {
     if (i.klass == Class::tensor) return give_up("tensor-core instructions");
     if (i.flow != Flow::own) return compute(c, i);
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, 0); set(c, i.d2, l, 0); });
+}
+
+void Provenance::computed(const Ctx& c, const Insn& i) {
+    if (!computes_floats(i) || i.klass == Class::fp16 || i.d == none || kind_of(i.d) != Kind::reg) return;
+    each_lane(c.mask, [&](u32 l) {
+        const Label label = c.warp->labels[slot_of(i.d) * warp_lanes + l];
+        if (!label || nodes_[label].insn != base_ + i.id) return;
+        values_[label] = i.klass == Class::fp64 ? float(std::bit_cast<double>(c.dst<u64>(i.d)[l])) : std::bit_cast<float>(c.dst<u32>(i.d)[l]);
+    });
 }
 
 void Provenance::left_out(Ctx& c, const Insn& i) {

@@ -41,6 +41,8 @@ public:
     void begin_block(const Block& block);
     // Before an instruction is executed by the lanes of c.mask.
     void step(Ctx& c, const Insn& i);
+    // After it: what it computed.
+    void computed(const Ctx& c, const Insn& i);
     // A guarded instruction that the lanes of c.mask leave out: what it would have changed depends on the guard.
     void left_out(Ctx& c, const Insn& i);
     // The host has written this memory, or copied it: as far as kernels go it comes from nowhere, or from there.
@@ -80,6 +82,7 @@ private:
     const Touch* touch_at(const Node& leaf) const;
 
     std::vector<Node> nodes_;
+    std::vector<float> values_;  // of the nodes that compute floats
     std::map<u64, Shadow> shadows_;  // by base
     Shadow* last_ = nullptr;
     std::vector<Label> shared_;

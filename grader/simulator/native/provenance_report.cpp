@@ -34,6 +34,12 @@ struct Reads {
     std::set<u32> threads;
 };
 
+std::string precise(float value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.9g", std::isfinite(value) ? double(value) : 0.0);
+    return text;
+}
+
 std::string list_json(const std::vector<std::string>& items) {
     std::string out;
     for (const std::string& item : items) out += (out.empty() ? "" : ",") + item;
@@ -92,14 +98,18 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                     if (from && paths[from] == 0) { paths[from] = -1; below.push_back(from); }
         std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
         std::map<u32, Reads> reads;
-        std::map<std::tuple<std::string, u32, u32>, u64> lines;  // of steps, by file and class
+        std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
+        std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
         std::vector<std::string> constants;
         for (const Label label : below) {
             const Node& n = nodes_[label];
             const double here = paths[label];
             if (n.kind() == NodeKind::step) {
-                const Instruction& i = instructions_[n.number()];
-                ++lines[{i.file, i.line, u32(i.klass)}];
+                auto& step = steps[n.number()];
+                step.first = std::max(step.first, label);
+                ++step.second;
+                for (Label from : n.from)
+                    if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
                 for (Label from : n.from) if (from) paths[from] = std::max(paths[from], 0.0) + here;
             } else if (n.kind() == NodeKind::constant) {
                 const Instruction& i = instructions_[n.number()];
@@ -122,10 +132,15 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
             read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) +
                                  ",\"least\":" + number(least) + ",\"most\":" + number(most) + ",\"often\":" + (least == most ? "[]" : runs_json(often)) + "}");
         }
-        for (const auto& [key, n] : lines)
-            if (line_items.size() < most_lines)
-                line_items.push_back("{\"file\":" + quoted(std::get<0>(key)) + ",\"line\":" + number(u64(std::get<1>(key))) + ",\"class\":" +
-                                     quoted(class_name(Class(std::get<2>(key)))) + ",\"count\":" + number(n) + "}");
+        for (const auto& [insn, step] : steps) {
+            const Instruction& i = instructions_[insn];
+            std::string from;
+            for (u32 one : uses[insn]) from += (from.empty() ? "" : ",") + number(u64(one));
+            if (line_items.size() >= most_lines) break;
+            line_items.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" +
+                                 quoted(class_name(i.klass)) + ",\"count\":" + number(step.second) + ",\"order\":" + number(u64(step.first)) +
+                                 ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
+        }
         all.push_back("{\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
     }
     return list_json(all);
@@ -136,13 +151,15 @@ std::string Provenance::lost(const u64* addresses, size_t count) const {
     if (nodes_.empty()) return "[]";
     std::vector<u8> reached(nodes_.size(), 0);
     for (const Label root : roots(addresses, count)) reached[root] = 1;
-    std::vector<Label> used_by(nodes_.size(), 0);
+    std::vector<Label> used_by(nodes_.size(), 0), end(nodes_.size(), 0);  // the last step that uses it; the last that comes of it
     for (size_t k = nodes_.size(); k-- > 1;) {
         const Node& n = nodes_[k];
+        if (!end[k]) end[k] = u32(k);
         if (n.kind() != NodeKind::step) continue;
         for (Label from : n.from) {
             if (!from) continue;
             reached[from] |= reached[k];
+            end[from] = std::max(end[from], end[k]);
             if (!used_by[from]) used_by[from] = u32(k);  // the last that uses it
         }
     }
@@ -155,8 +172,7 @@ std::string Provenance::lost(const u64* addresses, size_t count) const {
         const Node& n = nodes_[k];
         const Touch* t = n.kind() == NodeKind::leaf && !reached[k] ? touch_at(n) : nullptr;
         if (!t || kept.count({t->number, n.address()})) continue;
-        Label last = u32(k);
-        while (used_by[last]) last = used_by[last];
+        const Label last = end[k];
         Reads& r = ends[{t->number, nodes_[last].number()}];
         r.elements.push_back((n.address() - t->base) / t->width);
         r.threads.insert(n.from[2] & 1023);

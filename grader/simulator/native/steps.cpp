@@ -84,6 +84,7 @@ void Runner::execute_traced(Warp& w, const BasicBlock& b, u32 group) {
         c_.set_mask(some);
         c_.provenance->step(c_, i);
         i.run(c_, i);
+        c_.provenance->computed(c_, i);
         if (w.poisoned) flow_poison(c_, i);
         c_.set_mask(group);
     }

@@ -37,7 +37,7 @@ def of_python(code: PythonCode, name: str, call: ast.Call) -> str:
     if (name in RAW or name.endswith(".from_address")) and _asks_for_id(call):
         return "works on an object of the interpreter by its address"
     called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if not _uses_ctypes(code):
+    if not code.uses("ctypes"):
         return ""
     if called == "syscall" and call.args:
         called = SYSTEM_CALLS.get(_number(code, call.args[0]), "")
@@ -87,12 +87,6 @@ def _asks_for_id(call: ast.Call) -> bool:
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
         for argument in call.args
         for node in nodes_under(argument)
-    )
-
-
-def _uses_ctypes(code: PythonCode) -> bool:
-    return any(name.startswith("ctypes") for name in code.aliases.values()) or any(
-        name.startswith("ctypes.") for name, _ in code.calls
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,28 +23,35 @@ class Made:
 
     place: Place
     words: str
+    certain: bool
+    """Whether values on the way were met that are the reference's, or the number itself."""
 
 
-def on_the_way(
-    source: Source, context: Context, first: Evidence, near: Place | None
-) -> Made | None:
-    """Return the line whose number the results are off by, or the last that computes in the kernel around `near`.
+def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None:
+    """Return the line whose number the results are off by, or the first that leaves the reference's values.
 
-    None where no run kept the way, or `near` is on it.
+    None where no run kept the way.
     """
-    for slice_ in slices(context):
+    for item, slice_ in slices(context):
         for line, value in _off_by(first, slice_):
             place = line_place(source, line)
             if place is not None:
-                return Made(place, f"; {value:.6g} comes in at line {line}")
-        lines = [line for line in slice_.computed if _same_kernel(source, line, near)]
-        if near is not None and near.line in lines:
-            return None
-        place = line_place(source, lines[-1]) if lines else None
-        if place is not None:
-            way = ", ".join(map(str, lines))
-            return Made(place, f"; it depends on the right elements, and is computed in line {way}")
+                return Made(place, f"{value:.6g} comes in at line {line}", certain=True)
+        if item.place is None:
+            continue
+        line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
+        until = (
+            f": in line {_listed(before)} the values are still the reference's" if before else ""
+        )
+        words = (
+            f"line {line} is the first that gives another value than the reference comes by{until}"
+        )
+        return Made(item.place, words, certain=bool(slice_.right))
     return None
+
+
+def _listed(lines: Sequence[int]) -> str:
+    return ", ".join(map(str, lines))
 
 
 def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, float]]:
@@ -55,17 +62,6 @@ def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, float]]:
         for off in wanted:
             if off and math.isclose(constant.value, off, rel_tol=NEAR):
                 yield constant.line, constant.value
-
-
-def _same_kernel(source: Source, line: int, near: Place | None) -> bool:
-    if near is None:
-        return True
-    for unit in source.cuda:
-        for kernel in unit.kernels:
-            place = unit.place(kernel.node)
-            if place.line <= near.line <= place.end_line:
-                return place.line <= line <= place.end_line
-    return True
 
 
 def line_place(source: Source, line: int) -> Place | None:

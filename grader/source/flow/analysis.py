@@ -90,7 +90,7 @@ class Flow:
         for run in self.host(sizes):
             for launch in run.launches:
                 found.setdefault((launch.call.node.id, launch.template), launch)
-        return tuple(found.values())
+        return tuple(found.values())[:MOST_LAUNCHES]
 
     def launched(self, sizes: Sizes) -> tuple[Launch, ...]:
         """Return the launches of kernels that are here, with a block size put in where none is known."""
@@ -149,6 +149,10 @@ class Flow:
         if x is None or y is None or z is None or min(x, y, z) < 1 or x * y * z == 1:
             return None
         return self.block(walk, (x - 1, y - 1, z - 1))
+
+
+MOST_LAUNCHES = 64
+"""Places of one text whose launches are followed for one set of sizes; real answers have up to thirty."""
 
 
 @lru_cache(maxsize=8)

@@ -221,6 +221,10 @@ def _three(value: Value) -> tuple[int | None, int | None, int | None]:
     return (value.scalar, 1, 1)
 
 
+MOST_ROOTS = 32
+"""Host functions of one text that are followed; answers have a handful, and each costs what the text is long."""
+
+
 def roots(program: Program) -> tuple[Function, ...]:
     """Return the host functions that launch kernels and that no other host function calls."""
     host = [f for f in program.functions if f.kind == "host"]
@@ -233,7 +237,8 @@ def roots(program: Program) -> tuple[Function, ...]:
     launching = {f.name for f, _ in program.launches}
     for _ in range(4):
         launching |= {f for f, found in calls.items() if found & launching}
-    return tuple(f for f in host if f.name in launching and f.name not in called)
+    last = {f.name: f for f in host if f.name in launching and f.name not in called}
+    return tuple(last.values())[:MOST_ROOTS]
 
 
 def run_host(program: Program, function: Function, sizes: Sizes) -> HostRun:

@@ -1,0 +1,197 @@
+"""What wrong elements were made of, against what the reference's depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.judge.dependence import (
+    Asked,
+    Way,
+    chosen,
+    evidence_of,
+    extents,
+    in_words,
+    needed,
+)
+from grader.records import Dependence, Evidence, Extent, Place, Slice
+from grader.simulator.provenance import Access, Flat, Lost, Origin, Reads, Step, Tensor, Told
+
+ROWS, COLUMNS = 4, 10
+INPUT = Tensor("input 1", "float32", 4, (ROWS, COLUMNS), (COLUMNS, 1), 4096)
+NO_WAY = Way(np.zeros(0), np.zeros(0))
+
+
+def at(line: int) -> Place:
+    return Place(line=line, end_line=line)
+
+
+def load(line: int, columns: int, width: int = 4) -> Access:
+    """Return an access of a line that reads the first columns of all rows."""
+    box = (ROWS * columns, ((0, ROWS - 1, 1, ROWS), (0, columns - 1, 1, columns)))
+    return Access(0, "load", at(line), "k", width, 4096, 0, 0, {0: box})
+
+
+def row(number: int, columns: int) -> Flat:
+    return np.arange(number * COLUMNS, number * COLUMNS + columns)
+
+
+def shown(
+    got: int, *, lost: tuple[Lost, ...] = (), steps: tuple[Step, ...] = (), way: Way = NO_WAY
+) -> tuple[Evidence, ...]:
+    """Return what is said of row 1's sum that was made of its first columns."""
+    access = load(20, got)
+    origin = Origin((Reads(access, row(1, got), got),), steps)
+    told = Told("", (INPUT,), (access,), (origin,), of_results=True, lost=lost)
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=way)
+    return evidence_of(told, [asked], "w")
+
+
+def one(found: tuple[Evidence, ...], *codes: str) -> Evidence:
+    (item,) = (item for item in found if item.code in codes)
+    return item
+
+
+def test_columns_that_nobody_reads_are_missing_at_the_line_that_reads_the_others() -> None:
+    item = one(shown(8), "missing")
+    assert item.place is not None
+    assert item.place.line == 20
+    assert isinstance(item.details, Dependence)
+    assert item.details.extents[1] == Extent(first=8, last=9, step=1, count=2, size=10)
+    assert not item.details.read
+    assert "columns 8 to 9" in item.text
+
+
+def test_what_is_read_and_ends_on_the_way_is_lost_where_others_go_on() -> None:
+    access = load(20, COLUMNS)
+    lost = Lost(Reads(access, row(1, COLUMNS)[8:]), at(25), at(30), "store_shared", (8, 9))
+    origin = Origin((Reads(access, row(1, 8), 8),))
+    told = Told("", (INPUT,), (access,), (origin,), of_results=True, lost=(lost,))
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    item = one(evidence_of(told, [asked], "w"), "lost")
+    assert item.place is not None
+    assert item.place.line == 30
+    assert "end at line 25" in item.text
+
+
+def test_another_row_is_read_in_the_place_of_ones_own() -> None:
+    access = load(20, COLUMNS)
+    told = Told(
+        "",
+        (INPUT,),
+        (access,),
+        (Origin((Reads(access, row(2, COLUMNS)),)),),
+        of_results=True,
+        lost=(),
+    )
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    assert (
+        "in their place it has row 2" in one(evidence_of(told, [asked], "w"), "other-elements").text
+    )
+
+
+def test_right_dependences_are_no_difference() -> None:
+    assert not [item for item in shown(COLUMNS) if isinstance(item.details, Dependence)]
+
+
+def test_what_right_elements_miss_as_well_is_a_choice_and_no_difference() -> None:
+    access = load(20, 8)
+    origins = tuple(Origin((Reads(access, row(r, 8)),)) for r in (1, 2))
+    told = Told("", (INPUT,), (access,), origins, of_results=True, lost=())
+    asked = [
+        Asked(0, (r,), wrong=r == 1, needs={"input 1": row(r, COLUMNS)}, way=NO_WAY) for r in (1, 2)
+    ]
+    found = evidence_of(told, asked, "w")
+    assert not [item for item in found if item.code in {"missing", "lost", "other-elements"}]
+
+
+def test_a_line_that_leaves_out_what_another_line_reads_is_named() -> None:
+    whole, part = load(20, COLUMNS), load(30, 8)
+    told = Told(
+        "",
+        (INPUT,),
+        (whole, part),
+        (Origin((Reads(whole, row(1, COLUMNS)),)),),
+        of_results=True,
+        lost=(),
+    )
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    item = one(evidence_of(told, [asked], "w"), "skipped")
+    assert item.place is not None
+    assert item.place.line == 30
+
+
+def test_the_first_value_that_the_reference_does_not_come_by_is_where_it_leaves() -> None:
+    steps = (
+        Step(at(10), 3.0, 1, frozenset(), floats=True),  # the reference comes by it
+        Step(
+            at(11), 7.0, 2, frozenset({1}), floats=True
+        ),  # not by this one, but by what is made of it
+        Step(at(12), 0.5, 3, frozenset({2}), floats=True),
+        Step(at(13), 9.0, 4, frozenset({3}), floats=True),
+    )
+    way = Way(np.array([3.0, np.nan]), np.array([0.5]))
+    item = one(shown(COLUMNS, steps=steps, way=way), "slice")
+    assert item.place is not None
+    assert item.place.line == 13
+    assert isinstance(item.details, Slice)
+    assert item.details.right == (10, 12)
+
+
+def test_nothing_is_said_of_dependences_that_could_not_be_followed() -> None:
+    access = load(20, 8)
+    told = Told("tensor-core instructions", (INPUT,), (access,), (None,), of_results=True, lost=())
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    assert {item.code for item in evidence_of(told, [asked], "w")} == {"touched"}
+
+
+def test_an_element_of_eight_bytes_read_in_halves_is_the_same_element() -> None:
+    tensor = Tensor("input 2", "int64", 8, (6,), (1,), 4096)
+    access = load(20, 3)
+    told = Told("", (tensor,), (access,), (), of_results=True, lost=())
+    halves = Reads(access, np.arange(6))
+    assert told.elements_of(halves, tensor).tolist() == [0, 1, 2]
+
+
+def test_elements_of_a_transposed_view_are_found_by_their_strides() -> None:
+    tensor = Tensor("input 1", "float32", 4, (3, 2), (1, 3), 4096)
+    access = load(20, 2)
+    told = Told("", (tensor,), (access,), (), of_results=True, lost=())
+    # Memory holds the second column behind the first one.
+    assert told.elements_of(Reads(access, np.array([3])), tensor).tolist() == [1]
+
+
+@given(st.lists(st.integers(0, 23), min_size=1, max_size=24, unique=True))
+def test_a_box_holds_every_element_that_it_is_around(flat: list[int]) -> None:
+    box = extents(np.array(sorted(flat)), (4, 6))
+    for element in flat:
+        for index, extent in zip(divmod(element, 6), box, strict=True):
+            assert extent.first <= index <= extent.last
+            assert not extent.step or (index - extent.first) % extent.step == 0
+
+
+@pytest.mark.parametrize(
+    ("gradient", "expected"),
+    [([0.0, 1.0, 0.0, 1e-20], [1]), ([0.0, 0.0], []), ([float("nan"), 1.0], [])],
+)
+def test_what_is_needed_is_where_the_gradient_is_not_zero(
+    gradient: list[float], expected: list[int]
+) -> None:
+    assert needed(np.array(gradient)).tolist() == expected
+
+
+def test_right_elements_are_asked_about_only_where_they_are_not_right_by_chance() -> None:
+    mostly = np.ones(100, bool)
+    mostly[50] = False
+    assert all(wrong for _, wrong in chosen(mostly))
+    half = np.arange(100) < 50
+    picked = dict(chosen(half))
+    assert picked[0]
+    assert not picked[50]
+
+
+def test_a_box_in_words_leaves_out_what_is_whole() -> None:
+    box = extents(np.array([8, 9, 18, 19, 28, 29, 38, 39]), (ROWS, COLUMNS))
+    assert in_words(box) == "columns 8 to 9"
