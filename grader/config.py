@@ -55,6 +55,8 @@ class Options(Record):
     """Whether the work may be left to library calls."""
     shapes: Literal["nominal", "any"] = "nominal"
     """Whether `correct` asks for the task's own sizes or for any size."""
+    settle_early: bool = False
+    """Stop at the first workload, the smallest that decides, where the result is wrong there: for rewards."""
     seed: int | None = None
     """Seed of the inputs; drawn anew for a new run folder and recorded there when not given."""
     build: Literal["fast", "stock"] = "fast"
@@ -70,6 +72,8 @@ class Options(Record):
     """Wall time that one build may take."""
     run_seconds: float = Field(60.0, gt=0)
     """Wall time that the runs of one program may take."""
+    sample_seconds: float = Field(60.0, gt=0)
+    """Wall time on the simulator after which a sample's verdict rests on the runs that there are: no state check, no call at full size, no other sizes."""
     memory_gb: float = Field(8.0, gt=0)
     """Memory that one guest may use."""
     unsafe_no_sandbox: bool = False

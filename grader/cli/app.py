@@ -51,7 +51,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "What counts": ("policy", "shapes", "seed", "select", "ignore", "fail_on"),
     "Fixes": ("repair", "repair_tries", "llm"),
     "On a GPU": ("timing", "torch_compile", "profile", "sanitize"),
-    "Limits": ("build_seconds", "run_seconds", "memory_gb", "unsafe_no_sandbox"),
+    "Limits": (
+        "build_seconds",
+        "run_seconds",
+        "sample_seconds",
+        "settle_early",
+        "memory_gb",
+        "unsafe_no_sandbox",
+    ),
     "Machine": ("gpu", "build", "cache", "fresh", "ray"),
 }
 """The options under the headings of the help, in order."""

@@ -58,7 +58,7 @@ def serve_rewards(
     turns
         For `openenv`: answers in a session.
     level
-        For `openenv`: how much is told of an answer.
+        For `openenv` and `kernelgym`: how much is told of an answer.
 
     """
     try:
@@ -80,7 +80,7 @@ def serve_rewards(
         if protocol == "grade":
             made = http.Service(grader, token, queue).application()
         elif protocol == "kernelgym":
-            made = _kernelgym(grader, queue)
+            made = _kernelgym(grader, queue, level)
         else:
             made = _openenv(grader, ask or chosen.tasks, turns, level, queue)
         shown = "" if token_file or protocol != "grade" else f", token {token}"
@@ -89,10 +89,10 @@ def serve_rewards(
     return GRADED
 
 
-def _kernelgym(grader: Grader, queue: int) -> Any:
+def _kernelgym(grader: Grader, queue: int, level: Level) -> Any:
     from grader.service.kernelgym import KernelGym
 
-    return KernelGym(grader, queue).application()
+    return KernelGym(grader, queue, level).application()
 
 
 def _openenv(

@@ -5,8 +5,8 @@ nothing that a guest wrote: each order comes from the host, with the descriptors
 forked child enters its sandbox before it reads its first frame, exactly as a guest that was started
 afresh: into the namespaces that bubblewrap has made (`join`), or under a reaper (`reap`).
 
-A branch is a fork that loads the simulator and is the parent of guests that want it: registering a
-device for each of torch's operators is most of what starting such a guest takes.
+A branch is a fork that loads the simulator, Triton or both, and is the parent of guests that want them: registering a
+device for each of torch's operators is most of what starting such a guest takes, and Triton reads itself whole.
 
 What guests of one parent share is its memory as it was before any job, and with it the places of
 libraries in memory.
@@ -14,6 +14,7 @@ libraries in memory.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -62,19 +63,25 @@ def main() -> None:
                 control.detach()
                 attend(asked, descriptors)
             control.close()
-            control = branch(asked["branch"], descriptors[0])
+            control = branch(asked["branch"], descriptors[0], triton=asked["triton"])
             continue
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(child).encode())
 
 
-def branch(libraries: Sequence[str], descriptor: int) -> socket.socket:
-    """Load the simulator's libraries; return the socket on which orders for its guests come."""
+def branch(libraries: Sequence[str], descriptor: int, *, triton: bool) -> socket.socket:
+    """Load the simulator's libraries, Triton or both; return the socket on which orders for its guests come."""
     from grader.guest import cuda_face
 
     try:
-        cuda_face.load(*libraries)
+        if libraries:
+            cuda_face.load(*libraries)
+        if triton:
+            with contextlib.suppress(ImportError):  # the submission's own import will say it
+                from grader.guest import triton_face
+
+                triton_face.warm_up()
         gc.collect()
         gc.freeze()
         control = socket.socket(fileno=descriptor)

@@ -54,6 +54,13 @@ def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
     triton.runtime.driver.set_active(Driver())
 
 
+def warm_up() -> None:
+    """Read what Triton addresses its cache by, all of itself: once, before a guest is forked."""
+    from triton.runtime.cache import triton_key
+
+    triton_key()
+
+
 def autotuned() -> list[dict[str, Any]]:
     """Return what autotuning took since the last call, and forget it."""
     return _state["benchmark"].take() if _state else []

@@ -7,6 +7,7 @@ from dataclasses import replace
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
 from grader.languages import lacking
+from grader.pipeline.budget import Budget
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
@@ -67,7 +68,8 @@ def _evaluate(
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
         with checked_beside(grading, submission, task, closely=closely) as checked:
-            trial = Trial(grading, device, submission, build, task, clock, checked)
+            budget = Budget(grading.options.sample_seconds)
+            trial = Trial(grading, device, submission, build, task, clock, budget, checked)
             seen = trial.seen(closely=closely)
             seen = replace(seen, checked=checked())
     evaluation = Evaluation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.pipeline.budget import Budget
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.smaller_sizes import at_smaller_sizes
 from grader.pipeline.written_sizes import Settled, at_written_sizes
@@ -10,7 +11,8 @@ from grader.records import Submission
 
 def examine_at_sizes_that_decide(examiner: Examiner, submission: Submission) -> Settled:
     """Evaluate and inspect a program, and settle at which sizes of its task it is judged."""
-    usual = Settled(examiner, examiner.examine(submission))
+    budget = Budget(examiner.grading.options.sample_seconds)
+    usual = Settled(examiner, examiner.examine(submission), budget)
     if examiner.task is None or examiner.task.source == "builtin":
         return usual
     smaller = at_smaller_sizes(usual) if usual.program.status == "timeout" else None

@@ -7,6 +7,8 @@ wrong there is wrong, unless it is a size that the answer writes into its code t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.pipeline.written_sizes import Settled, asked_anew, at_written_sizes, task_of, written
 from grader.records import RIGHT_VALUES
 from grader.tasks.scale import floor_at, sizes_of
@@ -25,7 +27,8 @@ def at_smaller_sizes(usual: Settled) -> Settled | None:
     if smaller is None or smaller.workloads[0] == task.workloads[0]:
         return None
     there = examiner.on(smaller)
-    settled = Settled(there, there.examine(usual.program.submission))
+    program = there.examine(usual.program.submission)
+    settled = replace(usual, examiner=there, program=program)
     if settled.program.status not in DECIDED:
         return None
     return settled if settled.program.status in RIGHT_VALUES else _wrong_there(settled)

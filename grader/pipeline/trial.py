@@ -10,11 +10,14 @@ from grader.devices import Device, DryRunner, IdleRunner, Timed, Timer
 from grader.devices.state_check import state_check, without_kernels
 from grader.execution.full_size_part import saturation
 from grader.judge import References
+from grader.judge.tolerance import element_count
+from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, full_size_part_of, known
 from grader.pipeline.soundness_check import Checked
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
+    DECIDING,
     RIGHT_VALUES,
     Build,
     Comparison,
@@ -27,6 +30,9 @@ from grader.records import (
     Verdict,
     Work,
 )
+
+LOOKS = {"dry_run": "the call at full size", "run again": "the runs in another order"}
+"""What a simulator looks at beyond the runs, by stage, in words."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Trial:
     build: Build
     task: Task
     clock: Clock
+    budget: Budget
     checked: Checked = tuple
 
     def seen(self, *, closely: bool) -> Seen:
@@ -61,17 +68,23 @@ class Trial:
         An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
         """
         with self.clock.stage("run"):
-            seen = self._run()
+            seen = self._settled_early() or self._run()
         if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
             with self.clock.stage("run again"):
                 return self._saturated(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
         last = [("check", self._sound), *([("time", self._timed)] if closely else [])]
+        left_out = []
         for stage, look in (*looks, *last):
-            if seen.verdict.status in RIGHT_VALUES:
-                with self.clock.stage(stage):
-                    seen = look(seen)
-        return seen
+            if seen.verdict.status not in RIGHT_VALUES:
+                return seen
+            if stage in LOOKS and self.device.name == "sim" and self.budget.spent:
+                left_out.append(LOOKS[stage])
+                continue
+            with self.clock.stage(stage):
+                seen = look(seen)
+        verdict = with_left_out(seen.verdict, self.budget.seconds, tuple(left_out))
+        return replace(seen, verdict=verdict)
 
     @property
     def _references(self) -> References:
@@ -89,6 +102,16 @@ class Trial:
             dishonest=dishonest,
         )
         return replace(seen, verdict=verdict)
+
+    def _settled_early(self) -> Seen | None:
+        """Run the smallest workload that decides, where that may be enough; None where all must be run."""
+        decide = [workload for workload in self.task.judged if workload.role in DECIDING]
+        if not self.grading.options.settle_early or len(decide) < 2:
+            return None
+        smallest = min(decide, key=element_count)
+        task = self.task.model_copy(update={"workloads": (smallest,)})
+        seen = replace(self, task=task)._run()
+        return seen if seen.verdict.status not in RIGHT_VALUES else None
 
     def _run(self) -> Seen:
         task, references = self.task, self._references
@@ -129,13 +152,13 @@ class Trial:
         probes += state_check(self.device, *program, self._references, seen.runs, seen.comparisons)
         if isinstance(self.device, IdleRunner):
             probes += without_kernels(self.device, *program, self._references)
-        # A library's work isn't done block by block.
-        if isinstance(self.device, DryRunner) and not judge.computing(seen.runs):
+        if isinstance(self.device, DryRunner):
             probes += self.device.look_at_full_size(
                 self.submission,
                 self.build,
                 self.task,
                 lambda: full_size_part_of(self.grading, self.task),
+                library=bool(judge.computing(seen.runs)),
             )
         return self._judged(replace(seen, probes=probes))
 

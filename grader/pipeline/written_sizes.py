@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from grader.devices import DryRunner
 from grader.diagnose import Program
 from grader.languages import read
+from grader.pipeline.budget import Budget
 from grader.pipeline.context import GradingContext, described, known
 from grader.pipeline.examiner import Examiner
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
@@ -36,8 +37,15 @@ class Settled:
 
     examiner: Examiner
     program: Program
+    budget: Budget
     tried: tuple[str, ...] = ()
     """Verdicts at sizes that were kept as the answer writes them."""
+
+
+def _spent(settled: Settled) -> bool:
+    """Whether there is no time for other sizes: only a simulator takes as long."""
+    device = settled.examiner.grading.device
+    return device is not None and device.name == "sim" and settled.budget.spent
 
 
 def task_of(settled: Settled) -> Task:
@@ -63,6 +71,8 @@ def _with_written_sizes(usual: Settled, share: float) -> Settled:
     """Keep the sizes that the answer writes; the largest choice of them that can be run is the one that tells."""
     sizes = _sizes(usual, share) & written(usual.program.submission)
     for kept in _choices(sizes):
+        if _spent(usual):
+            return usual
         why = "the answer writes sizes of the task into its code"
         again = _at(usual, kept, why, share)
         if again is not None:
@@ -82,6 +92,8 @@ def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
     if way is None or way in _ways(task, evaluation, right):
         return usual
     for size in sorted(beyond, reverse=True):
+        if _spent(usual):
+            return usual
         why = "the answer takes another way beyond a size that it compares with"
         again = _at(usual, frozenset({size}), why, share)
         if again is not None:
@@ -99,7 +111,8 @@ def _at(usual: Settled, kept: frozenset[int], why: str, share: float) -> Settled
         return None
     there = usual.examiner.on(task)
     program = there.examine(usual.program.submission)
-    return Settled(there, program, (*usual.tried, program.status))
+    tried = (*usual.tried, program.status)
+    return replace(usual, examiner=there, program=program, tried=tried)
 
 
 def _tried(usual: Settled, again: Settled) -> Settled:

@@ -68,9 +68,13 @@ class Grader:
         """Grade in the background. Raises UsageError at once for a task that isn't one."""
         return self._pool.submit(self._grade, answer, task_of(answer.task))
 
+    def begin(self, answer: Answer) -> Future[Graded]:
+        """Grade in the background, as `submit`; the assessment that the reward rests on comes with it."""
+        return self._pool.submit(self._looked, answer, task_of(answer.task))
+
     def look(self, answer: Answer) -> Graded:
-        """Grade one answer and wait for it; the assessment that its reward rests on comes with it."""
-        return self._pool.submit(self._looked, answer, task_of(answer.task)).result()
+        """Grade one answer and wait for it, as `begin`."""
+        return self.begin(answer).result()
 
     def grade(self, text: str, task: str | None = None) -> Reward:
         """Grade one answer and wait for it; see `Answer` for `task`."""

@@ -64,11 +64,11 @@ class ForkServer:
             )
         return cls(ours, parent)
 
-    def branch(self, libraries: Sequence[str]) -> ForkServer:
-        """Return a fork of this parent that has the simulator loaded, and forks guests with it."""
+    def branch(self, libraries: Sequence[str], *, triton: bool = False) -> ForkServer:
+        """Return a fork of this parent that has the simulator, Triton or both loaded, and forks guests with them."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._order({"branch": list(libraries)}, [theirs.fileno()])
+            self._order({"branch": list(libraries), "triton": triton}, [theirs.fileno()])
         return ForkServer(ours, None)
 
     def fork(self, order: ForkRequest, descriptors: Sequence[int]) -> int:
@@ -107,27 +107,28 @@ class ForkServer:
 
 
 _lock = threading.Lock()
-_fork_servers: dict[tuple[int, tuple[str, ...]], ForkServer | None] = {}
+_fork_servers: dict[tuple[int, tuple[str, ...], bool], ForkServer | None] = {}
 """By process, and by what is loaded in it beside torch."""
 
 
-def shared(libraries: tuple[str, ...] = ()) -> ForkServer | None:
+def shared(libraries: tuple[str, ...] = (), *, triton: bool = False) -> ForkServer | None:
     """Return this process's fork server, started at the first call; None where it can't start.
 
-    With `libraries` of the simulator, its branch that has loaded them; the parent itself where there is none.
+    With `libraries` of the simulator or `triton`, its branch that has loaded them; the parent itself where there is
+    none.
     """
     with _lock:
         # A forked host must not speak over its parent's socket.
-        own = (os.getpid(), ())
+        own = (os.getpid(), (), False)
         if own not in _fork_servers:
             _fork_servers.clear()
             _fork_servers[own] = _made(ForkServer.started)
         first = _fork_servers[own]
-        if first is None or not libraries:
+        if first is None or not (libraries or triton):
             return first
-        key = (os.getpid(), libraries)
+        key = (os.getpid(), libraries, triton)
         if key not in _fork_servers:
-            _fork_servers[key] = _made(lambda: first.branch(libraries))
+            _fork_servers[key] = _made(lambda: first.branch(libraries, triton=triton))
         return _fork_servers[key] or first
 
 

@@ -62,7 +62,13 @@ def converse(
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
         outgoing = job_frames(job)
-        guest = start(form, plan, warm=warm and not job.under, libraries=_simulator_of(job))
+        guest = start(
+            form,
+            plan,
+            warm=warm and not job.under,
+            libraries=_simulator_of(job),
+            triton=bool(job.options.get("triton")),
+        )
         if timed:
             attach(guest)
     except (GraderError, OSError, ValueError) as error:
@@ -87,12 +93,19 @@ def converse(
     )
 
 
-def start(form: Form, plan: Plan, *, warm: bool, libraries: tuple[str, ...] = ()) -> Guest:
+def start(
+    form: Form,
+    plan: Plan,
+    *,
+    warm: bool,
+    libraries: tuple[str, ...] = (),
+    triton: bool = False,
+) -> Guest:
     """Start a guest, by the fork server where that works for this form, else afresh.
 
-    `libraries` are the simulator's, where the guest will load them.
+    `libraries` are the simulator's, where the guest will load them, and `triton` whether it will import that.
     """
-    fork_server = shared(libraries) if warm and holds_warm(form) else None
+    fork_server = shared(libraries, triton=triton) if warm and holds_warm(form) else None
     if fork_server is not None:
         try:
             return form.start(plan, fork_server)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.build.admission import ADMISSION
 from grader.errors import GraderError
@@ -29,8 +29,16 @@ TRIES = 3
 """How often a sample is begun whose process dies."""
 LOST = "The grader's own processes ended"
 
-Place = tuple[WorkerProcess | None, int]
-"""A process, None for this one, and the line to it; one sample is graded there at a time."""
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where one sample is graded at a time: a line to a process."""
+
+    number: int
+    """The lowest that is free is taken: this process's first, and no process is started before it is needed."""
+    process: WorkerProcess | None = field(compare=False)
+    """None for this process."""
+    line: int = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class WorkerPool:
     grading: GradingContext
     jobs: int
     _processes: tuple[WorkerProcess, ...]
-    _idle: queue.LifoQueue[Place]
+    _idle: queue.PriorityQueue[Place]
 
     def key(self, sample: Sample) -> str:
         """Return the review's own address."""
@@ -76,13 +84,12 @@ class WorkerPool:
             self._idle.put(place)
 
     def _asked(self, place: Place, request: Request, stage: Callable[[str], None]) -> Response:
-        process, line = place
-        if process is None:
+        if place.process is None:
             return grade_one(self.grading, request, stage)
         how = ""
         for _ in range(TRIES):
             try:
-                response = process.ask(line, request, stage)
+                response = place.process.ask(place.line, request, stage)
             except LostError as error:
                 how = str(error)
             else:
@@ -100,10 +107,14 @@ def open_pool(grading: GradingContext) -> WorkerPool:
     settings = Settings(options=grading.options, seed=grading.seed, processes=len(sizes))
     ADMISSION.share(len(sizes))
     processes = tuple(WorkerProcess(settings, size) for size in sizes[1:])
-    idle: queue.LifoQueue[Place] = queue.LifoQueue()
-    for process, size in reversed([*zip((None, *processes), sizes, strict=True)]):
-        for line in range(size):
-            idle.put((process, line))
+    idle: queue.PriorityQueue[Place] = queue.PriorityQueue()
+    lines = (
+        (process, line)
+        for process, size in zip((None, *processes), sizes, strict=True)
+        for line in range(size)
+    )
+    for number, (process, line) in enumerate(lines):
+        idle.put(Place(number, process, line))
     return WorkerPool(grading, jobs, processes, idle)
 
 

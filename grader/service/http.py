@@ -4,7 +4,8 @@
     GET  /health                              ->  {"status": "ok", "waiting": 3}
 
 Each request carries `Authorization: Bearer TOKEN`. Beyond the queue's size a request is answered
-with 429 and `Retry-After` at once: the trainer holds what doesn't fit, this process doesn't.
+with 429 and `Retry-After` at once: the trainer holds what doesn't fit, this process doesn't. Where the
+grader itself fails (a full disk, a worker that was lost thrice) the answer is 503 with `Retry-After`.
 Needs the extra `serve` (Starlette and Uvicorn).
 """
 
@@ -14,6 +15,7 @@ import asyncio
 import difflib
 import hmac
 import json
+import logging
 from typing import Any
 
 from pydantic import ValidationError
@@ -32,7 +34,9 @@ MOST_DROPPED = 16 * MOST_BYTES
 EXPECTED = 'send {"text": "the completion", "task": "softmax"}'
 MOST_SECONDS = 30.0
 """What a request may take to arrive: until it has, it holds a place in the queue."""
-RETRY_SECONDS = "2"
+AGAIN = {"Retry-After": "2"}
+"""Headers of an answer that says to come again, in seconds."""
+logger = logging.getLogger(__name__)
 
 
 class Service:
@@ -64,7 +68,7 @@ class Service:
         if not self._allowed(request):
             return refused(401, "no such token")
         if self._waiting >= self._queue:
-            return refused(429, "the queue is full", {"Retry-After": RETRY_SECONDS})
+            return refused(429, "the queue is full", AGAIN)
         self._waiting += 1
         try:
             async with asyncio.timeout(MOST_SECONDS):
@@ -77,10 +81,13 @@ class Service:
             return refused(408, f"not there after {MOST_SECONDS:.0f} s")
         except UsageError as error:
             return refused(422, str(error)[:1000])
-        except GraderError as error:
-            return refused(503, str(error)[:1000])
+        except Exception as error:
+            logger.warning("a request failed", exc_info=not isinstance(error, GraderError))
+            return refused(503, str(error)[:1000], AGAIN)
         finally:
             self._waiting -= 1
+        if reward.status == "grader_error":
+            return refused(503, reward.sentence[:1000], AGAIN)
         return JSONResponse(shown(reward))
 
     def _allowed(self, request: Request) -> bool:

@@ -26,8 +26,8 @@ from starlette.routing import Route
 
 from grader.errors import GraderError, UsageError
 from grader.records import Evaluation
-from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Reward
-from grader.service.http import MOST_BYTES, MOST_SECONDS, RETRY_SECONDS, body_of, refused
+from grader.reward import CHEATS, UNKNOWN, Answer, Graded, Grader, Level, feedback
+from grader.service.http import AGAIN, MOST_BYTES, MOST_SECONDS, body_of, refused
 
 KEPT = 10_000
 """Finished tasks whose results can be asked for; the oldest are forgotten first."""
@@ -87,9 +87,10 @@ class Task:
 class KernelGym:
     """Answers requests with one grader; refuses what its queue has no room for."""
 
-    def __init__(self, grader: Grader, queue: int) -> None:
+    def __init__(self, grader: Grader, queue: int, level: Level = "line") -> None:
         self._grader = grader
         self._queue = queue
+        self._level = level
         self._tasks: OrderedDict[str, Task] = OrderedDict()
         self._running: set[asyncio.Task[None]] = set()
         self._paused_until = 0.0
@@ -107,11 +108,10 @@ class KernelGym:
 
     async def evaluate(self, request: Request) -> JSONResponse:
         """Take a task, or say when to come again."""
-        again = {"Retry-After": RETRY_SECONDS}
         if len(self._running) >= self._queue:
-            return refused(429, "the queue is full", again)
+            return refused(429, "the queue is full", AGAIN)
         if time.monotonic() < self._paused_until:
-            return refused(503, "the grader failed a moment ago", again)
+            return refused(503, "the grader failed a moment ago", AGAIN)
         try:
             async with asyncio.timeout(MOST_SECONDS):
                 body = await body_of(request)
@@ -149,43 +149,41 @@ class KernelGym:
         return JSONResponse({"status": "healthy", "active_tasks": waiting, "queue": self._queue})
 
     def _begin(self, asked: Asked) -> Task:
-        future = self._grader.submit(asked.answer)  # raises UsageError for what is no task
+        future = self._grader.begin(asked.answer)  # raises UsageError for what is no task
         task = self._tasks[asked.task_id] = Task(asked.task_id)
         self._tasks.move_to_end(asked.task_id)
-        running = asyncio.create_task(
-            self._follow(task, asyncio.wrap_future(future), asked.timeout)
-        )
+        running = asyncio.create_task(self._follow(task, asyncio.wrap_future(future), asked))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         self._forget()
         return task
 
-    async def _follow(self, task: Task, graded: asyncio.Future[Reward], seconds: float) -> None:
+    async def _follow(self, task: Task, graded: asyncio.Future[Graded], asked: Asked) -> None:
         """Wait for a task's reward; it holds its place in the queue until the grading is over."""
         task.status = "processing"
         try:
-            async with asyncio.timeout(seconds):
-                reward = await asyncio.shield(graded)
+            async with asyncio.timeout(asked.timeout):
+                found = await asyncio.shield(graded)
         except TimeoutError:
-            self._over(task, "timeout", f"not graded after {seconds:.0f} s")
+            self._over(task, "timeout", f"not graded after {asked.timeout:.0f} s")
             await asyncio.wait([graded])
         except Exception as error:  # noqa: BLE001 - whatever of ours failed, the client is told to come again
             self._failed(task, error)
         else:
-            self._finished(task, reward)
+            self._finished(task, found, asked.kernel_code)
 
-    def _finished(self, task: Task, reward: Reward) -> None:
-        if reward.status in UNKNOWN:
+    def _finished(self, task: Task, graded: Graded, code: str) -> None:
+        reward = graded.reward
+        if reward.status == "grader_error":
+            self._failed(task, GraderError(reward.sentence))
+        elif reward.status in UNKNOWN:
             self._over(task, "failed", f"not graded: {reward.sentence}")
-            return
-        seconds = time.monotonic() - task.begun
-        task.result = {
-            "task_id": task.id,
-            "status": "completed",
-            **result(reward),
-            "processing_time": seconds,
-        }
-        task.status = "completed"
+        else:
+            said = result(graded, self._level, code)
+            seconds = time.monotonic() - task.begun
+            task.result = {"task_id": task.id, "status": "completed", **said}
+            task.result["processing_time"] = seconds
+            task.status = "completed"
 
     def _failed(self, task: Task, error: Exception) -> None:
         if isinstance(error, GraderError):
@@ -210,29 +208,29 @@ class KernelGym:
             del self._tasks[name]
 
 
-def result(reward: Reward) -> dict[str, Any]:
-    """Return a reward in the protocol's words; what was not measured is left out, so clients take their defaults."""
-    verdict, status = reward.evaluation.verdict, reward.status
-    own = reward.evaluation.own_share
+def result(graded: Graded, level: Level, code: str) -> dict[str, Any]:
+    """Return a grading in the protocol's words; what was not measured is left out, so clients take their defaults.
+
+    Its words are those of the feedback: clients show them to the model in its next turn.
+    """
+    reward, told = graded.reward, feedback(graded.assessment, level, code)
+    status, own = reward.status, reward.evaluation.own_share
     said: dict[str, Any] = {
         "compiled": reward.signals.get("built", 0.0) == 1.0,
         "correctness": status == "correct",
         "decoy_kernel": status in CHEATS or own == 0.0,
         "metadata": {
             "verdict": status,
-            "general": verdict.general,
+            "general": reward.evaluation.verdict.general,
             "own_share": own,
             "reward": reward.value,
-            "findings": [finding.model_dump(mode="json") for finding in reward.findings],
+            "causes": [cause.model_dump(mode="json") for cause in told.causes],
             "device": reward.evaluation.device,
             **_kernels(reward.evaluation),
         },
     }
     if status != "correct":
-        said |= {
-            "error_message": reward.sentence,
-            "error_code": ERRORS.get(status, "UNKNOWN_ERROR"),
-        }
+        said |= {"error_message": told.text, "error_code": ERRORS.get(status, "UNKNOWN_ERROR")}
     return said | _times(reward.evaluation)
 
 

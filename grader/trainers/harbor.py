@@ -25,6 +25,7 @@ Write the module to `{answer}`. It is graded on {device}: it must build, be righ
 There is no GPU in this box; `nvcc` compiles.
 """
 TOML = """version = "1.0"
+artifacts = ["/app/answer.py"]
 
 [task]
 name = "kernel-grader/{name}"
@@ -40,6 +41,7 @@ timeout_sec = 1800.0
 
 [verifier]
 timeout_sec = 1800.0
+environment_mode = "separate"
 
 [environment]
 build_timeout_sec = 1800.0

@@ -18,11 +18,12 @@ import pytest
 
 from grader.config import Options
 from grader.errors import GraderError
-from grader.records import Evaluation, Verdict
-from grader.reward import Grader, rewarded
+from grader.records import Assessment, Evaluation, Verdict
+from grader.reward import Graded, Grader, rewarded
 from grader.service import kernelgym
 from grader.service.kernelgym import KernelGym, result
 from tests.trainers.replayed import DECOY, RIGHT, SIM, WRONG, builds, served
+from tests.trainers.test_feedback import ANSWER, SECRET, told_by_a_run
 from tests.whole import transcript
 
 REFERENCE = """import torch
@@ -116,20 +117,28 @@ def test_what_a_gpu_measured_is_told() -> None:
     timed = Evaluation(
         submission="x", device="cuda", sandbox="none", own_share=1.0, verdict=verdict
     )
-    assert result(rewarded(timed))["speedup"] == 2.0
+    graded = Graded(rewarded(timed), Assessment(evaluation=timed))
+    assert result(graded, "line", "")["speedup"] == 2.0
+
+
+def test_words_that_clients_show_to_the_model_hold_no_secret() -> None:
+    made = told_by_a_run("incorrect")
+    graded = Graded(rewarded(made.evaluation, findings=made.findings), made)
+    assert SECRET not in str(result(graded, "line", ANSWER))
+    assert SECRET in str(result(graded, "review", ANSWER))
 
 
 def test_a_full_queue_is_backed_off_from_and_each_task_is_graded_once(
     text_grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
-    submit = text_grader.submit
+    begin = text_grader.begin
 
     def counted(answer: Any) -> Any:
         begun.append(answer.id)
-        return submit(answer)
+        return begin(answer)
 
-    monkeypatch.setattr(text_grader, "submit", counted)
+    monkeypatch.setattr(text_grader, "begin", counted)
     with gym(text_grader, 2) as client, ThreadPoolExecutor(8) as pool:
         sent = [payload(f"t{n}", transcript(n)) for n in range(16)]
         found = list(pool.map(lambda one: submitted_and_polled(client, one), sent))
@@ -145,7 +154,7 @@ def test_a_failure_of_ours_is_said_and_pauses_the_queue(
     def failed(*_: object) -> None:
         raise GraderError("no space left on the disk")
 
-    monkeypatch.setattr(text_grader, "_grade", failed)
+    monkeypatch.setattr(text_grader, "_looked", failed)
     with gym(text_grader, 2) as client:
         lost = submitted_and_polled(client, payload("a", transcript(1)))
         assert (lost["status"], "no space" in lost["error_message"]) == ("failed", True)
@@ -157,8 +166,8 @@ def test_a_task_that_takes_too_long_ends_and_keeps_its_place(
     text_grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    grade = text_grader._grade
-    monkeypatch.setattr(text_grader, "_grade", lambda *given: release.wait(60) and grade(*given))
+    grade = text_grader._looked
+    monkeypatch.setattr(text_grader, "_looked", lambda *given: release.wait(60) and grade(*given))
     with gym(text_grader, 1) as client:
         slow = submitted_and_polled(client, payload("slow", transcript(1), timeout=0.2))
         assert slow["status"] == "timeout"

@@ -7,16 +7,11 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Edit, Finding
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source.analysis.diagnostics import confirming
-from grader.source.code_edits import delete_item, fix, replace
-from grader.source.rewriting.source_arguments import (
-    as_cuda_sources,
-    cuda_texts,
-    inline,
-    with_cpp_sources,
-)
+from grader.source.analysis.exports import to_export
+from grader.source.code_edits import delete_item, fix, prototype, quoted, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +45,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Check the arguments of each load_inline call against its signature."""
     for extension in source.extensions:
         yield from _unknown(source, extension, context)
-        if extension.call == "load":
-            yield from _texts_for_files(source, extension)
         if extension.call == "load_inline":
             yield from _without_cpp(source, extension, context)
             yield from _flags(source, extension)
@@ -84,18 +77,7 @@ def _unknown(source: Source, extension: Extension, context: Context) -> Iterator
             + (f"; {close[0]} is meant" if close else ""),
             confidence="proven" if evidence else "likely",
             evidence=evidence,
-            fixes=(() if close or not inline else as_cuda_sources(source, extension, word))
-            or fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
-        )
-
-
-def _texts_for_files(source: Source, extension: Extension) -> Iterator[Finding]:
-    given = extension.keywords.get("sources")
-    if given is not None and cuda_texts(source, given):
-        yield RULE.finding(
-            source.place(given),
-            "load takes the names of files, and this is the text of one: nothing is built; load_inline takes texts",
-            fixes=inline(source, extension),
+            fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
         )
 
 
@@ -110,8 +92,18 @@ def _without_cpp(source: Source, extension: Extension, context: Context) -> Iter
         "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there",
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=with_cpp_sources(source, extension),
+        fixes=_with_cpp_sources(source, extension),
     )
+
+
+def _with_cpp_sources(source: Source, extension: Extension) -> tuple[Fix, ...]:
+    """Pass the prototypes of what is exported as `cpp_sources`."""
+    declared = "\n".join(map(prototype, to_export(source, extension, extension.cuda)))
+    if not extension.node.keywords:
+        return ()
+    at = source.span(extension.node.keywords[0])[0]
+    words = f"cpp_sources={quoted(declared)}, "
+    return fix("pass cpp_sources", [Edit(start=at, end=at, text=words)])
 
 
 def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
@@ -211,10 +203,6 @@ RULE = Rule(
         '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
         HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
         HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
-        (
-            "import torch\nfrom torch.utils.cpp_extension import load\nsrc = '__global__ void k() {}'\n"
-            "ext = load(name='e', sources=[src])\n"
-        ),
     ),
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
@@ -225,8 +213,7 @@ RULE = Rule(
     detects=("text", "build"),
     languages=("cuda",),
     guards="Arguments that later releases of torch know depend on the release; arguments in **options are not looked into.",
-    fix="Corrects the name, hands a CUDA text over as cuda_sources, passes the prototypes as cpp_sources, calls load_inline where load "
-    "is given texts, drops the argument or flag, or makes a list of the string or tuple.",
+    fix="Corrects the name, passes the prototypes as cpp_sources, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
     certain_from_text=True,
 )

@@ -99,31 +99,15 @@ def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
         return  # CUDA code in cpp_sources: BLD005 tells that
     for (unit, first), (other, second) in product(cpp, cuda):
         if _same(first, second):
-            yield _finding(unit, first, other, second, context, in_two_files=True)
-    for group in (cuda, cpp):
-        for index, (unit, second) in enumerate(group):
-            for other, first in group[:index]:
-                if _same(first, second) and _scope(first.node) == _scope(second.node):
-                    yield _finding(unit, second, other, first, context, in_two_files=False)
-                    break
+            yield _finding(unit, first, other, second, context)
 
 
 def _finding(
-    unit: Unit,
-    function: Function,
-    other: Unit,
-    first: Function,
-    context: Context,
-    *,
-    in_two_files: bool,
+    unit: Unit, function: Function, other: Unit, first: Function, context: Context
 ) -> Finding:
     evidence = confirming(context, KINDS, (function.name,))
     where = f"line {other.place(first.node).line}"
-    message = (
-        f"{function.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link"
-        if in_two_files
-        else f"{function.name} is already defined at {where} with the same parameters"
-    )
+    message = f"{function.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link"
     body = function.body
     return RULE.finding(
         unit.place_span(function.node.start_byte, body.start_byte if body else 0)
@@ -132,22 +116,17 @@ def _finding(
         message,
         confidence="proven" if evidence else "likely",
         evidence=evidence,
-        fixes=_keep_one(unit, function, first, in_two_files=in_two_files),
+        fixes=_keep_one(unit, function),
     )
 
 
-def _keep_one(
-    unit: Unit, function: Function, first: Function, *, in_two_files: bool
-) -> tuple[Fix, ...]:
+def _keep_one(unit: Unit, function: Function) -> tuple[Fix, ...]:
     body = function.body
-    if in_two_files and body is not None:
-        start = len((unit.data[: body.start_byte]).rstrip())
-        edit = unit.edit(start, body.end_byte, ";")
-        return fix("keep only the prototype in cpp_sources", [edit], certain=True)
-    if first.text == function.text:
-        edit = delete_lines_of(unit, function.node)
-        return fix("delete the second copy", [edit], certain=True)
-    return ()
+    if body is None:
+        return ()
+    start = len((unit.data[: body.start_byte]).rstrip())
+    edit = unit.edit(start, body.end_byte, ";")
+    return fix("keep only the prototype in cpp_sources", [edit], certain=True)
 
 
 def _counts(function: Function) -> bool:
@@ -170,14 +149,6 @@ def _same(first: Function, second: Function) -> bool:
         first.name == second.name
         and first.node != second.node
         and signature(first) == signature(second)
-    )
-
-
-def _scope(node: Node) -> tuple[str, ...]:
-    return tuple(
-        (outer.child_by_field_name("name") or outer).text.decode("utf-8", "replace")[:60]  # type: ignore[union-attr]
-        for outer in around(node)
-        if outer.type == "namespace_definition"
     )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
-from grader.source.rewriting.source_arguments import to_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

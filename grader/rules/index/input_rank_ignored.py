@@ -11,7 +11,7 @@ from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.walks import Case, cases, task_inputs
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
@@ -52,29 +52,8 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         severity="error",
         confidence="proven",
         evidence=proof,
-        fixes=_folded(case, name),
         kernels=(case.kernel,),
     )
-
-
-def _folded(case: Case, name: str) -> Iterator[Fix]:
-    """Make two dimensions of all: the first and the rest, or the rest and the last."""
-    rest = f"({name}.numel() / {name}.size({{}}))"
-    for rows, columns, said in (
-        (f"{name}.size(0)", rest.format(0), "take all dimensions but the first as one"),
-        (rest.format(-1), f"{name}.size(-1)", "take all dimensions but the last as one"),
-    ):
-        edits = [
-            replace_node(case.unit, part.node, columns if index.value else rows)
-            for part in walk(case.launch.host.body)
-            if isinstance(part, Call)
-            and part.name == "size"
-            and isinstance(part.base, Name)
-            and part.base.id == name
-            and part.args
-            and isinstance(index := part.args[0], Number)
-        ]
-        yield from fix(said, edits)
 
 
 def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:

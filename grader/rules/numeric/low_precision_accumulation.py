@@ -1,4 +1,4 @@
-"""NUM007: long sums in half precision, or in one running float."""
+"""NUM007: sums in half precision."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import Assign, Binary, Declare, Loop, Name, walk
+from grader.source.flow.tree import Assign, Declare, Loop, Name, walk
 
 if TYPE_CHECKING:
     from grader.source import Source, Unit
@@ -19,11 +18,9 @@ if TYPE_CHECKING:
 HALF = frozenset(
     {"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16"}
 )
-LONG = 16_384
-"""Terms from which one running float is worth a note."""
 
 
-def check(source: Source, context: Context) -> Iterator[Finding]:
+def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look at the types of accumulators."""
     for unit in source.cuda:
         program = flow(unit).program
@@ -31,7 +28,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for function in program.functions:
             if function.kind != "host":
                 yield from _accumulators(unit, function, halves)
-    yield from _long_sums(source, context)
 
 
 def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
@@ -76,74 +72,12 @@ def _accumulators(
                     )
 
 
-def _long_sums(source: Source, context: Context) -> Iterator[Finding]:
-    """Report, as a note, one thread that adds a whole long row into one float."""
-    for case in cases(source, context, "full"):
-        summing = [loop for loop in _loops(case) if _adds(loop) and _terms(case, loop) >= LONG]
-        if not summing:
-            continue
-        for access in case.walk.accesses:
-            at = access.node.start_byte
-            own = [n for n in summing if n.node.start_byte <= at < n.node.end_byte]
-            if own and access.kind == "load" and _unit_step(case.walk.accesses, access):
-                yield RULE.finding(
-                    case.place(access.node),
-                    f"one thread adds up to {_terms(case, own[-1])} terms into one running float: typically 1e-5 of relative error, where "
-                    "a tree leaves 1e-7",
-                    severity="note",
-                    confidence="possible",
-                )
-                return
-
-
-def _loops(case: Case) -> Iterator[Loop]:
-    return (part for part in walk(case.walk.kernel.body) if isinstance(part, Loop))
-
-
-def _adds(loop: Loop) -> bool:
-    """Whether a loop adds to a variable in each of its turns."""
-    return any(
-        isinstance(part, Assign) and part.op == "+=" and isinstance(part.target, Name)
-        for part in walk(loop.body)
-    )
-
-
-def _terms(case: Case, loop: Loop) -> int:
-    """Return how far `i < n` lets a loop go, where `n` is a parameter of the kernel; 0 where it isn't."""
-    test = loop.test
-    if (
-        not isinstance(test, Binary)
-        or test.op not in {"<", "<="}
-        or not isinstance(test.right, Name)
-    ):
-        return 0
-    names = [parameter.name for parameter in case.walk.kernel.parameters]
-    given = dict(zip(names, case.launch.arguments, strict=False)).get(test.right.id)
-    return given.scalar or 0 if given is not None else 0
-
-
-def _unit_step(accesses: list, access) -> bool:  # type: ignore[type-arg,no-untyped-def]
-    """Whether a load moves by one element from one turn of its loop to the next."""
-    if not access.loops or access.loops[-1][1] != 1 or access.offsets is None:
-        return False
-    for other in accesses:
-        same = (
-            other.node.id == access.node.id
-            and other.loops
-            and other.loops[-1] == (access.loops[-1][0], 0)
-        )
-        if same and other.offsets is not None:
-            return bool(((access.offsets - other.offsets)[access.mask] == 1).all())
-    return False
-
-
 RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision or in a single running float, so small terms get lost.",
-    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; very long ones into several partial "
-    "sums that a tree joins.",
+    summary="Long sums are kept in half precision, so small terms get lost.",
+    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type.",
     bad="""
 __global__ void dot(const __half* a, __half* y, int n) {
     __half s = a[0];

@@ -64,10 +64,7 @@ def _short(halving: Halving) -> Iterator[Suspect]:
         yield Suspect(start.node, text)
     exchanges = any(isinstance(p, Call) and p.name in EXCHANGES for p in walk(loop.body))
     if exchanges and isinstance(start, Number) and start.value in SHORT_STARTS:
-        text = (
-            f"the shuffle starts at offset {start.value}: each lane takes in {2 * start.value} "
-            "of the warp's 32 values"
-        )
+        text = f"the shuffle starts at offset {start.value}: each lane takes in {2 * start.value} of the warp's 32 values"
         yield Suspect(start.node, text)
     if isinstance(test, Binary) and isinstance(test.right, Number):
         if (test.op, test.right.value) in {(">", 1), (">=", 2)}:
@@ -144,10 +141,7 @@ def _overwritten_sum(function: Function) -> Iterator[Suspect]:
             if start is None or start.node.start_byte > loop.node.start_byte:
                 continue
             if _is_sum(function, loop, part, start):
-                text = (
-                    f"`{name}` starts at {_written(start)} and is assigned anew in every turn: "
-                    "only the last turn counts"
-                )
+                text = f"`{name}` starts at {_written(start)} and is assigned anew in every turn: only the last turn counts"
                 yield Suspect(part.node, text)
 
 

@@ -1,0 +1,237 @@
+"""A long run's memory, descriptors, processes and files: what one grading of many answers leaves behind.
+
+    python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--tasks FOLDER] [--no-repair] [PATH ...]
+    python benchmarks/soak.py --rounds 3 --each 700 --jobs 16 --tasks KernelBench ANSWERS    # 2,100 gradings
+
+One `grade.py` grades `--each` answers a round, in an empty cache: the labelled kernels and seeded defects of
+tests/corpus, or the answers under the paths. Each round has them with a comment of its own, so that nothing is
+known from the round before. Once a second it looks at the process that leads and at those below it. Prints a line a
+round: the most memory of the leader, of any other of our processes, of all with guests, and the leader's descriptors; then
+what is left when all is over. Exits with 1 where something is left or the leader grew past `LEADER_MB` or a worker past `WORKER_MB`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from grader.ingest import read_samples  # noqa: E402
+from tests.corpus import corpus  # noqa: E402
+
+LEADER_MB, WORKER_MB = 600, 1500
+MARK = "SOAK_OF_A_GRADER"
+
+
+@dataclass(frozen=True)
+class Process:
+    """What /proc says of one process."""
+
+    pid: int
+    parent: int
+    resident: float
+    """Megabytes."""
+    command: str
+
+
+def processes() -> dict[int, Process]:
+    """Return every process that can be looked at."""
+    found: dict[int, Process] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            rows = dict(
+                line.split(":\t", 1)
+                for line in (folder / "status").read_text("utf-8").splitlines()
+                if ":\t" in line
+            )
+            command = (
+                (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            )
+        except OSError:
+            continue
+        size = float(rows.get("VmRSS", "0 kB").split()[0]) / 1024
+        found[int(folder.name)] = Process(int(folder.name), int(rows["PPid"]), size, command)
+    return found
+
+
+def below(leader: int, known: dict[int, Process]) -> Iterator[Process]:
+    """Yield the descendants of a process."""
+    todo = [leader]
+    while todo:
+        parent = todo.pop()
+        for one in known.values():
+            if one.parent == parent:
+                todo.append(one.pid)
+                yield one
+
+
+def marked(token: str) -> list[str]:
+    """Return the commands of all processes that have the token in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if token.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:100])
+        except OSError:
+            continue
+    return found
+
+
+@dataclass
+class Peak:
+    """The most that was seen in one round."""
+
+    leader: float = 0
+    worker: float = 0
+    all: float = 0
+    descriptors: int = 0
+
+    def see(self, leader: int) -> None:
+        """Look once."""
+        known = processes()
+        if leader not in known:
+            return
+        under = list(below(leader, known))
+        workers = [
+            one.resident for one in under if "grader.scheduling.worker_process" in one.command
+        ]
+        self.leader = max(self.leader, known[leader].resident)
+        self.worker = max([self.worker, *workers])
+        self.all = max(self.all, known[leader].resident + sum(one.resident for one in under))
+        try:
+            self.descriptors = max(
+                self.descriptors, len(list(Path(f"/proc/{leader}/fd").iterdir()))
+            )
+        except OSError:
+            return
+
+
+def answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+    """Yield rows of JSONL without their ids."""
+    if paths:
+        for sample in read_samples(list(paths)):
+            known = sample.kernelbench
+            task = {"level": known.level, "problem_id": known.problem} if known else {}
+            yield {
+                "text": sample.text,
+                **({"task": sample.task_hint} if sample.task_hint else task),
+            }
+        return
+    for label in (*corpus.originals(), *corpus.mutants()):
+        yield {"text": label.code, "task": label.task}
+
+
+def written(file: Path, paths: Sequence[Path], rounds: int, each: int) -> int:
+    """Write the answers of all rounds; return how many there are."""
+    some = list(islice(cycle(answers(paths)), each))
+    with file.open("w", encoding="utf-8") as out:
+        for turn in range(rounds):
+            for number, row in enumerate(some):
+                text = f"# round {turn}, answer {number}\n{row['text']}"
+                out.write(json.dumps({**row, "id": f"{turn}_{number}", "text": text}) + "\n")
+    return rounds * len(some)
+
+
+def entries(*folders: str) -> set[str]:
+    """Return what lies in these folders."""
+    return {str(path) for folder in folders for path in Path(folder).glob("*")}
+
+
+def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
+    """Run it all; return the peaks by round."""
+    total = written(room / "answers.jsonl", options.paths, options.rounds, options.each)
+    token = uuid.uuid4().hex
+    call = [
+        sys.executable,
+        str(ROOT / "grade.py"),
+        str(room / "answers.jsonl"),
+        "--out",
+        str(room / "out"),
+    ]
+    call += [
+        "--cache",
+        str(room / "cache"),
+        "--jobs",
+        str(options.jobs),
+        *(["--no-repair"] if options.no_repair else []),
+    ]
+    call += ["--tasks", str(options.tasks)] if options.tasks else []
+    env = {**os.environ, MARK: token, "TMPDIR": str(room / "tmp")}
+    with (room / "log").open("wb") as log:
+        run = subprocess.Popen(call, env=env, stdout=log, stderr=log)
+        peaks = _watched(run, room / "out" / "results.jsonl", total, options.rounds)
+    left = marked(token)
+    print(
+        f"exit {run.returncode}; processes left: {left or 'none'}; temporary files left: {sorted(entries(str(room / 'tmp'))) or 'none'}"
+    )
+    graded = (
+        _lines(room / "out" / "results.jsonl") if (room / "out" / "results.jsonl").exists() else 0
+    )
+    if graded != total or left:
+        print((room / "log").read_text("utf-8", "replace")[-2000:])
+        peaks.append(Peak(leader=float("inf")))
+    return peaks
+
+
+def _watched(run: subprocess.Popen[bytes], rows: Path, total: int, rounds: int) -> list[Peak]:
+    peaks, begun = [Peak() for _ in range(rounds)], time.monotonic()
+    shown = 0
+    while run.poll() is None:
+        done = _lines(rows) if rows.exists() else 0
+        now = min(rounds - 1, done * rounds // total)
+        if now > shown:
+            _show(shown, peaks[shown], begun)
+            shown = now
+        peaks[now].see(run.pid)
+        time.sleep(1)
+    _show(shown, peaks[shown], begun)
+    return peaks
+
+
+def _lines(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(1 for _ in lines)
+
+
+def _show(turn: int, peak: Peak, begun: float) -> None:
+    print(
+        f"round {turn + 1}: leader {peak.leader:.0f} MB, largest worker {peak.worker:.0f} MB, all with guests {peak.all:.0f} MB, "
+        f"{peak.descriptors} descriptors, {time.monotonic() - begun:.0f} s",
+        flush=True,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--each", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--tasks", type=Path)
+    parser.add_argument("--no-repair", action="store_true")
+    options = parser.parse_args()
+    shared = entries("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="soak-") as room:
+        Path(room).chmod(0o755)
+        (Path(room) / "tmp").mkdir()
+        peaks = soak(options, Path(room))
+    left = entries("/dev/shm") - shared
+    print(f"shared memory left: {sorted(left) or 'none'}")
+    small = all(peak.leader < LEADER_MB and peak.worker < WORKER_MB for peak in peaks)
+    return 0 if small and not left else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
