@@ -117,10 +117,12 @@ class DryRunner(Protocol):
         build: Build,
         task: Task,
         find: Callable[[], FullSizePart | None],
+        *,
+        library: bool,
     ) -> tuple[Evidence, ...]:
-        """Return what goes wrong at full size with the values of a part of the task, if anything.
+        """Return what goes wrong, or was seen to be right, at full size with the values of a part of the task.
 
-        `find` gives the part.
+        `find` gives the part; `library` says that torch computes some of the result.
 
         Raises:
             GraderError: something of ours failed.

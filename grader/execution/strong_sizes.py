@@ -36,8 +36,8 @@ class Audited:
     """What each wrong program gets at the sizes that were chosen; none where it was not asked."""
     unmoved: frozenset[str] = frozenset()
     """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
-    wide: Workload | None = None
-    """One of large values, that may be one more."""
+    rare: tuple[Workload, ...] = ()
+    """Those of other values, any of which may be one more."""
     choices: int = 0
     """How many choices of sizes were compared."""
 
@@ -108,20 +108,22 @@ class _Asking:
         return bool(programs - missed)
 
     def widened(self, found: Audited) -> Audited:
-        """Return it with a workload of large values, where one of these catches what would pass else.
+        """Return it with workloads of other values, as far as they catch what would pass else.
 
-        The result of a deep network as it is constructed hardly depends on small inputs.
+        The result of a deep network as it is constructed hardly depends on small inputs, and a product of many is 0.
         """
-        wide, weak = found.wide, tuple(p for p in found.undetected if p not in ROUNDED)
-        if wide is None or not weak:
-            return found
         task = self.task.model_copy(update={"reduction_length": str(found.length)})
-        rows = audit(task, self.form, self.limits, workloads=(wide,), programs=weak)
-        caught = {row.program for row in rows if row.fails}
-        if not caught:
-            return found
-        left = tuple(program for program in found.undetected if program not in caught)
-        return replace(found, workloads=(*found.workloads, wide), undetected=left)
+        for workload in found.rare:
+            weak = tuple(program for program in found.undetected if program not in ROUNDED)
+            if not weak:
+                break
+            rows = audit(task, self.form, self.limits, workloads=(workload,), programs=weak)
+            caught = {row.program for row in rows if row.fails}
+            if caught:
+                left = tuple(program for program in found.undetected if program not in caught)
+                workloads = (*found.workloads, workload)
+                found = replace(found, workloads=workloads, undetected=left)
+        return found
 
     def _of(self, made: Workloads) -> Task:
         return self.task.model_copy(
@@ -187,7 +189,7 @@ def _settled(tried: Sequence[_Tried], choices: int) -> Audited:
         best.made.length,
         undetected=tuple(weak),
         rows=best.rows,
-        wide=best.made.wide,
+        rare=best.made.rare,
         unmoved=same if choices > 1 else frozenset(),
         choices=choices,
     )

@@ -14,6 +14,7 @@ from grader.ingest.numbered import joined, number_lines, trimmed
 from grader.ingest.prose import prose_outside
 from grader.ingest.python_region import class_line, defines, find_program, python_error
 from grader.ingest.restore import Program, restore
+from grader.ingest.same_class import NOTE, with_its_own_name
 from grader.ingest.source_files import with_files
 from grader.ingest.split_answer import Part, complete
 from grader.languages import languages
@@ -27,8 +28,6 @@ MAX_CODE = 2_000_000
 MAX_BLOCKS = 24
 """Earlier blocks that are looked at for the reference or for parts of the answer."""
 
-_UNREAD = ("triton.jit",)
-"""Signs of kernels in languages that have no folder in `grader/languages/`."""
 _GIVEN = ("given the following architecture", "given the following PyTorch architecture")
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 
@@ -42,6 +41,8 @@ def extract(sample: Sample) -> Extraction:
     page = without_entities(sample.text)
     if page is not None and len(page) <= MAX_CODE:
         sample = sample.model_copy(update={"text": page})
+    if (renamed := with_its_own_name(sample)) is not None:
+        return _noted(extract(renamed), NOTE)
     text = sample.text
     prompted = _reference_in(sample.prompt) if sample.prompt else None
     quoted = _quoted_answer(text)
@@ -53,6 +54,15 @@ def extract(sample: Sample) -> Extraction:
     if whole is not None:
         return Extraction(submission=whole, reference=prompted)
     return _from_transcript(sample, prompted)
+
+
+def _noted(extraction: Extraction, note: str) -> Extraction:
+    """Return an extraction whose submission tells one thing more."""
+    submission = extraction.submission
+    if submission is None:
+        return extraction
+    noted = submission.model_copy(update={"notes": (*submission.notes, note)})
+    return extraction.model_copy(update={"submission": noted})
 
 
 def _without_class(sample: Sample, prompted: str | None) -> Extraction:
@@ -270,7 +280,6 @@ def _signs_of_kernels() -> Iterator[str]:
     """Yield the words that show that a program has kernels of its own, in whatever language."""
     for language in languages().values():
         yield from (*language.kernel_signs, *language.signs)
-    yield from _UNREAD
 
 
 def _span(text: str, segments: tuple[Segment, ...], program: Program) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from grader.errors import UsageError
-from grader.ingest import jsonl, kernelbench, parquet, python_file, transcript
+from grader.ingest import jsonl, kernelbench, parquet, python_file, solution_folder, transcript
 from grader.ingest.decode import MAX_BYTES, clean, decode
 from grader.ingest.format import Draft, Format, Input, Skipped
 from grader.ingest.names import UniqueNames
@@ -18,6 +18,7 @@ from grader.records import Sample
 
 FORMATS: tuple[Format, ...] = (
     kernelbench.FORMAT,
+    solution_folder.FORMAT,
     python_file.FORMAT,
     jsonl.FORMAT,
     jsonl.JSON_FORMAT,
@@ -186,6 +187,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def _is_sample(path: Path) -> bool:
     known = any(form.matches(path) for form in FORMATS)
     try:
-        return known and not kernelbench.is_prompt(path) and stat.S_ISREG(path.stat().st_mode)
+        beside = kernelbench.is_prompt(path) or solution_folder.is_reference(path)
+        return known and not beside and stat.S_ISREG(path.stat().st_mode)
     except OSError:  # a broken link, or no permission to look at it
         return known

@@ -24,8 +24,8 @@ class Workloads:
     all: tuple[Workload, ...]
     length: int
     """How many terms meet in one output, at a guess."""
-    wide: Workload | None = None
-    """One of large values, for a task whose result hardly depends on its inputs otherwise."""
+    rare: tuple[Workload, ...] = ()
+    """Those of other values, for a task whose result hardly depends on its inputs otherwise."""
 
     @property
     def nominal(self) -> tuple[Workload, ...]:
@@ -62,7 +62,7 @@ class Described:
         made = list(maker.all(chosen, self.full, self.places and is_whole(chosen.stressed)))
         unique = {workload.name: workload for workload in reversed(made)}
         length = max(map(reduction_length, chosen.nominal))
-        return Workloads(chosen, tuple(reversed(unique.values())), length, maker.wide(chosen))
+        return Workloads(chosen, tuple(reversed(unique.values())), length, maker.rare(chosen))
 
     def without(self, fact: Facts) -> Described:
         """Return it with sizes that are unlike this one: of other arguments where there are any, else of another shape."""

@@ -127,6 +127,16 @@ def equal_values(
     return all(_equal(task, workload, _Pair(*pair)) for pair in pairs)
 
 
+@np.errstate(all="ignore")
+def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
+    """Return whether arrays of the reference's shapes are right to half precision."""
+    return all(
+        (half := half_tolerance(str(native.dtype))) is not None
+        and not wrong_elements(array, exact, half, root_mean_square(exact)).any()
+        for array, exact, native in zip(arrays, expected.exact, expected.native, strict=True)
+    )
+
+
 def _equal(task: Task, workload: Workload, pair: _Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.judge.side_effects import COMPARED
+from grader.judge.side_effects import COMPARED, FIRST_ROWS
 from grader.records import (
     DECIDING,
     Comparison,
@@ -98,6 +98,11 @@ class Seen:
         ended = all(run.status == "ran" for run in self.runs.values())
         return ended and bool(wrong) and all(item.half_precision for item in wrong)
 
+    def switched(self) -> tuple[str, ...]:
+        """Return the switches of torch for fewer digits that were on where a run was seen to lose digits by them."""
+        known = (name for run in self.runs.values() if run.narrowed for name in run.switches)
+        return tuple(dict.fromkeys(known))
+
     def wrong_at_full_size(self) -> Comparison | None:
         """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
 
@@ -114,8 +119,10 @@ class Seen:
         compared = (self.workloads[name] for name in self.comparisons if name in self.workloads)
         if any(w.role == "full" or (full and _size(w) == _size(full)) for w in compared):
             return "full"
-        sampled = any(item.code == COMPARED for item in probes)
-        return "sampled blocks" if sampled else "reduced sizes"
+        codes = {item.code for item in probes}
+        if FIRST_ROWS in codes:
+            return "first rows"
+        return "sampled blocks" if COMPARED in codes else "reduced sizes"
 
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""

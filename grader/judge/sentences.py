@@ -75,11 +75,17 @@ def open_(run: Run, seen: Seen) -> str:
 
 
 def incorrect(
-    wrong: Sequence[Comparison], deciding: int, *, own_weights: bool, rounded: bool
+    wrong: Sequence[Comparison],
+    deciding: int,
+    *,
+    own_weights: bool,
+    rounded: bool,
+    switched: Sequence[str] = (),
 ) -> str:
     """Return the sentence of wrong results on workloads that decide.
 
-    `rounded` says that all workloads agree: whatever is wrong anywhere is right to half precision.
+    `rounded` says that all workloads agree: whatever is wrong anywhere is right to half precision; `switched` are
+    the switches that made torch round.
     """
     first = max(wrong, key=lambda item: (not item.half_precision, item.role == "nominal"))
     if own_weights:
@@ -88,7 +94,8 @@ def incorrect(
             f"{first.workload}, {differs(first)}; with the reference's weights it is right"
         )
     if rounded:
-        return f"Correct to half precision only: on {first.workload}, {differs(first)}"
+        since = f", since it switches {' and '.join(switched)} on" if switched else ""
+        return f"Correct to half precision only{since}: on {first.workload}, {differs(first)}"
     others = f" ({len(wrong)} of {deciding} workloads are wrong)" if deciding > 1 else ""
     return f"Incorrect: on {first.workload}, {differs(first)}{others}"
 
@@ -119,6 +126,7 @@ def where(deciding: int) -> str:
 
 AT: Mapping[SeenAt, str] = {
     "full": "",
+    "first rows": " and on the first rows of the task's own size",
     "sampled blocks": " and in sampled blocks of the task's own size",
     "reduced sizes": ", at reduced sizes alone",
 }

@@ -23,6 +23,8 @@ UNSTEADY = {
 LIBERTIES = ("input-returned",)
 COMPARED = "compared-at-full-size"
 """Some blocks ran at the task's own size, and what they stored was right."""
+FIRST_ROWS = "first-rows-at-full-size"
+"""The whole program ran on the first rows of the task's own size, and its result was right."""
 SATURATED = "saturated-at-full-size"
 """At the task's own size its result is a constant, which hides what is wrong at smaller ones."""
 IDLE = "kernels-idle"

@@ -256,7 +256,11 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
         return _Found("incorrect", sentences.only_at_full_size(at_full_size), reasons)
     if wrong:
         sentence = sentences.incorrect(
-            wrong, len(deciding), own_weights=seen.own_weights, rounded=seen.rounded()
+            wrong,
+            len(deciding),
+            own_weights=seen.own_weights,
+            rounded=seen.rounded(),
+            switched=seen.switched(),
         )
         lenient = (sentences.KERNELBENCH_PASSES,) if seen.kernelbench() else ()
         return _Found("incorrect", sentence, (*lenient, *reasons))

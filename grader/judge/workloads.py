@@ -15,6 +15,10 @@ STRUCTURES = frozenset(get_args(Structure))
 WIDE = 16.0
 """How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
 of them are still finite."""
+TINY = 2.0**-10
+"""The standard deviation of tiny values, beside whose variance a norm's epsilon is large."""
+NEAR = 2.0**-5
+"""How far from 1 a value may be of which thousands are multiplied: the product stays within a few powers of e."""
 MANY = 2**28
 """Of so many uniform numbers in rows, about eight rows have their largest one twice."""
 
@@ -38,10 +42,14 @@ class Maker:
         if full is not None:
             yield self._made(full, "full")
 
-    def wide(self, chosen: Chosen) -> Workload | None:
-        """Return a workload of large values, beside which what a module adds of its own is little."""
+    def rare(self, chosen: Chosen) -> tuple[Workload, ...]:
+        """Return workloads of values for a task whose result hardly depends on its inputs otherwise.
+
+        Large ones, beside which what a module adds of its own is little, and some near 1, whose product does not vanish.
+        """
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
-        return self._made(chosen.stressed, "stress", "wide") if real else None
+        made = (self._made(chosen.stressed, "stress", label) for label in ("wide", "near one"))
+        return tuple(made) if real else ()
 
     def _more(self, chosen: Chosen, ties: Role | None) -> Iterator[Workload]:
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
@@ -56,6 +64,7 @@ class Maker:
             yield self._made(chosen.single, "general")
         if real:
             yield self._made(chosen.stressed, "general", "heavy tails")
+            yield self._made(chosen.stressed, "general", "tiny")
         if chosen.nominal[0]["weights"]:
             yield self._made(chosen.nominal[0], "general", weights="drawn")
 
@@ -138,10 +147,18 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
         return {"distribution": "normal", "low": 0.0, "high": scale}
     if label == "wide":
         return {"distribution": "normal", "low": 0.0, "high": WIDE * max(abs(low), abs(high), 1.0)}
+    if label == "near one":
+        return {"distribution": "uniform", "low": 1.0 - NEAR, "high": 1.0 + NEAR}
     if label == "skewed":
         return {"distribution": "skewed", "low": low, "high": high}
     if label == "ties":
         return {"distribution": "randint", "low": round(low), "high": round(low) + 8}
+    if label == "tiny":
+        return {
+            "distribution": "normal",
+            "low": 0.0,
+            "high": TINY * max(abs(low), abs(high), 1.0),
+        }
     if label == "heavy tails":
         return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))

@@ -152,13 +152,13 @@ class Trial:
         probes += state_check(self.device, *program, self._references, seen.runs, seen.comparisons)
         if isinstance(self.device, IdleRunner):
             probes += without_kernels(self.device, *program, self._references)
-        # A library's work isn't done block by block.
-        if isinstance(self.device, DryRunner) and not judge.computing(seen.runs):
+        if isinstance(self.device, DryRunner):
             probes += self.device.look_at_full_size(
                 self.submission,
                 self.build,
                 self.task,
                 lambda: full_size_part_of(self.grading, self.task),
+                library=bool(judge.computing(seen.runs)),
             )
         return self._judged(replace(seen, probes=probes))
 

@@ -34,8 +34,8 @@ Form = Literal["plain", "fast"]
 """Of a reference-fixed kernel: what a textbook shows, or what a GPU runs best."""
 DeviceName = Name
 """Of `grader.devices.devices()`, or `none`."""
-SeenAt = Literal["full", "sampled blocks", "reduced sizes"]
-"""The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
+SeenAt = Literal["full", "first rows", "sampled blocks", "reduced sizes"]
+"""The largest size at which values were compared: the task's own in full, on its first rows, or in some blocks, or smaller ones."""
 
 
 class Verdict(Record):

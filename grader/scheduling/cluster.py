@@ -105,6 +105,7 @@ def connect(options: Options, seed: int) -> Cluster:
             log_to_driver=False,
             logging_level="ERROR",
             include_dashboard=False if options.ray == "local" else None,
+            num_cpus=(options.jobs or None) if options.ray == "local" else None,
             runtime_env={"env_vars": {"PYTHONPATH": python_path()}},
         )
     except (ConnectionError, ValueError) as error:

@@ -29,6 +29,8 @@ UNIFORM: Values = ("uniform", 0.0, 1.0)
 NEGATIVE: Values = ("uniform", -3.0, -0.5)
 HEAVY: Values = ("heavy_tailed", 0.0, 1.0)
 """A few elements carry most of a sum: reading only a part of them shows."""
+TINY: Values = ("normal", 0.0, 0.001)
+"""Values beside whose variance the epsilon of a norm is large."""
 LARGE: Values = ("large", 0.0, 1000.0)
 TIES: Values = ("randint", 0.0, 8.0)
 """Every row has its extreme more than once."""

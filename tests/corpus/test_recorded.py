@@ -30,3 +30,31 @@ def test_the_machine_says_what_the_label_says(name: str) -> None:
     status = KEPT["programs"][name]["status"]
     said = status in labels or (status == "correct" and "unsound" in labels)
     assert said != (name in KEPT["explained"])
+
+
+TRITON: Mapping[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "gpu" / "recorded" / "h100_triton.json").read_text("utf-8")
+)
+TRITON_LABELS = {
+    label.name: label
+    for label in (
+        *corpus.originals("triton"),
+        *corpus.variants("triton"),
+        *corpus.mutants("triton"),
+    )
+}
+SAID = {
+    True: {"correct", "unsound"},
+    False: {"incorrect", "dishonest", "unsound"},
+    None: {"build_failed", "crashed", "rejected"},
+}
+"""Statuses that stand for right, wrong, and raised on an H100 (benchmarks/triton_truth.py), which has no sanitizer."""
+
+
+def test_nearly_all_triton_programs_are_recorded() -> None:
+    assert len(TRITON["programs"].keys() & TRITON_LABELS.keys()) > 0.95 * len(TRITON_LABELS)
+
+
+@pytest.mark.parametrize("name", sorted(TRITON["programs"].keys() & TRITON_LABELS.keys()))
+def test_the_h100_says_what_the_triton_label_says(name: str) -> None:
+    assert {*TRITON_LABELS[name].verdict} & SAID[TRITON["programs"][name]["right"]]

@@ -64,3 +64,53 @@ def test_a_kernel_that_writes_into_zeros_is_right(tmp_path: Path) -> None:
     assert evaluation.verdict.status == "correct", evaluation.verdict.sentence
     assert evaluation.verdict.general, evaluation.verdict.reasons
     assert evaluation.verdict.seen_at == "sampled blocks"
+
+
+TWO_LAUNCHES = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__global__ void clear(float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.0f;
+}
+__global__ void keep(const float* x, float* y, int n, int columns) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && WHERE && x[i] > 0.0f) y[i] = x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel(), columns = x.size(-1);
+    clear<<<(n + 255) / 256, 256>>>(y.data_ptr<float>(), n);
+    keep<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, columns);
+    return y;
+}
+"""
+module = load_inline(
+    name="two_launches", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources=source, functions=["relu"]
+)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return module.relu(x.contiguous())
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "status"), [("i % columns < 200000", "incorrect"), ("true", "correct")]
+)
+def test_two_launches_run_on_the_first_rows_of_the_full_size(
+    where: str, status: str, tmp_path: Path
+) -> None:
+    options = Options(device="sim", repair=False, cache=tmp_path)
+    grading = pipeline.open_context(options, Store(tmp_path), 7)
+    code = TWO_LAUNCHES.replace("WHERE", where)
+    submission = Submission(sample="two", code=code, line_map=(), how="test")
+    verdict = evaluate(grading, submission, builtin_tasks()["relu"]).verdict
+    assert verdict.status == status, verdict.sentence
+    if status == "correct":
+        assert verdict.seen_at == "first rows"
+        assert "on the first rows of the task's own size" in verdict.sentence
+    else:
+        assert "the first 2 rows of 4096x393216" in verdict.sentence

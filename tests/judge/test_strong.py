@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader import sandbox
 from grader.execution.audit import AuditRow
+from grader.execution.describe import examined
 from grader.execution.strong_sizes import _mistakes, _settled, _Tried
 from grader.judge.candidates import Workloads
 from grader.judge.sizes import Chosen
@@ -33,3 +35,25 @@ def test_one_choice_of_sizes_does_not_show_that_nothing_depends_on_it(choices, w
     found = _settled([tried("a", AuditRow(SWAP, passes=("a",), fails=()))], choices)
     assert found.undetected == weak
     assert bool(found.unmoved) is not bool(weak)
+
+
+PRODUCT = """
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.cumprod(x, dim=1)
+batch_size = 32768
+length = 32768
+def get_inputs():
+    return [torch.rand(batch_size, length)]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.slow
+def test_a_product_that_vanishes_is_decided_by_values_near_one():
+    found = examined(PRODUCT, sandbox.strongest(), sandbox.Limits(wall=60))
+    assert not found.weak
+    assert any("near one" in workload.name for workload in found.workloads)

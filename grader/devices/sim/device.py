@@ -14,6 +14,7 @@ from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.sim.dry_run import dry_run, launched
 from grader.devices.sim.first_block import full_size
+from grader.devices.sim.first_rows import first_rows
 from grader.devices.sim.provenance import trace
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart
@@ -124,10 +125,16 @@ class Simulator(GuestDevice):
         build: Build,
         task: Task,
         find: Callable[[], FullSizePart | None],
+        *,
+        library: bool,
     ) -> tuple[Evidence, ...]:
-        """Run the first block of each launch at full size, on the first rows of the inputs."""
+        """Run the first block of each launch at full size; all of it on the first rows, where that tells nothing."""
         part = find()
-        return full_size(self, submission, build, task, part) if part else ()
+        if part is None:
+            return ()
+        # A library's work isn't done block by block.
+        blocks = () if library else full_size(self, submission, build, task, part)
+        return blocks or first_rows(self, submission, build, task, part)
 
     def run_idle(
         self, submission: Submission, build: Build, task: Task, references: References

@@ -72,7 +72,21 @@ class TritonReading:
         """Return where a line of the program stands; lines of Triton's own library are none of it."""
         if at.file.rpartition("/")[2] != FILE or not 1 <= at.line <= len(self.source.lines):
             return None
-        return self.source.line_place(at.line)
+        call = self._long_calls.get(at.line)
+        return self.source.place(call) if call else self.source.line_place(at.line)
+
+    @cached_property
+    def _long_calls(self) -> dict[int, ast.Call]:
+        """By each of their lines the calls of the functions that are written over several lines, the outermost first."""
+        found: dict[int, ast.Call] = {}
+        calls = (
+            node for one in self.functions for node in ast.walk(one) if isinstance(node, ast.Call)
+        )
+        for call in calls:
+            last = call.end_lineno or call.lineno
+            for line in range(call.lineno, last + 1) if last > call.lineno else ():
+                found.setdefault(line, call)
+        return found
 
     @cached_property
     def _aliases(self) -> dict[str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Fix, ToolMessage
+from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -30,18 +31,35 @@ CAUSES: Mapping[str, str] = {
 """By the codes of `grader.languages.triton.refused`."""
 
 
+CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
+
+
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say what each refusal means, at its line."""
     for item in context.seen("compiler"):
         if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
             cause = CAUSES.get(item.code, "")
             yield RULE.finding(
-                item.place,
+                _start_of_carried(source, item) or item.place,
                 f"{item.text.rstrip('.')}{f': {cause}' if cause else ''}",
                 confidence="proven",
                 evidence=(item,),
                 fixes=tuple(_fixes(source, item)),
             )
+
+
+def _start_of_carried(source: Source, item: Evidence) -> Place | None:
+    """Return where a value that a loop carries starts: its type is decided there."""
+    printed = item.details.said if isinstance(item.details, ToolMessage) else ""
+    named = CARRIED.search(printed)
+    line = item.place.line if item.place else 0
+    for kernel in kernels(source) if named else ():
+        given = (
+            [v for v in kernel.assigned.get(named["name"], ()) if v.lineno < line] if named else []
+        )
+        if given and _inside(kernel, item):
+            return source.place(given[-1])
+    return None
 
 
 def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:

@@ -76,7 +76,7 @@ def _grids(source: Source, launch: Launch) -> Iterator[Rounded]:
 def _lengths(source: Source, launch: Launch) -> set[str]:
     """Return how the lengths of a launch's blocks are written: names, numbers, `meta["BLOCK"]`."""
     kernel = launch.kernel
-    sized = {name for call in kernel.calls("arange") for name in _names(call)}
+    sized = kernel.constants
     given = {source.text(value) for name, value in launch.arguments.items() if name in sized}
     quotes = {f"meta[{q}{n}{q}]" for n in sized for q in "\"'"}
     return given | quotes | {text.replace("meta", "META") for text in quotes}
@@ -136,10 +136,6 @@ def _loads(kernel: Kernel, loop: ast.For) -> bool:
 
 def _is_floor(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 _CODE = """

@@ -84,7 +84,7 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
         place, told = short
     else:
         place = place or _partial_store(source, context, proof) or _allocation(source, context)
-        place = place or _in_triton(source, proof)
+        place = place or _in_triton(source, context, proof)
         told = ""
     return RULE.finding(
         place,
@@ -95,12 +95,36 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
     )
 
 
-def _in_triton(source: Source, proof: Sequence[Evidence]) -> Place | None:
-    """Return the last store where only a part of a result was left, else where its memory is made."""
+def _in_triton(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
+    """Return where a Triton program leaves a result unwritten: a launch of too few programs, a store, or where it is made."""
     store, made = triton.last_store(source), triton.allocation(source)
     if store is not None and (_in_part(proof) or made is None):
-        return source.place(store.call)
+        short = _too_few_programs(source, context, proof)
+        return source.place(short.call if short else store.call)
     return source.place(made[0]) if made else None
+
+
+def _too_few_programs(
+    source: Source, context: Context, proof: Sequence[Evidence]
+) -> triton.Launch | None:
+    """Return the last launch if each of its programs has written as much as any other, and only once."""
+    every = triton.launches(source)
+    if not every or triton.in_loop(every[-1].kernel, triton.last_store(source)):
+        return None
+    launch = every[-1]
+    for item in proof:
+        if isinstance(item.details, UnwrittenOutput):
+            started = [
+                one.grid[0] * one.grid[1] * one.grid[2]
+                for run in (context.outcome.runs if context.outcome else ())
+                if run.workload == item.workload
+                for one in run.launches
+                if launch.kernel.name in one.kernel
+            ]
+            written = item.details.size - item.details.missing
+            if started and written % (started[-1] * 4) == 0:
+                return launch
+    return None
 
 
 def _in_part(proof: Sequence[Evidence]) -> bool:

@@ -99,7 +99,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             first.code,
             any(one.code == "sign-flip" for one in wrong),
         )
-        or _triton_store(source)
+        or _triton_place(source, first)
     )
     made = None if cause or first.code in STATE else on_the_way(source, context, first)
     if made is not None and made.certain:  # DEP005 says where
@@ -126,7 +126,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _place(cases(source, context), zeros.code, flipped=False) or _triton_store(source),
+        _place(cases(source, context), zeros.code, flipped=False) or _triton_place(source, zeros),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         confidence="proven",
         evidence=seen,
@@ -214,10 +214,11 @@ def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
     return None
 
 
-def _triton_store(source: Source) -> Place | None:
-    """Return the last store of the Triton kernel that is launched last."""
+def _triton_place(source: Source, first: Evidence) -> Place | None:
+    """Return the last store of the Triton kernel that is launched last, or the step after it that sets the scale."""
     store = triton.last_store(source)
-    return source.place(store.call) if store else None
+    finish = triton.finish(source) if first.code in {*SCALES, "constant-factor"} else None
+    return source.place(finish) if finish else source.place(store.call) if store else None
 
 
 def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:

@@ -67,6 +67,17 @@ class Kernel:
         return tuple(one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
     @cached_property
+    def constants(self) -> frozenset[str]:
+        """Parameters that are known when it is compiled: those marked `tl.constexpr`."""
+        given = self.node.args
+        return frozenset(
+            one.arg
+            for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)
+            if one.annotation
+            and self.source.full_name(one.annotation) == "triton.language.constexpr"
+        )
+
+    @cached_property
     def tuned(self) -> ast.Call | None:
         """Return its `@triton.autotune(...)`, if it has one."""
         marks = (mark for mark in self.node.decorator_list if isinstance(mark, ast.Call))
@@ -205,6 +216,24 @@ def last_store(source: Source) -> Access | None:
         stores = [one for one in launch.kernel.accesses if one.kind != "load"]
         if stores:
             return stores[-1]
+    return None
+
+
+def in_loop(kernel: Kernel, access: Access | None) -> bool:
+    """Whether an access stands in a loop of its kernel."""
+    loops = (node for node in ast.walk(kernel.node) if isinstance(node, ast.For | ast.While))
+    return access is not None and any(
+        one is access.call for loop in loops for one in ast.walk(loop)
+    )
+
+
+def finish(source: Source) -> ast.Return | None:
+    """Return the `return` in which torch sums or averages what the last launch has written."""
+    for launch in reversed(launches(source)):
+        for node in ast.walk(launch.host) if launch.host else ():
+            if isinstance(node, ast.Return) and node.value is not None:
+                called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
+                return node if called & {"sum", "mean"} else None
     return None
 
 

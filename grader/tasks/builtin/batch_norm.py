@@ -1,7 +1,7 @@
 """Batch norm (statistics of the batch) (KernelBench level 1, problem 33)."""
 
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, UNIFORM, tensor, workload
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, TINY, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
@@ -35,6 +35,7 @@ WORKLOADS = (
     workload(
         "general", tensor((8, 16, 16, 16), ("normal", 100.0, 1.0)), label="offset", init=(16,)
     ),
+    workload("general", tensor((8, 16, 16, 16), TINY), label="tiny", init=(16,)),
     workload("general", tensor((5, 16, 16, 16)), init=(16,), weights="drawn"),
     workload("full", tensor((64, 64, 512, 512), UNIFORM), init=(64,)),
 )

@@ -1,7 +1,7 @@
 """Group norm (KernelBench level 1, problem 35)."""
 
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, UNIFORM, tensor, workload
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, TINY, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
@@ -37,6 +37,7 @@ WORKLOADS = (
     workload(
         "general", tensor((2, 64, 16, 16), ("normal", 100.0, 1.0)), label="offset", init=(64, 8)
     ),
+    workload("general", tensor((2, 64, 16, 16), TINY), label="tiny", init=(64, 8)),
     workload("general", tensor((2, 64, 16, 16)), init=(64, 8), weights="drawn"),
     workload("full", tensor((112, 64, 512, 512), UNIFORM), init=(64, 8)),
 )

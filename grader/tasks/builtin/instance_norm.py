@@ -1,7 +1,7 @@
 """Instance norm (KernelBench level 1, problem 34)."""
 
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, UNIFORM, tensor, workload
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, TINY, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
@@ -37,6 +37,7 @@ WORKLOADS = (
     workload(
         "general", tensor((2, 16, 32, 32), ("normal", 100.0, 1.0)), label="offset", init=(16,)
     ),
+    workload("general", tensor((2, 16, 32, 32), TINY), label="tiny", init=(16,)),
     workload("full", tensor((112, 64, 512, 512), UNIFORM), init=(64,)),
 )
 

@@ -1,7 +1,7 @@
 """Layer norm over the last dims (KernelBench level 1, problem 40)."""
 
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, UNIFORM, tensor, workload
+from grader.tasks.shapes import HEAVY, LARGE, NEGATIVE, TINY, UNIFORM, tensor, workload
 
 REFERENCE = '''\
 import torch
@@ -34,6 +34,7 @@ WORKLOADS = (
     ),
     workload("general", tensor((1, *SHAPE)), init=(SHAPE,)),
     workload("general", tensor((2, *SHAPE), ("normal", 100.0, 1.0)), label="offset", init=(SHAPE,)),
+    workload("general", tensor((2, *SHAPE), TINY), label="tiny", init=(SHAPE,)),
     workload("general", tensor((2, *SHAPE)), init=(SHAPE,), weights="drawn"),
     workload("general", tensor((5, 3, 31, 11)), init=([3, 31, 11],), weights="drawn"),
     workload("full", tensor((16, 64, 256, 256), UNIFORM), init=([64, 256, 256],)),

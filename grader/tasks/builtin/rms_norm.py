@@ -1,7 +1,17 @@
 """Division by the root mean square over dim 1 of a 4-D tensor (KernelBench level 1, problem 36)."""
 
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import CONSTANT, HEAVY, LARGE, NEGATIVE, UNIFORM, ZEROS, tensor, workload
+from grader.tasks.shapes import (
+    CONSTANT,
+    HEAVY,
+    LARGE,
+    NEGATIVE,
+    TINY,
+    UNIFORM,
+    ZEROS,
+    tensor,
+    workload,
+)
 
 REFERENCE = '''\
 import torch
@@ -33,7 +43,7 @@ WORKLOADS = (
             ("large", LARGE),
             ("constant", CONSTANT),
             ("zeros", ZEROS),
-            ("tiny", ("normal", 0.0, 1e-3)),
+            ("tiny", TINY),
         )
     ),
     *(

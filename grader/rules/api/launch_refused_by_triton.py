@@ -1,0 +1,201 @@
+"""API009: Triton refuses a launch before the kernel runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from grader.records import Context, Evidence, Finding, Fix, Raised
+from grader.rules.rule import Example, Rule
+from grader.source.analysis.triton import Launch, allocated, kernels, launches
+from grader.source.code_edits import delete_keyword, fix, replace
+
+if TYPE_CHECKING:
+    from grader.source import Source
+
+Told = tuple[ast.AST, str, tuple[Fix, ...]]
+MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
+UNKNOWN = re.compile(r"(?:unexpected keyword argument|Keyword argument) '?(?P<name>\w+)'?")
+TWICE = re.compile(r"Conflicting meta-parameters: (?P<names>[\w, ]+)\.")
+ON_CPU = re.compile(r"Pointer argument \(at (?P<index>\d+)\) cannot be accessed")
+NO_GRID = re.compile(r"Cannot call @triton\.jit'd outside of the scope of a kernel")
+RESOURCES = re.compile(r"out of resource: (?P<what>[\w ]+), Required: (?P<asked>\d+), Hardware limit: (?P<most>\d+)")  # fmt: skip
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Say what was refused, at the launch that it belongs to."""
+    for item in context.seen("python"):
+        for pattern, tell in READERS.items():
+            raised = item.details.said if isinstance(item.details, Raised) else ""
+            found = pattern.search(raised)
+            told = tell(source, found) if found else None
+            if told is not None:
+                node, said, fixes = told
+                yield RULE.finding(
+                    source.place(node),
+                    f"{said} ({item.text.rstrip('.')})",
+                    confidence="proven",
+                    evidence=(item,),
+                    fixes=fixes,
+                )
+
+
+def _missing(source: Source, found: re.Match[str]) -> Told | None:
+    names = re.findall(r"'(\w+)'", found["names"])
+    for launch in launches(source):
+        if set(names) <= set(launch.kernel.parameters) - set(launch.arguments):
+            known = {n.id for n in ast.walk(launch.host or launch.call) if isinstance(n, ast.Name)}
+            more = ", ".join(f"{name}={name}" for name in names)
+            text = source.text(launch.call)[:-1].rstrip().rstrip(",")
+            edit = replace(source, launch.call, f"{text}, {more})")
+            fixes = fix(f"pass {', '.join(names)}", [edit]) if set(names) <= known else ()
+            return (
+                launch.call,
+                f"the launch of `{launch.kernel.name}` lacks {', '.join(names)}",
+                fixes,
+            )
+    return None
+
+
+def _unknown(source: Source, found: re.Match[str]) -> Told | None:
+    name = found["name"]
+    for launch in launches(source):
+        if name in launch.arguments and name not in launch.kernel.parameters:
+            edits = [delete_keyword(source, launch.call, name)]
+            said = f"`{launch.kernel.name}` has no parameter {name}"
+            return launch.call, said, fix(f"leave {name} out", edits)
+    return None
+
+
+def _twice(source: Source, found: re.Match[str]) -> Told | None:
+    names = [name.strip() for name in found["names"].split(",")]
+    for launch in launches(source):
+        if launch.kernel.tuned is not None and set(names) & set(launch.arguments):
+            edits = [delete_keyword(source, launch.call, name) for name in names]
+            said = f"autotuning chooses {', '.join(names)}, and the launch gives it as well"
+            return launch.call, said, fix(f"leave {', '.join(names)} to autotuning", edits)
+    return None
+
+
+def _on_cpu(source: Source, found: re.Match[str]) -> Told | None:
+    index = int(found["index"])
+    for launch in launches(source):
+        if index >= len(launch.kernel.parameters):
+            continue
+        value = launch.arguments.get(launch.kernel.parameters[index])
+        if value is None:
+            continue
+        made = [call for name, call in allocated(launch.host, source) if name == source.text(value)]
+        said = f"`{source.text(value)}` lies in the CPU's memory, and `{launch.kernel.name}` is given its address"
+        return launch.call, said, _on_device(source, launch, made)
+    return None
+
+
+def _on_device(source: Source, launch: Launch, made: list[ast.Call]) -> tuple[Fix, ...]:
+    parameters = launch.host.args.args if launch.host else []
+    tensor = next((one.arg for one in parameters if one.arg != "self"), "")
+    for call in made:
+        if tensor and not any(word.arg == "device" for word in call.keywords):
+            text = source.text(call)[:-1].rstrip().rstrip(",")
+            return fix("make it on the input's device", [replace(source, call, f"{text}, device={tensor}.device)")])  # fmt: skip
+    return ()
+
+
+def _no_grid(source: Source, _: re.Match[str]) -> Told | None:
+    names = {one.name for one in kernels(source)}
+    inside = {id(node) for one in kernels(source) for node in ast.walk(one.node)}
+    for call in source.walk(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id in names and id(call) not in inside:
+            grids = {n.id for n in source.walk(ast.Name) if "grid" in n.id.lower()}
+            edits = [
+                replace(source, call.func, f"{call.func.id}[{name}]") for name in sorted(grids)[:1]
+            ]
+            return (
+                call,
+                f"`{call.func.id}` is called without a grid",
+                fix("launch it over the grid", edits),
+            )
+    return None
+
+
+def _resources(source: Source, found: re.Match[str]) -> Told | None:
+    every = launches(source)
+    if not every:
+        return None
+    launch = every[-1]
+    what, asked, most = found["what"], found["asked"], found["most"]
+    said = f"a block of `{launch.kernel.name}` needs more {what} than there is: {asked} of {most}"
+    return launch.call, said, tuple(_smaller(source, launch))
+
+
+def _smaller(source: Source, launch: Launch) -> Iterator[Fix]:
+    """Yield launches that ask for less: fewer stages, fewer warps, smaller blocks."""
+    for name, value in (("num_stages", "1"), ("num_warps", "8")):
+        if name in launch.arguments:
+            given = launch.arguments[name]
+            yield from fix(f"{name}={value}", [replace(source, given, value)])
+    numbers = [
+        value
+        for name, value in launch.arguments.items()
+        if name in launch.kernel.parameters
+        if isinstance(value, ast.Constant) and isinstance(value.value, int) and value.value > 32
+    ]
+    edits = [replace(source, value, "32") for value in numbers]
+    if edits:
+        stages = launch.arguments.get("num_stages")
+        edits += [replace(source, stages, "2")] if stages is not None else []
+        yield from fix("take blocks of 32", edits)
+
+
+READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]] = {
+    MISSING: _missing,
+    UNKNOWN: _unknown,
+    TWICE: _twice,
+    ON_CPU: _on_cpu,
+    NO_GRID: _no_grid,
+    RESOURCES: _resources,
+}
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        n = x.numel()
+        relu_kernel[(triton.cdiv(n, 1024),)](x, y, BLOCK=1024)
+        return y
+"""
+_SAID = "TypeError: dynamic_func() missing 1 required positional argument: 'n'"
+RULE = Rule(
+    code="API009",
+    name="launch-refused-by-triton",
+    severity="error",
+    summary="Triton refuses a launch: an argument is missing, given twice or on the CPU, or a block asks for too much.",
+    why="A launch `kernel[grid](...)` takes the kernel's parameters by position or name, and `num_warps` and the like "
+    "by name. Tensors must lie on the GPU; what autotuning chooses must not be given; tiles of all stages together "
+    "must fit into shared memory.",
+    bad=Example(
+        _CODE,
+        Context(
+            evidence=(
+                Evidence(kind="python", code="raised", text=_SAID, details=Raised(said=_SAID)),
+            )
+        ),
+    ),
+    good=_CODE.replace("(x, y, BLOCK", "(x, y, n, BLOCK"),
+    detects=("evidence",),
+    guards="Only what was raised while the program ran.",
+    fix="Passes what is missing, leaves out what is too much, makes a tensor on the input's device, asks for less.",
+    check=check,
+    languages=("triton",),
+)
