@@ -24,7 +24,6 @@ from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
-from grader.source.rewriting.launch_left_out import launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +89,6 @@ def _kernels(source: Source) -> Iterator[Finding]:
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
             f"nothing launches {names}: no kernel of this submission ever runs{instead or _bound(source, idle)}",
             severity="warning" if called else "error",
-            fixes=launch(unit, kernel) if len(idle) == 1 else (),
             kernels=[kernel.name for _, kernel in idle],
         )
         return
