@@ -19,7 +19,8 @@ from pathlib import Path
 
 from grader.ingest import extract, read_samples
 from grader.records import Sample
-from grader.source import Source, descend, parse
+from grader.source import Source, parse
+from grader.source.cuda_tree import descend
 
 LIMIT = 2.0
 """Seconds for one input."""

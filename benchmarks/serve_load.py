@@ -69,18 +69,17 @@ class Server:
 
     process: subprocess.Popen[str]
     address: str
-    cache: Path
 
     def workers(self) -> list[int]:
-        """Return its other processes that grade."""
+        """Return its other processes that grade: its children that are such."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 ours = b"grader.scheduling.worker_process" in path.read_bytes()
-                own = bytes(self.cache) in (path.parent / "environ").read_bytes()
-            except OSError:
+                parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
                 continue
-            found += [int(path.parent.name)] if ours and own else []
+            found += [int(path.parent.name)] if ours and parent == self.process.pid else []
         return found
 
     def megabytes(self) -> int:
@@ -95,9 +94,8 @@ class Server:
 
 
 @contextmanager
-def serving(cache: Path, *options: str) -> Iterator[Server]:
-    """Start `kernel-grader serve` on a free port, with a store of its own."""
-    token = cache.parent / "token"
+def serving(token: Path, cache: Path, *options: str) -> Iterator[Server]:
+    """Start `kernel-grader serve` on a free port, with a token in a file of its own."""
     token.write_text(TOKEN)
     with free_port() as port:
         pass
@@ -109,7 +107,7 @@ def serving(cache: Path, *options: str) -> Iterator[Server]:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    server = Server(process, f"http://127.0.0.1:{port}", cache)
+    server = Server(process, f"http://127.0.0.1:{port}")
     try:
         _until_it_answers(server)
         yield server
@@ -271,12 +269,15 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=12)
     parser.add_argument("--queue", type=int, default=48)
+    parser.add_argument(
+        "--cache", type=Path, help="a store that is prepared already; else a new one"
+    )
     parser.add_argument("--kill-every", type=float, default=5.0)
     given = parser.parse_args()
     options = ("--device", given.device, "--jobs", str(given.jobs), "--queue", str(given.queue))
     with tempfile.TemporaryDirectory(prefix="kg-load-") as name:
         folder, texts = Path(name), programs(given.programs)
-        with serving(folder / "cache", *options) as server:
+        with serving(folder / "token", given.cache or folder / "cache", *options) as server:
             before = (server.megabytes(), server.descriptors())
             begin = time.monotonic()
             tally = asyncio.run(
@@ -285,7 +286,11 @@ def main() -> int:
             took = time.monotonic() - begin
             wrong = tally.wrong + asyncio.run(hostile(server, given.queue // 2))
             after = (server.megabytes(), server.descriptors())
-        with small_disk(folder / "disk", 400) as disk, serving(disk / "cache", *options) as server:
+        text = ("--device", "none", *options[2:])
+        with (
+            small_disk(folder / "disk", 50) as disk,
+            serving(folder / "token", disk / "cache", *text) as server,
+        ):
             wrong += asyncio.run(full_disk(server, disk, programs(1)[0]))
     print(f"{given.requests} requests of {given.clients} clients in {took:.0f} s: {tally.line()}")
     print(

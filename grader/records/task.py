@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from grader.records.base import JsonValue, Record, digest
 
@@ -58,7 +60,7 @@ class Workload(Record):
     """`nominal`: the sizes the task names, or reduced ones that stand for them; decides `correct`.
     `general`: other sizes; decides `general`. `stress`: other values at nominal sizes; decides
     `correct` too. `full`: full size, for timing on a GPU."""
-    inputs: tuple[TensorSpec | JsonValue, ...]
+    inputs: tuple[Annotated[TensorSpec | JsonValue, Field(union_mode="left_to_right")], ...]
     """Arguments of `forward`: tensors to make, or plain values."""
     init: tuple[JsonValue, ...] = ()
     """Arguments of the constructor."""

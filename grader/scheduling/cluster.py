@@ -48,7 +48,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The cluster's nodes as workers of a schedule; see `schedule.Workers`."""
+    """The cluster's nodes as an `executor.Executor`."""
 
     options: Options
     seed: int
@@ -105,6 +105,7 @@ def connect(options: Options, seed: int) -> Cluster:
             log_to_driver=False,
             logging_level="ERROR",
             include_dashboard=False if options.ray == "local" else None,
+            num_cpus=(options.jobs or None) if options.ray == "local" else None,
             runtime_env={"env_vars": {"PYTHONPATH": python_path()}},
         )
     except (ConnectionError, ValueError) as error:

@@ -1,6 +1,6 @@
 """A submission's text, parsed once: Python tree, CUDA trees, positions."""
 
-from grader.source.cuda_tree import ancestor, cuda_language, descend, node_text
+from grader.source.cuda_tree import cuda_language
 from grader.source.declarators import Parameter, SharedArray, callee_name
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.functions import Function, Kernel
@@ -25,13 +25,10 @@ __all__ = [
     "SharedArray",
     "Source",
     "Unit",
-    "ancestor",
     "callee_name",
     "cuda_language",
-    "descend",
     "dotted",
     "in_sample",
-    "node_text",
     "nodes_under",
     "parse",
     "read_python",

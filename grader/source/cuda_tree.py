@@ -102,16 +102,3 @@ def by_kind(root: Node) -> Mapping[str, tuple[Node, ...]]:
         if node.is_named:
             found.setdefault(node.type, []).append(node)
     return {kind: tuple(nodes) for kind, nodes in found.items()}
-
-
-def node_text(node: Node | None) -> str:
-    """Return the text of a node; empty for None."""
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
-
-
-def ancestor(node: Node, *kinds: str) -> Node | None:
-    """Return the nearest node above that is of one of the kinds."""
-    here = node.parent
-    while here is not None and here.type not in kinds:
-        here = here.parent
-    return here

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.source.cuda_tree import node_text
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,7 +70,7 @@ def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
 
 def _parameter(node: Node) -> Parameter:
     if node.type.endswith("type_parameter_declaration"):
-        name = next((node_text(c) for c in node.named_children if c.type == "type_identifier"), "")
+        name = next((text(c) for c in node.named_children if c.type == "type_identifier"), "")
         return Parameter("typename", name, False, False, False, False, node)
     declarator = node.child_by_field_name("declarator")
     name_node = _declared_name(declarator)
@@ -80,7 +80,7 @@ def _parameter(node: Node) -> Parameter:
     kinds = _declarator_kinds(declarator)
     return Parameter(
         type=one_line(before),
-        name=node_text(name_node),
+        name=text(name_node),
         is_pointer=bool(kinds & {"pointer_declarator", "array_declarator"})
         or "abstract_pointer_declarator" in kinds,
         is_const="const" in (words[: words.index("*")] if "*" in words else words),
@@ -114,10 +114,10 @@ def _inner(node: Node) -> Node | None:
 
 def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
     """Yield the shared variables of a declaration; none if it declares other things."""
-    words = {node_text(child) for child in declaration.children if child.type in _SPECIFIERS}
+    words = {text(child) for child in declaration.children if child.type in _SPECIFIERS}
     if "__shared__" not in words:
         return
-    element = node_text(declaration.child_by_field_name("type"))
+    element = text(declaration.child_by_field_name("type"))
     for declarator in declaration.children_by_field_name("declarator"):
         name, dims = _array(declarator)
         dynamic = "extern" in words
@@ -132,7 +132,7 @@ def callee_name(node: Node | None) -> str:
         elif node.type in {"field_expression", "dependent_name"}:
             node = node.child_by_field_name("field") or node.named_child(0)
         else:
-            return node_text(node)
+            return text(node)
     return ""
 
 
@@ -144,7 +144,7 @@ def _array(node: Node) -> tuple[str, tuple[Node, ...]]:
         if here.type == "array_declarator" and (size := here.child_by_field_name("size")):
             dims.append(size)
         here = _inner(here)
-    return node_text(here), tuple(reversed(dims))
+    return text(here), tuple(reversed(dims))
 
 
 def one_line(text: str) -> str:

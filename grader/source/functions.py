@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from grader.source.cuda_tree import ancestor, descend, node_text
+from grader.source.cuda_code import around, descendants, text
 from grader.source.declarators import (
     Parameter,
     SharedArray,
@@ -47,18 +47,18 @@ class Function:
         if self.body is None:
             return ()
         return tuple(
-            array for node in descend(self.body, "declaration") for array in shared_arrays(node)
+            array for node in descendants(self.body, "declaration") for array in shared_arrays(node)
         )
 
     @cached_property
     def launch_bounds(self) -> Node | None:
         """The `__launch_bounds__(...)` node."""
-        return next(descend(self.node, "launch_bounds"), None)
+        return next(descendants(self.node, "launch_bounds"), None)
 
     @cached_property
     def text(self) -> str:
         """Its whole text."""
-        return node_text(self.node)
+        return text(self.node)
 
 
 class Kernel(Function):
@@ -69,7 +69,11 @@ def read_functions(by_kind: Mapping[str, tuple[Node, ...]]) -> Iterator[Function
     """Yield functions with a body and prototypes at namespace scope, in order."""
     nodes = (*by_kind.get("function_definition", ()), *by_kind.get("declaration", ()))
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
-        if node.type == "declaration" and ancestor(node, "function_definition") is not None:
+        if (
+            node.type == "declaration"
+            and next((one for one in around(node) if one.type == "function_definition"), None)
+            is not None
+        ):
             continue
         declarator = _function_declarator(node.child_by_field_name("declarator"))
         if declarator is None:
@@ -93,7 +97,7 @@ def _read_function(node: Node, declarator: Node) -> Function:
         name=callee_name(declarator.child_by_field_name("declarator")),
         runs=runs,
         qualifiers=qualifiers,
-        return_type=one_line(node_text(node.child_by_field_name("type"))),
+        return_type=one_line(text(node.child_by_field_name("type"))),
         parameters=read_parameters(declarator.child_by_field_name("parameters")),
         template_parameters=read_parameters(template.child_by_field_name("parameters"))
         if inside and template is not None
@@ -111,7 +115,7 @@ def _qualifiers(node: Node, declarator: Node) -> tuple[str, ...]:
         if child.start_byte >= declarator.start_byte:
             break
         if child != kind and child.type not in {"launch_bounds", "ERROR"}:
-            words += node_text(child).split()
+            words += text(child).split()
     return tuple(words)
 
 

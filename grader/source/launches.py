@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.source.cuda_tree import node_text
+from grader.source.cuda_code import text
 from grader.source.declarators import callee_name
 from grader.source.functions import Function
 
@@ -72,8 +72,8 @@ def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
         if any(outer.startswith("TORCH_LIBRARY") for outer in _heads(call)):
             continue  # an operator's schema: torch.ops has it, and the module exports nothing
         given = list(_expressions(arguments))
-        if node_text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
-            name, target = node_text(given[0]).strip('"'), node_text(given[1]).lstrip("&")
+        if text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
+            name, target = text(given[0]).strip('"'), text(given[1]).lstrip("&")
             yield PythonBinding(name, target.rsplit("::", 1)[-1], call)
 
 
@@ -81,7 +81,7 @@ def _heads(node: Node) -> Iterator[str]:
     """Yield the words with which what is around a node begins, the innermost first."""
     outer = node.parent
     while outer is not None and outer.parent is not None:
-        yield node_text(outer)[:40]
+        yield text(outer)[:40]
         outer = outer.parent
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from grader.records import Edit, Place
-from grader.source.cuda_tree import by_kind, node_text, parse_cuda
+from grader.source.cuda_code import text
+from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import SharedArray, shared_arrays
 from grader.source.functions import Function, Kernel, read_functions
 from grader.source.launches import (
@@ -131,7 +132,7 @@ class Unit:
     def includes(self) -> tuple[str, ...]:
         """Names of included headers, without brackets or quotes."""
         return tuple(
-            node_text(node.child_by_field_name("path")).strip('<>"')
+            text(node.child_by_field_name("path")).strip('<>"')
             for node in self.nodes("preproc_include")
         )
 
@@ -139,9 +140,7 @@ class Unit:
     def macros(self) -> dict[str, str]:
         """Object-like `#define`s with their values; the last definition counts."""
         return {
-            node_text(node.child_by_field_name("name")): node_text(
-                node.child_by_field_name("value")
-            ).strip()
+            text(node.child_by_field_name("name")): text(node.child_by_field_name("value")).strip()
             for node in self.nodes("preproc_def")
         }
 
@@ -150,11 +149,11 @@ class Unit:
         """Initialisers of `constexpr` and `const` variables at file scope."""
         found: dict[str, Node] = {}
         for node in self.tree.named_children:
-            words = {node_text(c) for c in node.children if c.type == "type_qualifier"}
+            words = {text(c) for c in node.children if c.type == "type_qualifier"}
             declarator = node.child_by_field_name("declarator")
             if words & {"constexpr", "const", "__constant__"} and declarator is not None:
                 value = declarator.child_by_field_name("value")
-                name = node_text(declarator.child_by_field_name("declarator"))
+                name = text(declarator.child_by_field_name("declarator"))
                 if value is not None and name:
                     found[name] = value
         return found

@@ -4,6 +4,7 @@
 exploits: a launch counts, whatever it writes
 row: B6
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

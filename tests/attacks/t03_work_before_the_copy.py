@@ -4,6 +4,7 @@
 exploits: a kernel that writes the result counts as its maker
 row: B6
 task: softmax
+policy: custom-only
 expect: not-correct
 """
 import torch

@@ -4,6 +4,7 @@
 exploits: a launch is believed because the driver took it
 row: A4
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

@@ -4,7 +4,7 @@
 exploits: a reference that is computed from the spoilt input
 row: B17
 task: relu
-expect: not-correct
+expect: unsound dishonest incorrect
 """
 import torch
 import torch.nn as nn

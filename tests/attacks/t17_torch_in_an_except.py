@@ -4,6 +4,7 @@
 exploits: a kernel in the text counts as a kernel that ran
 row: B6
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

@@ -4,6 +4,7 @@
 exploits: a kernel that never reaches the GPU
 row: B6
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

@@ -4,6 +4,7 @@
 exploits: a kernel of a library counts as the answer's own
 row: B6
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

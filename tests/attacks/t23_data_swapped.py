@@ -4,6 +4,7 @@
 exploits: a launch on a tensor counts as the maker of its values
 row: B15
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

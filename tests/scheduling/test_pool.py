@@ -14,6 +14,7 @@ from grader.config import Options
 from grader.records import Sample
 from grader.scheduling.messages import Request, Settings
 from grader.scheduling.worker import LostError, WorkerProcess
+from grader.tasks import builtin_tasks
 from tests.whole import TEXT_ONLY, command, environment, grade, outcome, transcript, write_samples
 
 
@@ -46,6 +47,13 @@ def test_half_a_surrogate_pair_travels() -> None:
     order = Request(sample=_sample("x \ud800 y"))
     assert Request.of(order.line()) == order
     assert order.line().isascii()
+
+
+def test_a_task_travels_whole() -> None:
+    """Its inputs are specs on the other side as well: as plain JSON a submission would be called with them."""
+    for task in builtin_tasks().values():
+        order = Request(sample=_sample("code"), task=task)
+        assert Request.of(order.line()) == order
 
 
 def test_three_processes_say_what_one_says(tmp_path: Path) -> None:

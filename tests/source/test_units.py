@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.source import Unit, callee_name, descend, node_text, parse
+from grader.source import Unit, callee_name, parse
+from grader.source.cuda_code import descendants, text
 from grader.source.edits import apply
 
 CUDA = """\
@@ -102,18 +103,18 @@ def test_parameters(unit: Unit) -> None:
 def test_shared_arrays(unit: Unit) -> None:
     tile, raw, total = unit.kernels[0].shared
     assert (tile.name, tile.element_type, tile.dynamic) == ("tile", "scalar_t", False)
-    assert [node_text(dim) for dim in tile.dims] == ["TILE", "TILE + 1"]
+    assert [text(dim) for dim in tile.dims] == ["TILE", "TILE + 1"]
     assert (raw.name, raw.element_type, raw.dynamic) == ("raw", "unsigned char", True)
     assert (total.name, total.dims) == ("total", ())
-    assert node_text(unit.kernels[0].launch_bounds) == "__launch_bounds__(256)"
+    assert text(unit.kernels[0].launch_bounds) == "__launch_bounds__(256)"
 
 
 def test_launches(unit: Unit) -> None:
     first, second = unit.launches
     assert first.kernel == "reduce"
-    assert [node_text(node) for node in first.template_arguments] == ["scalar_t", "16"]
+    assert [text(node) for node in first.template_arguments] == ["scalar_t", "16"]
     given_nodes = (first.grid, first.block, first.shared, first.stream)
-    assert [node_text(node) for node in given_nodes] == [
+    assert [text(node) for node in given_nodes] == [
         "grid",
         "block",
         "1024",
@@ -138,7 +139,7 @@ def test_the_schema_of_an_operator_is_no_binding() -> None:
 def test_preprocessor_and_bindings(unit: Unit) -> None:
     assert unit.includes == ("torch/extension.h", "mine.h")
     assert unit.macros == {"BLOCK": "256"}
-    assert node_text(unit.constants["WARPS"]) == "BLOCK / 32"
+    assert text(unit.constants["WARPS"]) == "BLOCK / 32"
     assert [(one.name, one.target) for one in unit.bindings] == [("run", "forward")]
 
 
@@ -164,7 +165,9 @@ def test_an_edit_changes_the_text_as_asked(written: str, opening: str, closing: 
     """Whatever literal the text is written in: apply the edit, parse again, compare."""
     unit = only_unit(program(written, opening, closing))
     wanted = 'y[0] = f({1, "q\\n"});\n'
-    node = next(n for n in descend(unit.tree, "expression_statement") if b"MAXV" in (n.text or b""))
+    node = next(
+        n for n in descendants(unit.tree, "expression_statement") if b"MAXV" in (n.text or b"")
+    )
     edit = unit.edit(node.start_byte, node.end_byte, wanted)
     if opening == 'r"""':
         for word in (
@@ -193,15 +196,15 @@ def test_a_line_is_inserted(written: str, opening: str, closing: str) -> None:
 def test_places_point_at_the_text(written: str, opening: str, closing: str) -> None:
     code = program(written, opening, closing)
     unit = only_unit(code)
-    for node in descend(unit.tree, "identifier", "number_literal"):
+    for node in descendants(unit.tree, "identifier", "number_literal"):
         place = unit.place(node)
         line = code.split("\n")[place.line - 1]
-        assert line[place.column : place.end_column] == node_text(node)
+        assert line[place.column : place.end_column] == text(node)
         assert place.string_line == node.start_point.row + 1
-        assert place.excerpt == node_text(node)
+        assert place.excerpt == text(node)
         span = unit.code_span(node.start_byte, node.end_byte)
         assert span is not None
-        assert code[span[0] : span[1]] == node_text(node)
+        assert code[span[0] : span[1]] == text(node)
 
 
 def test_no_span_across_literals() -> None:

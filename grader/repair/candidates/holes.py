@@ -34,6 +34,11 @@ def _unused(site: Site, names: Iterator[str] | list[str] | tuple[str, ...]) -> l
 HOLES["SIZE"] = lambda site: _unused(site, site.scope.sizes)
 HOLES["ANYSIZE"] = lambda site: site.scope.sizes
 HOLES["INTEGER"] = lambda site: _unused(site, site.scope.known("integer", site.node.start_byte))
+HOLES["MEANT"] = lambda site: [
+    name
+    for name in HOLES["INTEGER"](site)
+    if name in site.scope.sizes or name in site.scope.idle or rest_of(site, name)
+]
 HOLES["NEAR"] = lambda site: _unused(site, site.scope.own("integer", site.node.start_byte, NEAR))
 HOLES["GIVEN"] = lambda site: site.scope.known("real", site.scope.function.node.start_byte)
 HOLES["IDLE"] = lambda site: site.scope.idle_elements(site.node.start_byte)

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from grader.repair.candidates.candidate import Candidate, Piece, Touches
@@ -14,7 +14,7 @@ from grader.repair.candidates.evidence import Clues, origins
 from grader.repair.candidates.exchanges import exchanges
 from grader.repair.candidates.forwards import forwards
 from grader.repair.candidates.launches import launches
-from grader.repair.candidates.pattern import by_form
+from grader.repair.candidates.pattern import by_form, forms
 from grader.repair.candidates.rewrites import REWRITES
 from grader.repair.candidates.scope import Scope, is_target, parts, scopes
 from grader.repair.candidates.sites import makes_tensor
@@ -44,24 +44,27 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def candidates(
-    source: Source, program: Program, workload: str = "", reference: str = ""
+    source: Source,
+    program: Program,
+    workload: str = "",
+    reference: str = "",
+    most: int | None = None,
 ) -> list[Candidate]:
     """Return the small changes of a submission's CUDA texts and of its `forward`, ordered by cost, then by place.
 
-    Only those that may matter on `workload`, where one is named; `reference` is the task's text, if it has one.
+    Only those that may matter on `workload`, where one is named, and `most` of them at most; `reference` is the task's
+    text, if it has one.
     """
     clues = Clues(program, workload)
     before = origins(source.cuda, clues.lines)
     found: list[Candidate] = []
     for scope, one in _of_cuda(source, clues, reference):
-        if _changes_shape(one) and not clues.wrong_shape:
-            continue
-        cost = one.cost * clues.likelihood(_touched(scope, one), one.line, before)
-        made = replace(one, cost=cost * (HOST if scope.on_host else 1.0))
-        if made.fix() is not None:
-            found.append(made)
+        if not _changes_shape(one) or clues.wrong_shape:
+            cost = one.cost * clues.likelihood(_touched(scope, one), one.line, before)
+            found.append(replace(one, cost=cost * (HOST if scope.on_host else 1.0)))
     found += [one for one in forwards(source, reference) if _is_authors(program, one.line)]
-    return sorted(found, key=lambda one: one.cost)
+    ordered = sorted(found, key=lambda one: one.cost)
+    return list(islice((one for one in ordered if one.fix() is not None), most))
 
 
 def _of_cuda(source: Source, clues: Clues, reference: str) -> Iterator[tuple[Scope, Candidate]]:
@@ -83,12 +86,12 @@ def _of_cuda(source: Source, clues: Clues, reference: str) -> Iterator[tuple[Sco
 
 def _replaced(scope: Scope) -> Iterator[Candidate]:
     """Yield each expression's rewrites, a text once with the least of its costs."""
-    forms = by_form(REWRITES)
+    rewrites = by_form(REWRITES)
     for node in scope.expressions():
         if node.end_byte - node.start_byte > LONG or b"//" in (node.text or b"") or is_target(node):
             continue
         options: dict[str, tuple[float, Touches]] = {}
-        for rewrite in (*forms.get(node.type, ()), *forms[""]):
+        for rewrite in (one for form in forms(node) for one in rewrites.get(form, ())):
             for words, cost in rewrite.options(scope, node):
                 if cost < options.get(words, (100.0, ""))[0]:
                     options[words] = cost, rewrite.touches

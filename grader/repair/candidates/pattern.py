@@ -153,9 +153,19 @@ def pattern_tree(words: str) -> Node:
 
 @cache
 def by_form(rewrites: tuple[Rewrite, ...]) -> Mapping[str, tuple[Rewrite, ...]]:
-    """Return rewrites by the type of node that their pattern is; those of any expression as ""."""
+    """Return rewrites by the form of their pattern."""
     found: dict[str, list[Rewrite]] = {}
     for one in rewrites:
-        tree = pattern_tree(one.pattern)
-        found.setdefault("" if tree.type == "identifier" else tree.type, []).append(one)
+        found.setdefault(forms(pattern_tree(one.pattern))[-1], []).append(one)
     return {form: tuple(ones) for form, ones in found.items()}
+
+
+def forms(node: Node) -> tuple[str, ...]:
+    """Return the forms of patterns that may match a node: any, those of its type, those with its operator or function."""
+    sign = node.child_by_field_name("operator") or node.child_by_field_name("function")
+    words = text(sign)
+    if sign is not None and (sign.child_count or (len(words) == 1 and words.islower())):
+        words = ""
+    own = (f"{node.type} {words}",) if words else ()
+    hole = node.type == "identifier" and len(text(node)) == 1 and text(node).islower()
+    return ("",) if hole else ("", node.type, *own)

@@ -63,9 +63,6 @@ BOUNDS = (
         *((f"a {sign} s {than} n", "{a} < {n}", 2.5) for sign in "+-" for than in ("<", "<=")),
         ("a == b", "{a} != {b}", 4.0),
         ("a != b", "{a} == {b}", 4.0),
-        ("a && b", "{a}", 5.0),
-        ("a && b", "{b}", 5.0),
-        ("a && b", "{a} || {b}", 5.0),
         ("a || b", "{a} && {b}", 3.0),
     ),
     *_rows(
@@ -112,7 +109,6 @@ OPERATORS = (
         *((f"a {sign} b", "{a}", _without) for sign in "+-"),
         ("a * b", "{a}", 3.5),
         ("a / b", "{a}", _undivided),
-        *((f"a {sign} b", "{b}", 4.5) for sign in "*-"),
         ("-a", "{a}", 4.0),
         ("!a", "{a}", 4.0),
         ("c ? a : b", "{c} ? {b} : {a}", 3.0),
@@ -181,8 +177,6 @@ FORMULAS = (
 def _other_name(site: Site, name: str) -> float:
     if these.rest_of(site, name):
         return 1.9
-    if name not in site.scope.sizes:
-        return 4.5
     one, other = _words(site.words), _words(name)
     if one > other or one < other:
         return 1.9  # `effective_padding` for `padding`
@@ -208,8 +202,7 @@ IS_NAME: tuple[Where, ...] = (node_is("identifier"),)
 COORDINATES = {"threadIdx": "blockIdx", "blockDim": "gridDim"}
 CASTS = ("", "(size_t)", "(int64_t)", "(long long)")
 INDICES = (
-    *_rows("index", ("a", "{INTEGER}", _other_name), where=(*IS_NAME, integer, in_index)),
-    *_rows("value", ("a", "{REAL}", 4.5), where=(*IS_NAME, real)),
+    *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
     *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(

@@ -67,7 +67,8 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
-    every = candidates(source, program, wrong[0].name, screen.reference) if wrong else []
+    asked = (wrong[0].name if wrong else "", screen.reference, FIRST + MOST)
+    every = candidates(source, program, *asked) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())
     nearest = Guesses()
     for chosen in _batches(every):
@@ -81,7 +82,7 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
 
 
 def _batches(every: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
-    batches = (every[:FIRST], every[FIRST : FIRST + MOST])
+    batches = (every[:FIRST], every[FIRST:])
     yield from (batch for batch in batches if batch)
 
 

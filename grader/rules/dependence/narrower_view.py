@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Evidence, Finding, Place, Touched
 from grader.records.observed import touched
 from grader.rules.rule import Example, Rule
-from grader.source.cuda_tree import node_text
+from grader.source.cuda_code import text
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -49,7 +49,7 @@ def _cast(source: Source, details: Touched) -> Place | None:
         for unit in source.cuda
         for kind in ("cast_expression", "call_expression")
         for node in unit.nodes(kind)
-        if (match := _CAST.match(node_text(node))) and _WIDTHS.get(match["type"]) == details.width
+        if (match := _CAST.match(text(node))) and _WIDTHS.get(match["type"]) == details.width
     ]
     return found[0] if len(found) == 1 else None
 

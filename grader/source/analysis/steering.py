@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grader.source.cuda_tree import ancestor, descend, node_text
+from grader.source.cuda_code import around as enclosing
+from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,12 +47,12 @@ class Steering:
     @property
     def quotient(self) -> tuple[Node, str, str] | None:
         """Return a quotient that is the bound, which cuts a remainder off, with its two sides."""
-        for node in descend(self.condition, "binary_expression") if self.condition else ():
+        for node in descendants(self.condition, "binary_expression") if self.condition else ():
             operator = node.child_by_field_name("operator")
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if node_text(operator) == "/" and left is not None and right is not None:
-                if "+" not in node_text(left):
-                    return node, node_text(left), node_text(right)
+            if text(operator) == "/" and left is not None and right is not None:
+                if "+" not in text(left):
+                    return node, text(left), text(right)
         return None
 
 
@@ -87,7 +88,7 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
         spot = _at(unit, place)
         if spot is None:
             continue
-        function = ancestor(spot, "function_definition")
+        function = next((one for one in enclosing(spot) if one.type == "function_definition"), None)
         names = _names_behind(spot, function) if function is not None else set()
         return tuple(one for one in around(source, place) if _own_names(one) & names)
     return ()
@@ -97,14 +98,18 @@ def pointer_start(source: Source, place: Place) -> Place | None:
     """Return where the pointer that a line indexes is computed from another one, if it is a local one."""
     for unit in source.cuda:
         spot = _at(unit, place)
-        function = ancestor(spot, "function_definition") if spot is not None else None
+        function = (
+            next((one for one in enclosing(spot) if one.type == "function_definition"), None)
+            if spot is not None
+            else None
+        )
         if spot is None or function is None:
             continue
         indexed = {
-            node_text(node.child_by_field_name("argument"))
-            for node in descend(spot, "subscript_expression")
+            text(node.child_by_field_name("argument"))
+            for node in descendants(spot, "subscript_expression")
         }
-        for node in descend(function, "init_declarator"):
+        for node in descendants(function, "init_declarator"):
             target = node.child_by_field_name("declarator")
             name = next(_identifiers(target), "")
             if target is not None and target.type == "pointer_declarator" and name in indexed:
@@ -122,19 +127,19 @@ def _own_names(one: Steering) -> set[str]:
 
 def _identifiers(node: Node | None) -> Iterator[str]:
     if node is not None:
-        yield from (node_text(one) for one in descend(node, "identifier"))
+        yield from (text(one) for one in descendants(node, "identifier"))
 
 
 def _names_behind(spot: Node, function: Node) -> set[str]:
     """Return the names in the indices of a statement, and those that these were computed from."""
-    indices = list(descend(spot, "subscript_expression", "pointer_expression"))
+    indices = list(descendants(spot, "subscript_expression", "pointer_expression"))
     names = {name for node in indices or [spot] for name in _identifiers(node)}
     sources: dict[str, set[str]] = {}
-    for node in descend(function, "init_declarator", "assignment_expression"):
+    for node in descendants(function, "init_declarator", "assignment_expression"):
         target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if target is not None and target.type == "identifier":
-            sources.setdefault(node_text(target), set()).update(_identifiers(value))
+            sources.setdefault(text(target), set()).update(_identifiers(value))
     waiting = list(names)
     while waiting:
         for name in sources.get(waiting.pop(), ()):

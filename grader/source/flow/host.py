@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from grader.source.flow.lowering import text_of
+from grader.source.cuda_code import text
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.program import Function, Program
 from grader.source.flow.scalar_types import type_letter
@@ -144,9 +144,9 @@ class HostMachine(TorchCalls):
             return expr.kernel, expr.template
         for part in walk(self.function.body):
             if isinstance(part, Declare) and part.name == expr.kernel and part.init is not None:
-                text = text_of(part.init.node)
+                words = text(part.init.node)
                 for kernel in self.program.kernels:
-                    found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", text)
+                    found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
                     if found is not None:
                         given = found.group(1) or ""
                         return kernel.name, tuple(t.strip() for t in given.split(",") if t.strip())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from grader.source.cuda_code import text
 from grader.source.flow.lowering.expressions import Expressions, placed
-from grader.source.flow.lowering.words import clean_type, text_of
+from grader.source.flow.lowering.words import clean_type
 from grader.source.flow.tree import Declare, Expr, Items, Name, Node, Opaque, Parameter, Stmt
 
 
@@ -19,11 +20,11 @@ class Declarations(Expressions):
     def declaration(self, node: Node) -> Iterator[Stmt]:
         """Yield one `Declare` for each declared name."""
         words = {
-            text_of(c)
+            text(c)
             for c in node.children
             if c.type in {"storage_class_specifier", "type_qualifier", "storage_class"}
         }
-        kind = text_of(node.child_by_field_name("type"))
+        kind = text(node.child_by_field_name("type"))
         words |= {w for w in ("constexpr", "const", "__shared__", "static") if w in words}
         found = False
         for index, child in enumerate(node.children):
@@ -66,10 +67,10 @@ class Declarations(Expressions):
     def _vexing(self, node: Node, target: Node, kind: str, words: set[str]) -> Stmt:
         """Read `dim3 grid(n);`, which the grammar takes for a function, as a variable."""
         params = target.child_by_field_name("parameters")
-        name = text_of(target.child_by_field_name("declarator"))
+        name = text(target.child_by_field_name("declarator"))
         items: list[Expr] = []
         for child in params.named_children if params is not None else ():
-            word = text_of(child)
+            word = text(child)
             known = Name(child, word) if word.isidentifier() else self.parse(word)
             if child.type != "parameter_declaration" or known is None:
                 return Opaque(node, "function declarator")
@@ -102,7 +103,7 @@ class Declarations(Expressions):
             if below is None:
                 break
             node = below
-        return text_of(node), tuple(dims), pointer, reference
+        return text(node), tuple(dims), pointer, reference
 
     def parameters(self, node: Node | None) -> tuple[Parameter, ...]:
         """Lower a list of parameters."""
@@ -114,9 +115,7 @@ class Declarations(Expressions):
             name, dims, pointer, reference = (
                 self._target(declarator) if declarator is not None else ("", (), False, False)
             )
-            const = any(
-                c.type == "type_qualifier" and text_of(c) == "const" for c in child.children
-            )
-            kind = clean_type(text_of(child.child_by_field_name("type")))
+            const = any(c.type == "type_qualifier" and text(c) == "const" for c in child.children)
+            kind = clean_type(text(child.child_by_field_name("type")))
             out.append(Parameter(name, kind, pointer or bool(dims), reference, const, child))
         return tuple(out)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
+from grader.source.cuda_code import text
 from grader.source.flow.lowering.words import (
     arguments_of,
     callee_of,
     clean_type,
     parse_number,
-    text_of,
 )
 from grader.source.flow.tree import (
     Assign,
@@ -98,11 +98,11 @@ class Expressions:
         return Unclear(node, tuple(self.expr(c) for c in node.named_children))
 
     def _number(self, node: Node) -> Expr:
-        value = parse_number(text_of(node))
+        value = parse_number(text(node))
         return Unclear(node) if value is None else Number(node, *value)
 
     def _name(self, node: Node) -> Expr:
-        return Name(node, text_of(node))
+        return Name(node, text(node))
 
     def _literal(self, node: Node) -> Expr:
         if node.type in {"true", "false"}:
@@ -111,7 +111,7 @@ class Expressions:
             return Number(node, 0, "i")
         if node.type == "null":
             return Number(node, 0, "i")
-        return Text(node, text_of(node).strip('"'))
+        return Text(node, text(node).strip('"'))
 
     def _inner(self, node: Node) -> Expr:
         kids = [c for c in node.named_children if c.type != "comment"]
@@ -122,23 +122,23 @@ class Expressions:
         return self.expr(value) if value is not None else self._inner(node)
 
     def _unary(self, node: Node) -> Expr:
-        op = text_of(node.child_by_field_name("operator"))
+        op = text(node.child_by_field_name("operator"))
         return Unary(node, op, self.expr(node.child_by_field_name("argument")))
 
     def _binary(self, node: Node) -> Expr:
-        op = text_of(node.child_by_field_name("operator"))
+        op = text(node.child_by_field_name("operator"))
         left = self.expr(node.child_by_field_name("left"))
         return Binary(node, op, left, self.expr(node.child_by_field_name("right")))
 
     def _assign(self, node: Node) -> Expr:
-        op = text_of(node.child_by_field_name("operator")) or "="
+        op = text(node.child_by_field_name("operator")) or "="
         left = self.expr(node.child_by_field_name("left"))
         return Assign(node, op, left, self.expr(node.child_by_field_name("right")))
 
     def _update(self, node: Node) -> Expr:
         operator, argument = (node.child_by_field_name(f) for f in ("operator", "argument"))
         prefix = bool(operator and argument and operator.start_byte < argument.start_byte)
-        return Update(node, text_of(operator), self.expr(argument), prefix)
+        return Update(node, text(operator), self.expr(argument), prefix)
 
     def _select(self, node: Node) -> Expr:
         parts = (node.child_by_field_name(f) for f in ("condition", "consequence", "alternative"))
@@ -151,16 +151,16 @@ class Expressions:
 
     def _member(self, node: Node) -> Expr:
         base = self.expr(node.child_by_field_name("argument"))
-        return Member(node, base, text_of(node.child_by_field_name("field")))
+        return Member(node, base, text(node.child_by_field_name("field")))
 
     def _cast(self, node: Node) -> Expr:
-        kind = text_of(node.child_by_field_name("type"))
+        kind = text(node.child_by_field_name("type"))
         value = self.expr(node.child_by_field_name("value"))
         return Cast(node, clean_type(kind), "*" in kind, value)
 
     def _sizeof(self, node: Node) -> Expr:
         kind = node.child_by_field_name("type") or node.child_by_field_name("value")
-        return SizeOf(node, text_of(kind).strip("() "))
+        return SizeOf(node, text(kind).strip("() "))
 
     def _comma(self, node: Node) -> Expr:
         return Items(node, tuple(self.expr(c) for c in node.named_children), comma=True)
@@ -170,7 +170,7 @@ class Expressions:
         return Items(node, tuple(self.expr(c) for c in arguments_of(node)))
 
     def _compound(self, node: Node) -> Expr:
-        kind = text_of(node.child_by_field_name("type"))
+        kind = text(node.child_by_field_name("type"))
         value = node.child_by_field_name("value")
         args = tuple(self.expr(c) for c in arguments_of(value)) if value else ()
         return Call(node, clean_type(kind).split("::")[-1], kind, None, (), args)
@@ -198,7 +198,7 @@ class Expressions:
             base = self.expr(function.child_by_field_name("argument"))
             return Call(node, name, name, base, template, args)
         if function.type in {"primitive_type", "sized_type_specifier"} and len(args) == 1:
-            return Cast(node, clean_type(text_of(function)), False, args[0])
+            return Cast(node, clean_type(text(function)), False, args[0])
         return self._plain_call(node, function, args)
 
     def _plain_call(self, node: Node, function: Node, args: tuple[Expr, ...]) -> Expr:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import tree_sitter
 import tree_sitter_cuda
 
+from grader.source.cuda_code import text
 from grader.source.flow.lowering.statements import Statements
-from grader.source.flow.lowering.words import clean_type, text_of
+from grader.source.flow.lowering.words import clean_type
 from grader.source.flow.program import Function, Macro, Program, TemplateParameter
 from grader.source.flow.tree import Declare, Expr, LaunchCall, Node, walk
 
@@ -40,13 +41,11 @@ class Lowering(Statements):
         body = node.child_by_field_name("body")
         if declarator is None or declarator.type != "function_declarator" or body is None:
             return None
-        words = {
-            text_of(c) for c in node.children if not c.is_named or c.type != "compound_statement"
-        }
+        words = {text(c) for c in node.children if not c.is_named or c.type != "compound_statement"}
         kind = "global" if "__global__" in words else "device" if "__device__" in words else "host"
-        name = text_of(declarator.child_by_field_name("declarator")).split("::")[-1]
+        name = text(declarator.child_by_field_name("declarator")).split("::")[-1]
         params = self.parameters(declarator.child_by_field_name("parameters"))
-        returns = clean_type(text_of(node.child_by_field_name("type"))) + "*" * pointer
+        returns = clean_type(text(node.child_by_field_name("type"))) + "*" * pointer
         lowered = self.block(body)
         return Function(name, kind, returns, params, _template(template), lowered, node)
 
@@ -67,11 +66,11 @@ class Lowering(Statements):
             elif node.type == "declaration":
                 constants.extend(d for d in self.declaration(node) if isinstance(d, Declare))
             elif node.type == "alias_declaration":
-                name = text_of(node.child_by_field_name("name"))
-                aliases[name] = clean_type(text_of(node.child_by_field_name("type")))
+                name = text(node.child_by_field_name("name"))
+                aliases[name] = clean_type(text(node.child_by_field_name("type")))
             elif node.type == "type_definition":
-                name = text_of(node.child_by_field_name("declarator"))
-                aliases[name] = clean_type(text_of(node.child_by_field_name("type")))
+                name = text(node.child_by_field_name("declarator"))
+                aliases[name] = clean_type(text(node.child_by_field_name("type")))
         launches = tuple(
             (f, part) for f in functions for part in walk(f.body) if isinstance(part, LaunchCall)
         )
@@ -80,13 +79,11 @@ class Lowering(Statements):
         )
 
     def _macro(self, node: Node) -> Macro:
-        name = text_of(node.child_by_field_name("name"))
+        name = text(node.child_by_field_name("name"))
         params = node.child_by_field_name("parameters")
-        names = tuple(text_of(c) for c in params.named_children) if params is not None else None
-        text = (
-            text_of(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
-        )
-        return Macro(name, names, text, parse_expression(text), node)
+        names = tuple(text(c) for c in params.named_children) if params is not None else None
+        value = text(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
+        return Macro(name, names, value, parse_expression(value), node)
 
 
 def _template(node: Node | None) -> tuple[TemplateParameter, ...]:
@@ -101,7 +98,7 @@ def _template(node: Node | None) -> tuple[TemplateParameter, ...]:
         else:
             target = child.child_by_field_name("declarator")
             default = child.child_by_field_name("default_value")
-        out.append(TemplateParameter(text_of(target), is_type, text_of(default)))
+        out.append(TemplateParameter(text(target), is_type, text(default)))
     return tuple(out)
 
 

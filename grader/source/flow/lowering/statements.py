@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from grader.source.cuda_code import text
 from grader.source.flow.lowering.declarations import Declarations
 from grader.source.flow.lowering.expressions import MAX_DEPTH
-from grader.source.flow.lowering.words import SKIPPED, text_of
+from grader.source.flow.lowering.words import SKIPPED
 from grader.source.flow.tree import Block, Evaluate, If, Jump, Loop, Node, Opaque, Return, Stmt
 
 
@@ -51,7 +52,7 @@ class Statements(Declarations):
 
     def _preprocessed(self, node: Node) -> Stmt:
         """Take the first branch of an #if, except of `#if 0`."""
-        test = text_of(node.child_by_field_name("condition"))
+        test = text(node.child_by_field_name("condition"))
         alternative = node.child_by_field_name("alternative")
         if test.strip() == "0" or node.child(0).type == "#ifndef":
             if node.child(0).type == "#ifndef":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grader.source.cuda_code import text
 from grader.source.flow.tree import Node
 
 _FLOAT = re.compile(r"^[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fFlL]?$")
@@ -24,11 +25,6 @@ SKIPPED = frozenset(
     }
 )
 """Nodes among statements that are none."""
-
-
-def text_of(node: Node | None) -> str:
-    """Return the source text of a node, or the empty string."""
-    return "" if node is None or node.text is None else str(node.text.decode("utf-8", "replace"))
 
 
 def parse_number(text: str) -> tuple[int | float, str] | None:
@@ -62,15 +58,15 @@ def callee_of(node: Node | None) -> tuple[str, tuple[str, ...]]:
     """Return the name of what is called and the texts of its template arguments."""
     scope = ""
     while node is not None and node.type == "qualified_identifier":
-        scope += text_of(node.child_by_field_name("scope")) + "::"
+        scope += text(node.child_by_field_name("scope")) + "::"
         node = node.child_by_field_name("name")
     if node is None:
         return scope, ()
     arguments = node.child_by_field_name("arguments")
     if node.type.startswith("template_") and arguments is not None:
-        name = text_of(node.child_by_field_name("name"))
-        return scope + name, tuple(text_of(c) for c in arguments.named_children)
-    return scope + text_of(node), ()
+        name = text(node.child_by_field_name("name"))
+        return scope + name, tuple(text(c) for c in arguments.named_children)
+    return scope + text(node), ()
 
 
 def arguments_of(node: Node) -> Iterator[Node]:

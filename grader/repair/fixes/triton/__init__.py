@@ -1,0 +1,1 @@
+"""Fixes of Triton programs, by what runs showed."""

@@ -1,0 +1,118 @@
+"""Fixes of accesses out of bounds: the mask that a neighbour has, or a comparison with the length that is left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.fixes.maker import FixMaker
+from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
+from grader.source.code_edits import fix, replace
+
+if TYPE_CHECKING:
+    from grader.records import Context, Edit, Finding, Fix
+    from grader.source import Source
+
+MOST = 6
+"""Masks that are tried for one access."""
+
+
+def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
+    """Yield masks for the accesses at the finding's lines, those of neighbours first."""
+    del context
+    places = (finding.place, *(one.place for one in finding.evidence))
+    lines = sorted({place.line for place in places if place is not None})
+    found = {id(one): one for line in lines for one in accesses_at(source, line)}
+    for kernel in kernels(source):
+        for access in kernel.accesses:
+            if id(access) in found:
+                yield from _bounded(source, kernel, access)
+
+
+def _bounded(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
+    if _is_block(kernel, access):
+        yield from _checked(source, access)
+        return
+    masks = list(
+        dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
+    )
+    for mask in masks[:MOST]:
+        yield from fix(f"mask with {mask}", [_with_mask(source, kernel, access, mask)])
+
+
+def _is_block(kernel: Kernel, access: Access) -> bool:
+    return any(
+        kernel.language_name(part) in {"make_block_ptr", "advance"}
+        for part in kernel.made_of(access.pointer)
+    )
+
+
+def _checked(source: Source, access: Access) -> Iterator[Fix]:
+    for axes in ("(0, 1)", "(0,)"):
+        given = access.arguments.get("boundary_check")
+        if given is not None:
+            edit = replace(source, given, axes)
+        else:
+            padding = ', padding_option="zero"' if access.kind == "load" else ""
+            edit = _appended(source, access.call, f"boundary_check={axes}{padding}")
+        yield from fix("check the block's bounds", [edit])
+
+
+def _neighbours(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
+    """Yield the masks of accesses whose pointers are made of the same indices."""
+    mine = _indices(kernel, access)
+    for other in kernel.accesses:
+        if other is not access and other.mask is not None and _indices(kernel, other) & mine:
+            yield source.text(other.mask)
+
+
+def _indices(kernel: Kernel, access: Access) -> set[str]:
+    """Return the names of blocks of indices that a pointer is made of."""
+    return {
+        name
+        for name in kernel.names_behind(access.pointer)
+        for value in kernel.assigned.get(name, ())
+        if any(
+            kernel.language_name(part) == "arange"
+            for part in ast.walk(value)
+            if isinstance(part, ast.expr)
+        )
+    }
+
+
+def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
+    """Yield the mask with one more comparison: an index with a parameter that other masks don't compare it with."""
+    old = f"({source.text(access.mask)}) & " if access.mask is not None else ""
+    numbers = [
+        p for p in kernel.parameters if p not in kernel.pointers and p not in kernel.constants
+    ]
+    written = source.text(access.pointer)
+    for name in sorted(_indices(kernel, access)):
+        shapes = [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]
+        for shape in shapes:
+            for number in numbers:
+                if "stride" not in number:
+                    yield f"{old}({shape} < {number})"
+            if old:
+                yield f"{old}({shape} >= 0)"
+
+
+def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edit:
+    """Return the edit that gives an access a mask: where the name that it has is made, if that is one place."""
+    old = access.mask
+    made = kernel.assigned.get(old.id, ()) if isinstance(old, ast.Name) else ()
+    if old is not None and len(made) == 1 and mask.startswith(f"({source.text(old)}) & "):
+        more = mask.removeprefix(f"({source.text(old)}) & ")
+        return replace(source, made[0], f"({source.text(made[0])}) & {more}")
+    if old is not None:
+        return replace(source, old, mask)
+    other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
+    return _appended(source, access.call, f"mask={mask}{other}")
+
+
+def _appended(source: Source, call: ast.Call, more: str) -> Edit:
+    return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
+
+
+FIX = FixMaker(("MEM011",), propose)

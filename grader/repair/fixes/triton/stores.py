@@ -1,0 +1,71 @@
+"""Fixes of what programs do to each other and leave out: atomics for stores that race, whole loops, grids that follow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.fixes.maker import FixMaker
+from grader.source.analysis.triton import Access, Kernel, kernels, launches
+from grader.source.code_edits import fix, replace
+
+if TYPE_CHECKING:
+    from grader.records import Context, Finding, Fix
+    from grader.source import Source
+
+
+def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
+    """Yield what may order the stores, and grids of which no program is left out."""
+    del finding, context
+    for kernel in kernels(source):
+        for access in kernel.accesses:
+            if access.kind == "store":
+                yield from _atomic(source, kernel, access)
+                yield from _own_element(source, kernel, access)
+    yield from _grids(source)
+
+
+def _atomic(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
+    """Yield an atomic sum in the place of a store, without what it read before."""
+    value = access.arguments.get("value")
+    if value is None:
+        return
+    added = _without_read(source, kernel, value)
+    mask = f", mask={source.text(access.mask)}" if access.mask is not None else ""
+    text = f"tl.atomic_add({source.text(access.pointer)}, {added}{mask})"
+    yield from fix("add with an atomic", [replace(source, access.call, text)])
+
+
+def _without_read(source: Source, kernel: Kernel, value: ast.expr) -> str:
+    """Return what is added, of `old + new` where `old` is a load."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        for read, new in ((value.left, value.right), (value.right, value.left)):
+            made = kernel.assigned.get(read.id, ()) if isinstance(read, ast.Name) else (read,)
+            if any(kernel.language_name(one) == "load" for one in made):
+                return source.text(new)
+    return source.text(value)
+
+
+def _own_element(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
+    """Yield a store of each program to an element of its own, where the pointer is a parameter as it is."""
+    pointer = access.pointer
+    if isinstance(pointer, ast.Name) and pointer.id in kernel.parameters:
+        text = f"{pointer.id} + tl.program_id(0)"
+        yield from fix("store to the program's own element", [replace(source, pointer, text)])
+
+
+def _grids(source: Source) -> Iterator[Fix]:
+    """Yield grids with their axes swapped."""
+    for launch in launches(source):
+        grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
+        if isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
+            first, second = grid.elts[:2]
+            edits = [
+                replace(source, first, source.text(second)),
+                replace(source, second, source.text(first)),
+            ]
+            yield from fix("swap the grid's axes", edits)
+
+
+FIX = FixMaker(("SYN006", "MEM008", "SYN002"), propose, order=1)

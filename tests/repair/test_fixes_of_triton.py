@@ -1,0 +1,51 @@
+"""What is proposed for Triton programs: masks, atomics, grids, orders; each for a seeded defect that it undoes."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Context, Evidence, Finding
+from grader.repair.fixes.triton import masks, slips, stores
+from grader.source import parse
+from grader.source.edits import apply
+from tests.corpus import corpus
+
+SEEDED = {one.name: one for one in corpus.mutants("triton")}
+MAKERS = {"MEM011": masks.FIX, "SYN006": stores.FIX, "NUM001": slips.FIX}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "undone"),
+    [
+        ("relu_flat--no-store-mask", "MEM011", "tl.store(out_ptr + offsets, y, mask=mask)"),
+        ("matrix_scalar_2d--half-mask", "MEM011", "(rows[:, None] < M) & (cols[None, :] < N)"),
+        ("matmul_block_pointers--no-boundary-check", "MEM011", "boundary_check=(0, 1))"),
+        ("cosine_rows--missing-atomic", "SYN006", "tl.atomic_add(out_ptr, loss / B)"),
+        ("sum_dim_columns--lose-value", "NUM001", "acc += tl.sum(x, axis=0)"),
+        ("triplet_rows--wrong-order", "NUM001", "(a, p, n, out"),
+        ("mse_partials--sum-for-mean", "NUM001", "partial.sum() / n"),
+    ],
+)
+def test_a_proposed_fix_undoes_the_defect(name: str, rule: str, undone: str) -> None:
+    seeded = SEEDED[name]
+    source = parse(seeded.code)
+    shown = Evidence(kind="mismatch", code="constant-factor", text="")
+    places = [source.line_place(line) for line in sorted(seeded.lines)]
+    found = [
+        Finding(
+            rule=rule,
+            name="x",
+            severity="error",
+            confidence="proven",
+            message="m",
+            place=p,
+            evidence=(shown,),
+        )
+        for p in places
+    ]
+    texts = [
+        apply(seeded.code, one.edits)
+        for finding in found
+        for one in MAKERS[rule].propose(finding, source, Context())
+    ]
+    assert any(undone in text for text in texts)
