@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,7 +36,7 @@ def main() -> None:
     options = Options(device="sim", repair=asked.repair, seed=7)
     grading = open_context(options, Store(asked.cache), 7)
     rows = []
-    for program in wrong_programs():
+    for program in sorted(wrong_programs(), key=lambda one: one.order):
         if program.half == asked.half and asked.only in program.name:
             rows.append(_graded(grading, program, asked.cache))
             print(json.dumps(rows[-1]), flush=True)
@@ -51,7 +52,8 @@ def _graded(grading: GradingContext, program: Wrong, folder: Path) -> dict[str, 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(program.code)
     begun = time.monotonic()
-    seen = review(grading, next(iter(read_samples([path]))))
+    asked = grading.options.model_copy(update={"task": program.task})
+    seen = review(replace(grading, options=asked), next(iter(read_samples([path]))))
     errors = [one for one in ranked(seen.findings) if one.severity == "error"]
     first = errors[0] if errors else None
     line = first.place.line if first and first.place else 0

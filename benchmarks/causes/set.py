@@ -26,6 +26,16 @@ class Wrong:
     """Whether it was written as an answer, and not made from a right one."""
 
     @property
+    def task(self) -> str:
+        """What was asked."""
+        return self.code.splitlines()[0].removeprefix("# task: ").strip()
+
+    @property
+    def order(self) -> str:
+        """In which it comes, so that the first so many are a sample of all."""
+        return hashlib.sha256(self.name.encode()).hexdigest()[2:]
+
+    @property
     def half(self) -> int:
         """1: what rules are tuned on; 2: what they are measured on."""
         return 1 + hashlib.sha256(self.name.encode()).digest()[0] % 2

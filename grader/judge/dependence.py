@@ -419,7 +419,10 @@ def _slices(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evide
                 computed=computed,
                 stored=stored,
                 right=tuple(sorted({s.place.line for s in origin.computed if _met(s, one.way)})),
-                constants=tuple(Constant(line=at, value=value) for at, value in origin.constants),
+                constants=tuple(
+                    Constant(line=at, used=used, value=value)
+                    for at, used, value in origin.constants
+                ),
             ),
         )
 

@@ -340,6 +340,8 @@ class Constant(Record):
     """A number of the program's text that takes part in a value."""
 
     line: int
+    used: int
+    """The line that computes with it."""
     value: float
 
 

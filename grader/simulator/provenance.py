@@ -104,8 +104,8 @@ class Origin:
     """All that was done on the way, in the order in which it was last done."""
     stored: tuple[int, ...] = ()
     """Lines that store to global memory on the way."""
-    constants: tuple[tuple[int, float], ...] = ()
-    """Numbers that take part, each with its line."""
+    constants: tuple[tuple[int, int, float], ...] = ()
+    """Numbers that take part, each with the line that has it and the one that uses it."""
 
     @property
     def computed(self) -> tuple[Step, ...]:
@@ -276,9 +276,12 @@ def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> O
         if (place := _place(entry, source)) is not None
     ]
     constants = {
-        (place.line, number)
+        (place.line, used.line, number)
         for entry in fields.entries(value.get("constants"), 500)
-        if (place := _place(entry, source)) is not None
+        for used in [_place(fields.mapping(entry.get("used")), source)]
+        for place in [_place(entry, source) or used]
+        if place is not None
+        and used is not None
         and math.isfinite(number := _single(fields.whole(entry.get("bits"))))
     }
     return Origin(

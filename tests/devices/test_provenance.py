@@ -111,4 +111,4 @@ def test_values_on_the_way_are_those_that_were_computed(seen: Told) -> None:
     assert origin is not None
     last = origin.computed[-1]
     assert last.place.line == line_of("0.5f")
-    assert (line_of("0.5f"), 0.5) in origin.constants
+    assert (line_of("0.5f"), 0.5) in {(used, value) for _, used, value in origin.constants}

@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         made.place,
         f"{made.words} ({first.text})",
         confidence="proven",
-        evidence=[first, *slices],
+        evidence=[*(item for item in wrong if item.code == first.code), *slices],
         cause="value",
         last_resort=True,
     )
@@ -78,7 +78,7 @@ RULE = Rule(
                         computed=(8, 9),
                         stored=9,
                         right=(8,),
-                        constants=(Constant(line=7, value=0.0),),
+                        constants=(Constant(line=7, used=8, value=0.0),),
                     ),
                 ),
             )

@@ -34,6 +34,10 @@ struct Reads {
     std::set<u32> threads;
 };
 
+std::string place_json(const Provenance::Instruction& i) {
+    return "\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames;
+}
+
 std::string precise(float value) {
     char text[40];
     std::snprintf(text, sizeof text, "%.9g", std::isfinite(value) ? double(value) : 0.0);
@@ -100,7 +104,7 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
         std::map<u32, Reads> reads;
         std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
         std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
-        std::vector<std::string> constants;
+        std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
         for (const Label label : below) {
             const Node& n = nodes_[label];
             const double here = paths[label];
@@ -110,12 +114,12 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                 ++step.second;
                 for (Label from : n.from)
                     if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
-                for (Label from : n.from) if (from) paths[from] = std::max(paths[from], 0.0) + here;
-            } else if (n.kind() == NodeKind::constant) {
-                const Instruction& i = instructions_[n.number()];
-                if (constants.size() < most_lines)
-                    constants.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"bits\":" + number(u64(n.from[0])) + "}");
-            } else if (const Touch* t = touch_at(n)) {
+                for (Label from : n.from) {
+                    if (!from) continue;
+                    paths[from] = std::max(paths[from], 0.0) + here;
+                    if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
+                }
+            } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
                 Reads& r = reads[t->number];
                 const u64 element = (n.address() - t->base) / t->width;
                 r.elements.push_back(element);
@@ -132,6 +136,9 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
             read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) +
                                  ",\"least\":" + number(least) + ",\"most\":" + number(most) + ",\"often\":" + (least == most ? "[]" : runs_json(often)) + "}");
         }
+        std::vector<std::string> constants;
+        for (const auto& [written, used, bits] : numbers)
+            if (constants.size() < most_lines) constants.push_back("{" + place_json(instructions_[written]) + ",\"used\":{" + place_json(instructions_[used]) + "},\"bits\":" + number(u64(bits)) + "}");
         for (const auto& [insn, step] : steps) {
             const Instruction& i = instructions_[insn];
             std::string from;

@@ -57,11 +57,12 @@ def _listed(lines: Sequence[int]) -> str:
 def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, float]]:
     """Yield the numbers on the way by which all results are off."""
     values = values_of(first)
-    wanted = [values.offset, values.factor if first.code == "constant-factor" else None]
+    factor = values.factor if first.code == "constant-factor" else None
     for constant in slice_.constants:
-        for off in wanted:
-            if off and math.isclose(constant.value, off, rel_tol=NEAR):
-                yield constant.line, constant.value
+        if values.offset and math.isclose(constant.value, values.offset, rel_tol=NEAR):
+            yield constant.line, constant.value
+        elif factor and math.isclose(constant.value, factor, rel_tol=NEAR):
+            yield constant.used, constant.value
 
 
 def line_place(source: Source, line: int) -> Place | None:
