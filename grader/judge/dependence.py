@@ -471,9 +471,10 @@ def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
     """Return the first step that gives another value than the reference comes by.
 
     One from which a later step makes a value of the reference's is as right as that: the reference may
-    come by it in another way.
+    come by it in another way. The last one gives the element itself, which is wrong.
     """
-    right = {step.number for step in steps if _met(step, way)}
+    last = next((step.number for step in reversed(steps) if step.floats), None)
+    right = {step.number for step in steps if _met(step, way) and step.number != last}
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -485,7 +486,7 @@ def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
 
 
 def _met(step: Step, way: Way) -> bool:
-    if not step.floats or step.value == 0:
+    if not step.floats or step.value in {0.0, 1.0}:  # which come about in many ways
         return False
     return _near(way.there, step.value, SAME) or _near(way.anywhere, step.value, SAME / 8)
 
