@@ -57,6 +57,8 @@ def environment(
         "CUDA_HOME": str(toolchain.cuda_home),
         "PATH": _search_path(prepared),
     }
+    if device == "cuda":
+        variables["TRITON_PRINT_AUTOTUNING"] = "1"
     if device == "cuda" and mode == "stock":
         variables |= _stock_variables(prepared)
     else:

@@ -87,16 +87,26 @@ def after_call(
     said = [build.log, *(reply.log for reply in replies[:-1])]
     said += [_log(reply, files) for reply in replies[-1:]]
     log = _cut("\n".join(part for part in said if part.strip()))
-    raised = (
-        diagnose(source, CompilerException(one.reason, one.traceback, one.line, reply.log))
+    raised = [
+        CompilerException(one.reason, one.traceback, one.line, reply.log)
         for reply in replies
         for one in reply.results
         if one.status == "raised" and one.name in deciding
-    )
-    refusal = next((one for one in raised if one is not None), None)
+    ]
+    if not any(files.rglob("*.cubin")):
+        raised += _hidden(files, log)
+    refusals = (diagnose(source, one) for one in raised)
+    refusal = next((one for one in refusals if one is not None), None)
     failed = {"status": "failed", "errors": (refusal,), "reason": refusal.text} if refusal else {}
     compiled = {"log": log, "resources": logs.resources(log)}
     return build.model_copy(update={**compiled, **failed})
+
+
+def _hidden(files: Path, log: str) -> list[CompilerException]:
+    """Return what a compiler in Python refused, as guests noted it: a handler of the submission's may have gone on."""
+    notes = sorted(files.glob("triton/refused/*.txt"))[:20]
+    texts = (path.read_text("utf-8", "replace").partition("\0") for path in notes)
+    return [CompilerException(reason, traced, None, log) for reason, _, traced in texts]
 
 
 def _log(reply: GuestReply, files: Path) -> str:

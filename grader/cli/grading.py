@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from grader.records import Sample
     from grader.report.folder import RunFolder
     from grader.report.summary import Summary
-    from grader.scheduling.run import Outcome, Workers
+    from grader.scheduling.executor import Executor
+    from grader.scheduling.run import Outcome
 
 
 @app.default
@@ -134,9 +135,9 @@ def _run(
         if "-" not in paths:
             progress.count(_wanted(read_samples(paths), options.only))
         seed = folder.seed(options.seed, secrets.randbits(62))
-        workers = _workers(options, store, seed, progress.preparing)
+        executor = _executor(options, store, seed, progress.preparing)
         counted, watcher = progress.counted(found), progress.watcher()
-        outcome = schedule.run(counted, workers, folder, watcher, fresh=options.fresh)
+        outcome = schedule.run(counted, executor, folder, watcher, fresh=options.fresh)
         skipped = progress.skipped_so_far
     if not outcome.samples:
         raise UsageError(f"no samples in {', '.join(paths)}", _why_none(skipped, options.only))
@@ -157,9 +158,9 @@ def _why_none(skipped: int, only: str | None) -> str:
     return "expected .txt, .md, .py or .jsonl files"
 
 
-def _workers(
+def _executor(
     options: Options, store: Store, seed: int, preparing: Callable[[str], None]
-) -> Workers:
+) -> Executor:
     if options.ray:
         from grader.scheduling.cluster import connect
 
@@ -171,7 +172,7 @@ def _workers(
     from grader import pipeline
     from grader.scheduling import pool
 
-    return pool.open_pool(pipeline.open_context(options, store, seed, preparing))
+    return pool.open_local(pipeline.open_context(options, store, seed, preparing))
 
 
 def _exit_code(summary: Summary, options: Options) -> int:

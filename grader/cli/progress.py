@@ -35,6 +35,10 @@ ENOUGH = 3
 """Samples after which the time left can be estimated."""
 
 
+WORTH_SAYING = 1.0
+"""Seconds of preparing after which a log says how long it took."""
+
+
 class Progress:
     """A live display on a terminal; elsewhere lines, `every` so many seconds at most."""
 
@@ -48,6 +52,7 @@ class Progress:
         """Samples of the run; None until they are counted."""
         self.skipped_so_far = 0
         self._stages: dict[str, str] = {}
+        self._preparing_since: float | None = None
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._bar = Bar(
@@ -78,13 +83,17 @@ class Progress:
             self._live.stop()
 
     def preparing(self, what: str) -> None:
-        """Show what is prepared once for this machine."""
-        if what and self._console:
-            self._console.print(f"preparing: {what}", markup=False, highlight=False)
+        """Show what is prepared once for this machine; an empty text is the end of it."""
         with self._lock:
             self._stages["preparing"] = what
             if not what:
                 self._stages.pop("preparing")
+            began = self._preparing_since or time.monotonic()
+            self._preparing_since = began if what else None
+        took = time.monotonic() - began
+        line = f"preparing: {what}" if what else f"prepared in {took:.0f} s"
+        if self._console and (what or took >= WORTH_SAYING):
+            self._console.print(line, markup=False, highlight=False)
 
     def skipped(self, what: Skipped) -> None:
         """Name what was found and is no sample."""

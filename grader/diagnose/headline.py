@@ -74,10 +74,16 @@ def _echoes(finding: Finding) -> bool:
 
 
 def _sentence(finding: Finding) -> str:
-    said = finding.message.rstrip(".")
+    said = finding.message.rstrip(".") + _seen_on(finding)
     if finding.place is not None and not said.startswith(f"line {finding.place.line} "):
         return f"Line {finding.place.line}: {said}."
     return f"{said[:1].upper()}{said[1:]}."
+
+
+def _seen_on(finding: Finding) -> str:
+    """Return which other device showed it, in brackets; nothing where this one did."""
+    devices = {item.device for item in finding.evidence}
+    return f" (seen on {', '.join(sorted(devices))})" if devices and "" not in devices else ""
 
 
 def _read(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:

@@ -20,6 +20,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import GPUDriver
 from triton.runtime import _allocation
 
+from grader.guest import triton_refusals
 from grader.guest.triton_arguments import packed
 from grader.guest.triton_benchmark import Benchmark
 
@@ -52,6 +53,7 @@ def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
     _state.update(runtime=runtime, gpu=dict(gpu), benchmark=Benchmark())
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = _state["benchmark"]
     triton.runtime.driver.set_active(Driver())
+    triton_refusals.note_all()
 
 
 def warm_up() -> None:

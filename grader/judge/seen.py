@@ -98,6 +98,12 @@ class Seen:
         ended = all(run.status == "ran" for run in self.runs.values())
         return ended and bool(wrong) and all(item.half_precision for item in wrong)
 
+    def right(self) -> bool:
+        """Whether every workload that was to decide gave a result, and none was wrong."""
+        compared = (self.comparisons.get(workload.name) for workload in self.of(DECIDING))
+        found = [item is not None and item.equal for item in compared]
+        return bool(found) and all(found)
+
     def switched(self) -> tuple[str, ...]:
         """Return the switches of torch for fewer digits that were on where a run was seen to lose digits by them."""
         known = (name for run in self.runs.values() if run.narrowed for name in run.switches)

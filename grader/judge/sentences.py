@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from grader.judge.seen import FATAL, Seen
-from grader.records import DECIDING, Build, Comparison, Run, RunStatus, SeenAt
+from grader.records import DECIDING, Autotuned, Build, Comparison, Run, RunStatus, SeenAt
 
 KERNELBENCH_PASSES = (
     "KernelBench's comparison (allclose) passes it on the task's own kind of inputs: what is wrong is small, or shows on "
@@ -177,13 +177,18 @@ _ROUNDED: Mapping[str, str] = {
 
 
 def autotuning(runs: Iterable[Run]) -> tuple[str, ...]:
-    """Return which kernels ran with one of several configurations: no time is measured that would choose."""
+    """Return which kernels ran with one of several configurations."""
     found = dict.fromkeys(one for run in runs for one in run.autotuned)
     kernels = {one.kernel: one for one in reversed(found)}
-    return tuple(
+    return tuple(map(_tuned, reversed(kernels.values())))
+
+
+def _tuned(one: Autotuned) -> str:
+    if one.seconds is not None:
+        return f"autotuning {one.kernel} took {one.seconds:.2f} s in its first call, and chose {one.config}"
+    return (
         f"of the {one.of} configurations that {one.kernel} is autotuned with, the first that can be launched ran "
-        f"({one.config}); the others were not looked at"
-        for one in reversed(kernels.values())
+        f"({one.config}); no time is measured, and the others were not looked at"
     )
 
 

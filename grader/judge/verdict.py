@@ -132,8 +132,12 @@ def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
 def _sound(
     found: _Found, seen: Seen, probes: Sequence[Evidence], shapes: Literal["nominal", "any"]
 ) -> _Found:
-    """Return what was found, or that nothing but luck made the values right."""
-    if found.status != "correct":
+    """Return what was found, or that nothing but luck made the values right.
+
+    Also of a program that went wrong in one guest and not in the next: a race that is proven is why, and not the grader.
+    """
+    unlike = found.status == "grader_error" and seen.right()
+    if found.status != "correct" and not unlike:
         return found
     roles = seen.deciding | ({"general"} if shapes == "any" else set())
     proofs = _proofs(seen, probes, roles)
@@ -142,7 +146,9 @@ def _sound(
     unseen = soundness.unexamined(seen.checked, names)
     reasons = (*map(soundness.brief, proofs), *found.reasons, *harmless, *unseen)
     if not proofs:
-        return replace(found, reasons=reasons)
+        return found if unlike else replace(found, reasons=reasons)
+    if unlike:  # what differs from guest to guest is what undefined behaviour does
+        reasons = (found.sentence, *reasons)
     where = sentences.where(len(seen.of(DECIDING)))
     return _Found("unsound", soundness.sentence(proofs, where), (soundness.luck(where), *reasons))
 

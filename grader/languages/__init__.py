@@ -24,6 +24,7 @@ from grader.languages.registry import (
     place_compiled_line,
     read,
     readings,
+    simulated,
 )
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "place_compiled_line",
     "read",
     "readings",
+    "simulated",
 ]

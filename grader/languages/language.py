@@ -155,6 +155,8 @@ class Recipe:
     `launched`: each kernel where it is first launched, so that a call with kernels left out builds it."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     """What a guest is told of such a program, beside the device's own options."""
+    simulated: str = ""
+    """What is not as on the GPU that a simulator stands for, as a sentence; empty where nothing is."""
     lacks: Callable[[Source], str] = lambda _source: ""
     """What this machine lacks for such a program and what helps, as a clause; empty where it lacks nothing."""
     diagnose: Callable[[CompilerException, Source], Evidence | None] | None = None

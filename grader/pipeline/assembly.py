@@ -9,6 +9,7 @@ from grader import judge
 from grader.diagnose import Program, fixes, gather, headline, self_review
 from grader.diagnose.claims import check_claims
 from grader.ingest import as_it_came
+from grader.languages import simulated
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext
 from grader.pipeline.prepare import Prepared
@@ -77,7 +78,12 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(*_notes(prepared, outcome), *outcome.trouble, *clock.trouble),
+        notes=(
+            *_notes(prepared, outcome),
+            *(simulated(source) if source and outcome.evaluation.device == "sim" else ()),
+            *outcome.trouble,
+            *clock.trouble,
+        ),
         task=_of_the_task(prepared.choice, outcome.task),
         evaluation=evaluation,
         findings=findings,

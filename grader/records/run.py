@@ -98,13 +98,15 @@ class Narrowed(Record):
 
 
 class Autotuned(Record):
-    """A kernel whose configuration was chosen without time."""
+    """A kernel whose configuration was chosen in a run."""
 
     kernel: str
     config: str
-    """The first that could be launched, in Triton's words."""
+    """In Triton's words: the fastest on a GPU; elsewhere the first that could be launched."""
     of: int
     """How many there were."""
+    seconds: float | None = None
+    """What measuring them took; None on a device without a clock."""
 
 
 class Run(Record):
@@ -129,7 +131,7 @@ class Run(Record):
     narrowed: tuple[Narrowed, ...] = ()
     """What that did inside forward, where the device sees it: the simulator rounds as a GPU does."""
     autotuned: tuple[Autotuned, ...] = ()
-    """Kernels that autotuning ran with one of several configurations, on a device without a clock."""
+    """Kernels that autotuning ran with one of several configurations."""
     seconds: float = 0.0
     """Wall time by the host's clock."""
     output: str = ""

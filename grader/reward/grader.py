@@ -18,7 +18,7 @@ from grader.ingest.decode import clean
 from grader.pipeline import open_context
 from grader.records import Assessment, Record, Sample, Task
 from grader.reward.shaping import Reward, Shaping, rewarded
-from grader.scheduling.pool import open_pool
+from grader.scheduling.pool import open_local
 from grader.store import Store
 
 
@@ -60,7 +60,7 @@ class Grader:
         chosen = options or Options()
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
-        self._workers = open_pool(open_context(chosen, Store(chosen.cache), wanted))
+        self._workers = open_local(open_context(chosen, Store(chosen.cache), wanted))
         self.jobs = self._workers.jobs
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 

@@ -48,7 +48,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The cluster's nodes as workers of a schedule; see `schedule.Workers`."""
+    """The cluster's nodes as an `executor.Executor`."""
 
     options: Options
     seed: int

@@ -1,4 +1,4 @@
-"""Many samples: a pool of workers, resume, progress, interrupt."""
+"""The scheduler: many samples through one executor (`executor`), with resume, progress, interrupt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from grader.records import Sample, Status
-from grader.report.folder import RunFolder, Written
+from grader.report.folder import RunFolder
+
+if TYPE_CHECKING:  # whoever only watches needs no pipeline
+    from grader.scheduling.executor import Executor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,23 +27,6 @@ class Watcher:
     finished: Callable[[Sample, Status], None] = lambda _sample, _status: None
 
 
-class Workers(Protocol):
-    """Who grades: processes of this machine (`pool`), or the nodes of a cluster."""
-
-    @property
-    def jobs(self) -> int:
-        """Return how many samples are graded at once."""
-
-    def key(self, sample: Sample) -> str:
-        """Return the content address of all that the sample's review depends on."""
-
-    def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
-        """Grade one sample and write its review; whatever fails on our side is `grader_error`."""
-
-    def finish(self) -> None:
-        """Clear up after a run that came to its end."""
-
-
 @dataclass
 class Outcome:
     """What a run did."""
@@ -52,13 +38,13 @@ class Outcome:
 
 def run(
     samples: Iterable[Sample],
-    workers: Workers,
+    executor: Executor,
     folder: RunFolder,
     watcher: Watcher,
     *,
     fresh: bool = False,
 ) -> Outcome:
-    """Grade all samples that aren't in the folder already; at most two a worker are held in memory.
+    """Grade all samples that aren't in the folder already; at most two a job are held in memory.
 
     `fresh` grades those in the folder as well.
 
@@ -67,36 +53,36 @@ def run(
     """
     outcome = Outcome()
     done = {} if fresh else folder.finished()
-    todo = _unfinished(samples, workers, done, outcome)
+    todo = _unfinished(samples, executor, done, outcome)
     stop = threading.Event()
 
     def work(sample: Sample) -> bool:
         if stop.is_set():
             return False
         watcher.started(sample)
-        written = workers.grade(sample, folder, lambda stage: watcher.stage(sample, stage))
+        written = executor.grade(sample, folder, lambda stage: watcher.stage(sample, stage))
         folder.append(written)
         watcher.finished(sample, written.status)
         return True
 
-    pool = ThreadPoolExecutor(workers.jobs, thread_name_prefix="grader")
+    pool = ThreadPoolExecutor(executor.jobs, thread_name_prefix="grader")
     try:
-        outcome.graded = sum(_bounded(pool, work, todo, 2 * workers.jobs))
+        outcome.graded = sum(_bounded(pool, work, todo, 2 * executor.jobs))
     except BaseException:
         stop.set()  # guests die with this process
         raise
     finally:
         pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
-    workers.finish()
+    executor.finish()
     return outcome
 
 
 def _unfinished(
-    samples: Iterable[Sample], workers: Workers, done: dict[str, str], outcome: Outcome
+    samples: Iterable[Sample], executor: Executor, done: dict[str, str], outcome: Outcome
 ) -> Iterator[Sample]:
     for sample in samples:
         outcome.samples.add(sample.id)
-        if done.get(sample.id) == workers.key(sample):
+        if done.get(sample.id) == executor.key(sample):
             outcome.resumed += 1
         else:
             yield sample

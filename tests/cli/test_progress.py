@@ -66,3 +66,18 @@ def test_what_is_skipped_is_named() -> None:
         progress.skipped(Skipped("[red]a.jsonl:3", "not a JSON record"))
     assert written.getvalue() == "skipped [red]a.jsonl:3: not a JSON record\n"
     assert progress.skipped_so_far == 1
+
+
+def test_a_log_says_how_long_preparing_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 10.0, 10.0, 20.0, 34.4, 34.4])
+    console = Console(file=io.StringIO(), width=80)
+    progress = Progress(console, quiet=False)
+    monkeypatch.setattr("grader.cli.progress.time.monotonic", lambda: next(now))
+    next(now)
+    for what in ("headers", "the simulator", ""):
+        progress.preparing(what)
+    assert console.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
+        "preparing: headers",
+        "preparing: the simulator",
+        "prepared in 24 s",
+    ]

@@ -23,7 +23,7 @@ from tests.whole import ROOT
 
 pytestmark = pytest.mark.slow
 PARTS = ("grader", "samples", "prompts")
-FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
+FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 LINKED = {"grader/samples": "samples", "grader/repair/prompts": "prompts"}
 """Folders of the package that are links in a checkout, and where they lead."""
 

@@ -10,17 +10,30 @@ from typing import Any
 
 import pytest
 
-from grader import sandbox
+from grader import judge, sandbox
 from grader.config import Options
 from grader.devices import RunResult, choose, choose_checker, devices
 from grader.devices.registry import DeviceEntry
 from grader.devices.sim.device import Simulator
+from grader.diagnose.headline import headline
 from grader.errors import GraderError
 from grader.judge import soundness
 from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import assess
 from grader.pipeline.soundness_check import unchecked
-from grader.records import Assessment, Run, Sample
+from grader.records import (
+    Assessment,
+    Build,
+    Comparison,
+    Evidence,
+    Finding,
+    Run,
+    Sample,
+    Task,
+    TensorSpec,
+    Verdict,
+    Workload,
+)
 from grader.store import Store
 from grader.tasks import builtin_tasks
 from tests.corpus import corpus
@@ -114,6 +127,44 @@ def test_what_can_not_be_checked_is_said_and_not_charged(grading: GradingContext
     assert [reason for reason in verdict.verdict.reasons if "not examined on sim" in reason] == [
         "not examined on sim for races and accesses out of bounds: the simulator's memory is full"
     ]
+
+
+def test_what_differs_from_guest_to_guest_is_a_proven_race_and_not_the_grader() -> None:
+    small = Workload(name="small", role="nominal", inputs=(TensorSpec(shape=(4,)),))
+    full = Workload(name="x full", role="full", inputs=(TensorSpec(shape=(9,)),))
+    task = Task(name="t", title="", source="file", reference="", workloads=(small, full))
+    race = Evidence(kind="simulator", code="race", text="Seen.", workload="small", device="sim")
+
+    def found(*evidence: Evidence) -> Verdict:
+        return judge.verdict(
+            task=task,
+            build=Build(status="built", device="cuda", key="k"),
+            runs=(
+                Run(workload="small", device="cuda", status="ran"),
+                Run(workload="x full", device="cuda", status="grader_error", reason="one guest"),
+            ),
+            comparisons=(Comparison(workload="small", role="nominal", equal=True),),
+            checked=(Run(workload="small", device="sim", status="ran", evidence=evidence),),
+        )
+
+    assert found().status == "grader_error"
+    assert found(race).status == "unsound"
+    assert "(seen on sim)" in found(race).sentence
+    assert any("one guest" in reason for reason in found(race).reasons)
+
+
+def test_the_first_sentence_names_the_device_that_showed_it() -> None:
+    seen = Evidence(kind="simulator", code="race", text="Seen.", device="sim")
+    finding = Finding(
+        rule="SYN002",
+        name="missing-barrier",
+        severity="error",
+        confidence="proven",
+        message="two threads race.",
+        evidence=(seen,),
+    )
+    verdict = Verdict(status="unsound", sentence="By luck.")
+    assert headline(verdict, (finding,)).sentence == "Two threads race (seen on sim)."
 
 
 def test_how_another_devices_run_ends_is_a_remark() -> None:

@@ -15,6 +15,7 @@ from grader.config import Options
 from grader.devices.base import RunResult, Sanitized
 from grader.devices.cuda import guard_zones
 from grader.devices.cuda import share as gpu_share
+from grader.devices.cuda.autotuning import autotuned
 from grader.devices.cuda.errors import cuda_error
 from grader.devices.cuda.gpu import GpuFacts, Watch
 from grader.devices.cuda.health import HEALTH, prove_healthy, suspicious
@@ -248,6 +249,7 @@ class CudaDevice(GuestDevice):
             switches=switches(result.report),
             seconds=result.seconds,
             output=cut(reply.log),
+            autotuned=autotuned(reply.log),
         )
 
     def lost(self, result: GuestResult) -> bool:

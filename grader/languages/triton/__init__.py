@@ -5,6 +5,10 @@ from grader.languages.triton.installed import lacks
 from grader.languages.triton.reading import read
 from grader.languages.triton.refused import diagnose
 
+SIMULATED = (
+    "on the simulator Triton compiles for sm_89: what it uses only from sm_90 on (wgmma, the tensor memory accelerator, "
+    "clusters of blocks) is not simulated, and registers and shared memory are those of sm_89"
+)
 LANGUAGE = Language(
     name="triton",
     title="Triton",
@@ -17,6 +21,7 @@ LANGUAGE = Language(
         compiles=lambda _code: False,
         when="launched",
         options={"triton": True},
+        simulated=SIMULATED,
         lacks=lacks,
         diagnose=diagnose,
     ),

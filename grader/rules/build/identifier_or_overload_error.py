@@ -50,7 +50,7 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
         words = first.text.strip().rstrip(".")
         message = f"{meaning.sentence} ({words})" if meaning is not None else words
         yield RULE.finding(
-            first.place or _build_call(source),
+            _of_the_helper(source, first) or first.place or _build_call(source),
             message[:400],
             confidence="proven",
             evidence=group,
@@ -98,6 +98,19 @@ def _declares(source: Source, refused: Evidence, meaning: Explained | None) -> b
         return False
     name = re.escape(meaning.names[0])
     return bool(re.search(rf"[\w>&*]\s[\s*&]*{name}\s*[;=(\[{{,]", source.lines[line - 1]))
+
+
+def _of_the_helper(source: Source, item: Evidence) -> Place | None:
+    """Return the head of the author's own function that only the host has and a kernel calls: that lacks `__device__`."""
+    meaning = explain(item.said)
+    if meaning is None or meaning.kind != "host-in-device":
+        return None
+    name = meaning.names[0].partition("(")[0].rpartition("::")[2]
+    for unit in source.cuda:
+        for function in unit.functions:
+            if function.name == name and function.body is not None and function.runs == "host":
+                return unit.place_span(function.node.start_byte, function.body.start_byte)
+    return None
 
 
 def _kind(item: Evidence) -> str:

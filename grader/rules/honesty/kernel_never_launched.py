@@ -18,11 +18,12 @@ from grader.source.analysis.extension_use import (
     uses_operators,
 )
 from grader.source.analysis.started_kernels import is_started
+from grader.source.analysis.triton import kernels as triton_kernels
+from grader.source.analysis.triton import launches as triton_launches
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
-from grader.source.rewriting.launch_left_out import launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = python_code(source)
-    if code is None or code.model is None or not source.extensions:
+    own = "the extension" if source.extensions else "the kernel"
+    if code is None or code.model is None or not (source.extensions or triton_kernels(source)):
         return
     forward = code.method("forward")
     if forward is None or uses_operators(code):
@@ -52,9 +54,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             source.line_place(forward.lineno),
             (
-                "the branch of forward that calls the extension never runs"
+                f"the branch of forward that calls {own} never runs"
                 if written
-                else "forward never calls the extension"
+                else f"forward never calls {own}"
             )
             + ": the kernels play no part in the result",
             severity="error" if torch_does_it or seen_wrong(context) else "warning",
@@ -87,7 +89,6 @@ def _kernels(source: Source) -> Iterator[Finding]:
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
             f"nothing launches {names}: no kernel of this submission ever runs{instead or _bound(source, idle)}",
             severity="warning" if called else "error",
-            fixes=launch(unit, kernel) if len(idle) == 1 else (),
             kernels=[kernel.name for _, kernel in idle],
         )
         return
@@ -148,7 +149,7 @@ def _thrown_away(
     in_place = [one for one in returns if isinstance(one.value, ast.Name) and one.value.id in given]
     computed = [one for one in returns if _computes(code, one, forward)]
     unused = not matter and not by_value and not in_place
-    if unused and computed and not _all_void(source, calls):
+    if unused and computed and not _all_void(source, calls) and not _writes_into(source, given):
         yield RULE.finding(
             source.place(computed[0]),
             f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch computes that",
@@ -187,8 +188,24 @@ def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:
     return value is not None and next(computes_with_torch(code, value), None) is not None
 
 
+def _writes_into(source: Source, given: set[str]) -> bool:
+    """Whether a Triton kernel may write into one of these names, or into what no name tells."""
+    for one in triton_launches(source):
+        stored = {
+            one.kernel.parameter_of(access)
+            for access in one.kernel.accesses
+            if access.kind != "load"
+        }
+        targets = [one.arguments.get(name) for name in stored]
+        if not all(isinstance(to, ast.Name) and to.id not in given for to in targets):
+            return True
+    return False
+
+
 def _all_void(source: Source, calls: list[ast.Call]) -> bool:
     """Whether the functions called return nothing, so that they must write into an argument."""
+    if triton_launches(source):
+        return False
     kinds = {
         function.name: function.return_type
         for unit in source.units

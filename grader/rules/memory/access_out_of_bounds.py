@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding
+from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import kernel_of, observed, wrapped
 from grader.rules.rule import Example, Rule
+from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kept.setdefault(f"{kind} {kernel_of(item, kernels)}", []).append(item)
     for cause, items in kept.items():
         yield RULE.finding(
-            items[0].place,
+            _written_at(source, items[0]) or items[0].place,
             items[0].text,
             confidence="proven",
             evidence=items,
@@ -40,6 +41,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
         yield RULE.finding(None, said, confidence="proven", evidence=values, cause="oob")
+
+
+def _written_at(source: Source, item: Evidence) -> Place | None:
+    """Return where the author wrote a Triton access that the compiler moved to another line."""
+    found = accesses_at(source, item.place.line) if item.place else ()
+    moved = [
+        one
+        for one in found
+        if item.place and one.call.lineno < item.place.line > (one.call.end_lineno or 0)
+    ]
+    return source.place(moved[0].call) if len(moved) == 1 else None
 
 
 _CODE = """

@@ -14,7 +14,6 @@ from grader.rules.rule import Rule
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Walk
-from grader.source.rewriting.loose_vectors import element_by_element
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,7 +63,6 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
         f"{reads}, and {where} (e.g. {rest} over): the kernel stops there with a misaligned address",
         severity="warning" if long else None,
         kernels=(case.kernel,),
-        fixes=element_by_element(case.unit, case.walk.kernel.node),
     )
 
 

@@ -14,7 +14,6 @@ from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
-from grader.source.rewriting.partial_tiles import as_large_as_the_block
 from grader.source.statements import (
     add_statement,
     enclosing_loops,
@@ -91,7 +90,7 @@ def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
         message,
-        fixes=(*_fixes(case, target), *(() if nobody else as_large_as_the_block(case))),
+        fixes=_fixes(case, target),
         kernels=(case.kernel,),
         cause=f"uninit {case.kernel} {name}",
     )
@@ -207,7 +206,7 @@ torch::Tensor run(torch::Tensor x) {
     "data. A finding that the simulator's own check of shared memory does not confirm, on a kernel that it ran to the end, is "
     "dropped.",
     fix="Stores each thread's partial result before the loop and keeps its cell up to date in it; stores zero in an array that a run saw "
-    "used unwritten. A tile that is larger than the block that fills it, one cell a thread, becomes as large as that.",
+    "used unwritten.",
     check=check,
     predicts="unwritten-read",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import FILLING
+from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.python_code import MODEL
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ CALLED_BY_TORCH = {"forward", "__call__", "backward"}
 
 
 def holders(source: Source, code: PythonCode) -> set[str]:
-    """Return every name and `self.` attribute that may hold an extension or one of its functions.
+    """Return every name and `self.` attribute that may hold an extension or one of its functions, or a Triton kernel.
 
-    Follows assignments, what lists of modules are filled with, and functions and methods that
-    return an extension or a module made with one.
+    Follows assignments, what lists of modules are filled with, functions and methods that return an extension or a
+    module made with one, and functions that launch a Triton kernel.
     """
-    names = {one.variable for one in source.extensions if one.variable}
+    launching = triton_kernels(source)
+    names = {one.name for one in launching}
+    names |= {one.variable for one in source.extensions if one.variable}
     builders = {one.in_function for one in source.extensions if one.in_function}
     names |= {name for name in builders if name in code.functions}
     names |= {f"self.{name}" for name in builders}
@@ -58,7 +61,8 @@ def holders(source: Source, code: PythonCode) -> set[str]:
         names |= {
             name
             for name, function in functions
-            if name not in names and _returns_one(function, names)
+            if name not in names
+            and (_returns_one(function, names) or (launching and _calls_one(function, names)))
         }
         for name, owner in code.classes.items():
             if (
@@ -82,6 +86,11 @@ def _returns_one(function: ast.FunctionDef, names: set[str]) -> bool:
         isinstance(node, ast.Return) and node.value is not None and mentions(node.value, names)
         for node in nodes_under(function)
     )
+
+
+def _calls_one(function: ast.FunctionDef, names: set[str]) -> bool:
+    calls = (node for node in nodes_under(function) if isinstance(node, ast.Call))
+    return any(mentions(call.func, names) for call in calls)
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
@@ -115,7 +124,8 @@ def calls_builder(code: PythonCode, value: ast.AST) -> bool:
     """Whether an extension is built under a node."""
     return any(
         isinstance(node, ast.Call)
-        and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        and (name := code.canonical(node.func)).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        and not name.startswith("triton.")
         for node in nodes_under(value)
     )
 

@@ -219,6 +219,32 @@ def last_store(source: Source) -> Access | None:
     return None
 
 
+def accesses_at(source: Source, line: int) -> tuple[Access, ...]:
+    """Return the accesses written on a line; where there is none, those whose values the line uses.
+
+    A compiler may move a load to where its value is needed, and its line table then names that line.
+    """
+    for kernel in kernels(source):
+        if kernel.node.lineno <= line <= (kernel.node.end_lineno or 0):
+            spans = [(one, one.call.lineno, one.call.end_lineno or 0) for one in kernel.accesses]
+            there = tuple(one for one, first, last in spans if first <= line <= last)
+            return there or tuple(_used_at(kernel, line))
+    return ()
+
+
+def _used_at(kernel: Kernel, line: int) -> Iterator[Access]:
+    """Yield the loads into names that are read on a line."""
+    used = {
+        node.id
+        for node in ast.walk(kernel.node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno == line
+    }
+    for access in kernel.accesses:
+        for name in used:
+            if any(access.call is value for value in kernel.assigned.get(name, ())):
+                yield access
+
+
 def in_loop(kernel: Kernel, access: Access | None) -> bool:
     """Whether an access stands in a loop of its kernel."""
     loops = (node for node in ast.walk(kernel.node) if isinstance(node, ast.For | ast.While))

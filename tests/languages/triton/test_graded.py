@@ -13,6 +13,7 @@ def test_a_right_kernel_is_correct_and_its_launches_are_told(graded: Graded) -> 
     assert {one.kernel for one in launches} == {"relu_kernel"}
     assert {one.block for one in launches} == {(128, 1, 1)}
     assert not any(finding.severity == "error" for finding in found.findings)
+    assert any("sm_89" in note for note in found.notes)
 
 
 AUTOTUNE = """@triton.autotune(

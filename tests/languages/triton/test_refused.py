@@ -59,3 +59,24 @@ def test_other_exceptions_are_none_of_the_compilers() -> None:
     source = parse(RELU)
     for reason in ("TypeError: at 3:5 it failed", "RuntimeError: error", "ValueError: at home"):
         assert diagnose(source, CompilerException(reason)) is None
+
+
+def test_a_handler_does_not_hide_what_was_refused(graded: Graded) -> None:
+    hidden = CLASS.replace("def forward(self, x):", "def compute(self, x):").replace("1024", "1000")
+    hidden += """
+    def forward(self, x):
+        try:
+            return self.compute(x)
+        except Exception:
+            return torch.relu(x)
+"""
+    found = graded(KERNEL + hidden)
+    assert found.verdict.status == "rejected"
+    assert found.evaluation.build is not None
+    assert [one.code for one in found.evaluation.build.errors] == ["power-of-two"]
+    assert any(one.rule == "CHT002" for one in found.findings)
+
+
+def test_a_kernel_that_forward_never_calls_is_no_answer(graded: Graded) -> None:
+    found = graded(KERNEL + CLASS.partition("        y =")[0] + "        return torch.relu(x)\n")
+    assert found.verdict.status == "rejected"

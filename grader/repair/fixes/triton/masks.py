@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.fixes.maker import FixMaker
-from grader.source.analysis.triton import Access, Kernel, kernels
+from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
 from grader.source.code_edits import fix, replace
 
 if TYPE_CHECKING:
@@ -21,15 +21,13 @@ MOST = 6
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield masks for the accesses at the finding's lines, those of neighbours first."""
     del context
+    places = (finding.place, *(one.place for one in finding.evidence))
+    lines = sorted({place.line for place in places if place is not None})
+    found = {id(one): one for line in lines for one in accesses_at(source, line)}
     for kernel in kernels(source):
         for access in kernel.accesses:
-            if _at(access, finding):
+            if id(access) in found:
                 yield from _bounded(source, kernel, access)
-
-
-def _at(access: Access, finding: Finding) -> bool:
-    lines = {p.line for p in (finding.place, *(e.place for e in finding.evidence)) if p is not None}
-    return bool(lines & set(range(access.call.lineno, (access.call.end_lineno or 0) + 1)))
 
 
 def _bounded(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:

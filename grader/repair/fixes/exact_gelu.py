@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+from grader.records import Context, Finding
+from grader.repair.fixes.maker import FixMaker
 from grader.source.analysis.host_code import resolve
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
+from grader.source.flow import flow
 from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk
 
 if TYPE_CHECKING:
     from grader.records import Fix
-    from grader.source import Unit
+    from grader.source import Source, Unit
     from grader.source.flow.program import Function
 
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 CUBIC = 0.044715
 
 
-def is_cubic(part: object) -> bool:
+def is_cubic(part: object) -> TypeGuard[Number]:
     """Whether this is the factor of the cube in GELU's tanh form."""
     return isinstance(part, Number) and abs(float(part.value) - CUBIC) < 1e-6
 
@@ -68,3 +71,15 @@ def _parts(function: Function, expr: Expr) -> Iterator[object]:
         whole = resolve(function, part) if isinstance(part, Name) else part
         if whole is not part:
             yield from walk(whole)
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the exact form where the finding is about the factor of the cube."""
+    for unit in source.cuda:
+        for function in flow(unit).program.functions:
+            cubic = (part for part in walk(function.body) if is_cubic(part))
+            if any(unit.place(part.node) == finding.place for part in cubic):
+                yield from exact_form(unit, function)
+
+
+FIX = FixMaker(codes=("NUM008",), propose=propose)

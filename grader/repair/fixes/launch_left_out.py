@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.rewriting.launch_arguments import data_of
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from grader.records import Fix
-    from grader.source import Function, Kernel, Unit
+    from grader.source import Function, Kernel, Source, Unit
 
 MOST = 6
 """Launches that are proposed at most: a name may stand for several sizes."""
@@ -159,3 +161,16 @@ def _constant(unit: Unit, kernel: Kernel) -> str:
                 return text(dim)
     named = re.findall(r"\b(?:THREADS|NUM_THREADS|BLOCK_SIZE|BLOCK|NT)\b", unit.text)
     return named[0] if named else ""
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> tuple[Fix, ...]:
+    """Return launches of the one kernel that nothing launches."""
+    if finding.fixes or len(finding.kernels) != 1:
+        return ()
+    found = (
+        (unit, one) for unit in source.cuda for one in unit.kernels if one.name in finding.kernels
+    )
+    return next((launch(unit, kernel) for unit, kernel in found), ())
+
+
+FIX = FixMaker(codes=("CHT003",), propose=propose)

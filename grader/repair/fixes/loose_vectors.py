@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from grader.source import Unit
+    from grader.source import Source, Unit
 
 FIELDS = "xyzw"
 POINTER = re.compile(rb"\b(float|int|double)([234])\b(?=\s*(?:const\s*)?\*)")
@@ -103,3 +104,14 @@ def _definition(scalar: str, n: int) -> str:
     names = FIELDS[:n]
     copied = ", ".join(f"{x}(v.{x})" for x in names)
     return TYPE.format(scalar=scalar, n=n, fields=", ".join(names), copied=copied)
+
+
+def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield the ways for the kernels that the text shows."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            if kernel.name in finding.kernels:
+                yield from element_by_element(unit, kernel.node)
+
+
+FIX = FixMaker(codes=("MEM007",), propose=propose)

@@ -1,0 +1,32 @@
+"""What Triton's autotuning printed in a guest on a GPU: which configurations it took, and how long it measured."""
+
+from __future__ import annotations
+
+import re
+
+from grader.records import Autotuned
+
+_TRIED = re.compile(r"^Autotuning kernel (\w+) with config ", re.MULTILINE)
+_DONE = re.compile(
+    r"Triton autotuning for function (?P<kernel>\w+),\s*with key as [^\n]*,\s*finished after (?P<seconds>[\d.]+)s,"
+    r"\s*best config selected: (?P<config>[^;\n]*);"
+)
+MOST = 20
+
+
+def autotuned(log: str) -> tuple[Autotuned, ...]:
+    """Return one entry a kernel, the first time that it was tuned; what a program prints itself only misleads its reader."""
+    tried = _TRIED.findall(log)
+    found: dict[str, Autotuned] = {}
+    for match in _DONE.finditer(log):
+        parts = (one for one in match["config"].split(", ") if not one.endswith(": None"))
+        found.setdefault(
+            match["kernel"],
+            Autotuned(
+                kernel=match["kernel"],
+                config=", ".join(parts),
+                of=tried.count(match["kernel"]),
+                seconds=float(match["seconds"]),
+            ),
+        )
+    return tuple(found.values())[:MOST]
