@@ -22,6 +22,8 @@ ENOUGH = 0.6
 """Confidence from which a task is used; below it the verdict is `no_task`."""
 ALONE = 2.0
 """For code that names this operation and no other one."""
+MORE_WANTED = 3.0
+"""Against a task that doesn't give the constructor all that it asks for: the answer is to something with more in it."""
 OTHER_OPERATIONS = frozenset(
     {
         "add",
@@ -166,13 +168,21 @@ def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
     if wanted and given:
         overlap = len(wanted & given) / len(wanted | given)
         score += 3.0 * overlap - 0.5
-        if overlap > 0.5:
+        if _wants_more(entry, clues.constructor[: clues.required]):
+            score -= MORE_WANTED
+        elif overlap > 0.5:
             because.append(f"ModelNew takes {', '.join(sorted(wanted & given))}")
     elif clues.required:
         score -= 2.0
     elif wanted and not _all_default(entry):
         score -= 1.5
     return score
+
+
+def _wants_more(entry: Entry, required: tuple[str, ...]) -> bool:
+    """Whether a constructor asks for more than the task gives, by a name that the reference doesn't know."""
+    least = min(len(workload.init) for workload in entry.task.workloads)
+    return len(required) > least and bool(set(required) - set(entry.constructor))
 
 
 def _all_default(entry: Entry) -> bool:

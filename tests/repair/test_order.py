@@ -18,6 +18,7 @@ from grader.records import (
     Place,
     Run,
     RunStatus,
+    Slice,
 )
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.evidence import POINTS_AT, origins
@@ -77,6 +78,9 @@ def test_a_barrier_comes_early_where_a_race_was_seen_and_late_where_none_was() -
         ("unwritten", "launch"),
         ("borders", "guard"),
         ("zeros", "store"),
+        ("other-elements", "index"),
+        ("lost", "store"),
+        ("missing", "guard"),
     ],
 )
 def test_what_was_seen_points_at_a_kind_of_change(code: str, touches: str) -> None:
@@ -101,6 +105,25 @@ def test_lines_that_evidence_names_come_first() -> None:
     vague = replace(plain, findings=(named(line, "NUM001"),))
     counts = [sum(one.line == line for one in ordered(p)[:40]) for p in (plain, vague, program)]
     assert counts == sorted(set(counts))
+
+
+def test_lines_that_made_a_wrong_value_come_before_those_whose_values_are_right() -> None:
+    lines = CODE.splitlines()
+    wrong, right = (
+        next(k for k, words in enumerate(lines, 1) if one in words)
+        for one in ("sum += v * w[i]", "part[threadIdx.x] += part")
+    )
+    made = Slice(element=(0,), computed=(wrong, right), stored=0, right=(right,))
+    traced = evidence("slice").model_copy(update={"kind": "provenance", "details": made})
+    plain = incorrect(CODE)
+    evaluation = plain.evaluation.model_copy(update={"probes": (traced,)})
+    before, after = ordered(plain), ordered(replace(plain, evaluation=evaluation))
+
+    def share(found: list[Candidate], line: int) -> int:
+        return sum(one.line == line for one in found[:40])
+
+    assert share(after, wrong) > share(before, wrong)
+    assert share(after, right) <= share(before, right)
 
 
 def named(line: int, rule: str) -> Finding:

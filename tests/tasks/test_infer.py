@@ -152,3 +152,20 @@ def test_any_text_is_no_answer(text):
 )
 def test_words(text, words):
     assert words_of(text) == words
+
+
+@pytest.mark.parametrize(("more", "task"), [("", "conv-transposed-3d"), (", scaling_factor", None)])
+def test_a_constructor_that_asks_for_more_is_another_task_s(more, task):
+    found = inferred(f"""```python
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    \"\"\"Transposed 3D convolution.\"\"\"
+    def __init__(self, in_channels, out_channels, kernel_size, stride, padding{more}):
+        super().__init__()
+        self.conv_transpose = nn.ConvTranspose3d(in_channels, out_channels, kernel_size, stride, padding)
+    def forward(self, x):
+        return self.conv_transpose(x)
+```""")
+    sure = found.best is not None and found.confidence >= ENOUGH
+    assert (found.best.entry.task.name if sure else None) == task

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grader.records import Slice
 from grader.source.cuda_code import descendants, text
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "probe-weight": ("factor", "literal", "bound", "value", "store"),
     "probe-moved": ("index", "bound"),
     "probe-ignored": ("bound", "index", "literal", "store", "host"),
+    # what the reads of a wrong element were, against what the reference's depends on
+    "missing": ("bound", "guard", "index", "literal", "launch", "host", "store"),
+    "lost": ("bound", "literal", "store", "sync", "guard"),
+    "extra": ("bound", "guard", "index", "literal"),
+    "other-elements": ("index", "launch", "host"),
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""
 
@@ -83,6 +89,17 @@ class Clues:
         return tuple(c.mismatch for c in asked if c.mismatch is not None)
 
     @cached_property
+    def _slices(self) -> tuple[Slice, ...]:
+        probes = (item.details for item in self.program.evaluation.probes)
+        return tuple(details for details in probes if isinstance(details, Slice))
+
+    @cached_property
+    def on_the_way(self) -> frozenset[int]:
+        """Lines that compute a wrong element, and give no value that the reference comes by."""
+        lines = ((one, line) for one in self._slices for line in one.computed)
+        return frozenset(line for one, line in lines if line not in one.right)
+
+    @cached_property
     def codes(self) -> frozenset[str]:
         """What was seen, by its codes."""
         patterns = (pattern for mismatch in self._mismatches for pattern in mismatch.patterns)
@@ -116,7 +133,7 @@ class Clues:
             factor *= RARE * RARE
         if line in self.lines:
             return factor * SUSPECT
-        if line in origins:
+        if line in origins or line in self.on_the_way:
             return factor * ORIGIN
         return factor * (CONSEQUENCE if line in self.consequences else 1.0)
 

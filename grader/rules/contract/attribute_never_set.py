@@ -10,7 +10,6 @@ from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.python_code import PythonCode, python_code
-from grader.source.rewriting.named_anew import never_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,18 +56,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",
                 confidence="proven" if evidence else "likely",
                 evidence=evidence,
-                fixes=tuple(never_set(source, code, _reads(code, name))),
+                names=(name,),
             )
-
-
-def _reads(code: PythonCode, name: str) -> list[ast.Attribute]:
-    """Return the places where the methods read an attribute of self."""
-    return [
-        node
-        for function in code.reached
-        for node in nodes_under(function)
-        if isinstance(node, ast.Attribute) and node.attr == name and _reads_self(node, function)
-    ]
 
 
 def _plain(code: PythonCode, model: ast.ClassDef) -> bool:

@@ -10,7 +10,6 @@ from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming
-from grader.source.analysis.reference_text import reference_parameters
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
     binds_unseen,
@@ -21,7 +20,6 @@ from grader.source.analysis.unbound_names import (
 )
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.python_code import Function, PythonCode, python_code
-from grader.source.rewriting.named_anew import undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,8 +115,6 @@ def _finding(
             " (KernelBench runs answers among the names of the problem's file, and finds it there)"
         )
     fixes = _copy(source, code, nodes, constants)
-    if not fixes and not for_inputs:
-        fixes = tuple(undefined(source, code, nodes, reference_parameters(context, where)))
     return RULE.finding(
         source.place(nodes[0]),
         message,

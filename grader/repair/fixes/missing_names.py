@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
 from grader.source import nodes_under
+from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix, insert_line_before, replace
-from grader.source.python_code import Function, PythonCode
+from grader.source.python_code import Function, PythonCode, python_code
 
 if TYPE_CHECKING:
     from grader.source import Source
 
+INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 ALIKE = 0.75
 """How alike two spellings are that may be meant as one, by difflib's ratio."""
 
@@ -165,3 +169,38 @@ def _kept(source: Source, code: PythonCode, name: str) -> tuple[Fix, ...]:
     at = source.span(last)[1]
     line = f"\n{' ' * last.col_offset}self.{name} = {name}"
     return fix(f"keep {name} in the constructor", [Edit(start=at, end=at, text=line)])
+
+
+def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
+    """Yield what may be meant by names that nothing defines, or by an attribute that nothing sets."""
+    code = python_code(source)
+    if code is None or finding.fixes:
+        return
+    if finding.rule == "EXT007":
+        reads = [node for node in code.of(ast.Attribute) if _is_read(node, finding.names)]
+        yield from never_set(source, code, reads) if reads else ()
+        return
+    nodes = list(_first_uses(source, code, finding))
+    function = code.function_of(nodes[0]) if nodes else None
+    where = function.name if function is not None else ""
+    if nodes and where not in INPUT_FUNCTIONS:
+        yield from undefined(source, code, nodes, reference_parameters(context, where))
+
+
+def _is_read(node: ast.Attribute, names: Collection[str]) -> bool:
+    own = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return own and node.attr in names and isinstance(node.ctx, ast.Load)
+
+
+def _first_uses(source: Source, code: PythonCode, finding: Finding) -> Iterator[ast.Name]:
+    """Yield the first use of each name of a finding, in the function that the finding is about."""
+    every = [node for node in code.of(ast.Name) if node.id in finding.names]
+    first = next((node for node in every if source.place(node) == finding.place), None)
+    if first is None:
+        return
+    same = [node for node in every if code.function_of(node) is code.function_of(first)]
+    for name in finding.names:
+        yield from islice((node for node in same if node.id == name), 1)
+
+
+FIX = FixMaker(codes=("EXT003", "EXT007"), propose=propose)
