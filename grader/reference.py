@@ -84,7 +84,11 @@ def _tasks() -> str:
         "`nominal` sizes decide; the others are reported apart.\n",
     ]
     for kind, some in by_kind().items():
-        lines += [f"## {kind.capitalize()}\n", "| name | what | types | nominal inputs |", "|---|---|---|---|"]
+        lines += [
+            f"## {kind.capitalize()}\n",
+            "| name | what | types | nominal inputs |",
+            "|---|---|---|---|",
+        ]
         lines += [_task(entry.task) for entry in some]
         lines.append("")
     return "\n".join(lines)
