@@ -25,4 +25,19 @@ def _attention(_task: Task) -> Draft:
     )
 
 
-FAMILIES = (Family("attention", _attention),)
+WINDOW_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys in its window alone."
+WINDOW_BODY = """\
+def __init__(self, window: int):
+    super().__init__()
+    self.window = window
+
+def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(Q, K, V, self.window)
+"""
+
+
+def _window_attention(_task: Task) -> Draft:
+    return Draft(None, Text("plain/window_attention.cu.jinja", WINDOW_IDEA, WINDOW_BODY))
+
+
+FAMILIES = (Family("attention", _attention), Family("window-attention", _window_attention))

@@ -131,7 +131,7 @@ ENTRIES = (
                 attend("general", (1, 2, 40, 32), 2, window=64),
                 attend("full", (4, 32, 4096, 128), 32, window=1024),
             ),
-            family="",
+            family="window-attention",
             reduction_length="d2*d3",
             prompt="Apply causal attention in which each query sees the last `window` keys, its own among them.",
         ),
