@@ -25,7 +25,7 @@ def _attention(_task: Task) -> Draft:
     )
 
 
-WINDOW_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys in its window alone."
+BACK_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys up to its own, or of the last ones."
 WINDOW_BODY = """\
 def __init__(self, window: int):
     super().__init__()
@@ -34,10 +34,15 @@ def __init__(self, window: int):
 def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
     return EXTENSION.FUNCTION(Q, K, V, self.window)
 """
+CAUSAL_BODY = """\
+def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(Q, K, V, Q.shape[2])  # a window of all keys
+"""
 
 
-def _window_attention(_task: Task) -> Draft:
-    return Draft(None, Text("plain/window_attention.cu.jinja", WINDOW_IDEA, WINDOW_BODY))
+def _attention_back(task: Task) -> Draft:
+    body = WINDOW_BODY if task.parameters.get("window") else CAUSAL_BODY
+    return Draft(None, Text("plain/attention_back.cu.jinja", BACK_IDEA, body))
 
 
-FAMILIES = (Family("attention", _attention), Family("window-attention", _window_attention))
+FAMILIES = (Family("attention", _attention), Family("attention-back", _attention_back))
