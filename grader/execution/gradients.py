@@ -65,12 +65,11 @@ def gradients(
         for number, value in enumerate(arguments)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f"
     ]
-    weights = {name: value for name, value in (state or {}).items() if value.dtype.kind == "f"}
+    names += sorted(name for name, value in (state or {}).items() if value.dtype.kind == "f")
     arrays = [output.array for output in result.outputs]
     anywhere = arrays.pop() if arrays else np.zeros(0)
     way = arrays.pop() if arrays else np.zeros((len(asked), 0))
     each = len(arrays) // len(asked) if asked else 0
-    names += _of_parameters(weights, arrays[len(names) : each])
     return [
         Needs(
             dict(zip(names, arrays[at * each : (at + 1) * each], strict=False)),
@@ -78,15 +77,3 @@ def gradients(
         )
         for at in range(len(asked))
     ]
-
-
-def _of_parameters(weights: dict[str, Array], found: Sequence[Array]) -> list[str]:
-    """Return the names of the parameters, of which the buffers among the weights are none."""
-    names = sorted(weights)
-    if [weights[name].shape for name in names] == [array.shape for array in found]:
-        return names
-    kept: list[str] = []
-    waiting = iter(names)
-    for array in found:
-        kept.append(next((n for n in waiting if weights[n].shape == array.shape), "?"))
-    return kept

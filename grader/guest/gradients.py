@@ -19,7 +19,8 @@ def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -
     """
     with torch.enable_grad():
         given = [_leaf(value) if isinstance(value, torch.Tensor) else value for value in args]
-        weights = [held for _, held in sorted(model.named_parameters())]
+        held = {**model.state_dict(), **dict(model.named_parameters())}
+        weights = [held[name] for name in sorted(held) if held[name].is_floating_point()]
         kept = [weight.requires_grad for weight in weights]
         for weight in weights:
             weight.requires_grad_(True)

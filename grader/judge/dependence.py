@@ -15,6 +15,8 @@ NEGLIGIBLE = 1e-12
 """Gradient, relative to the largest one, that counts as none."""
 SAME = 2e-5
 """Relative difference up to which a step's value is one of the reference's."""
+AGAIN = 1.2
+"""Reads for each element from which on some are taken to count more than once."""
 LEAST_READ = 0.4
 """Share of a tensor's elements from which a line is taken to be meant to read all of them."""
 LUCKY = 0.1
@@ -190,6 +192,8 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         extra_is_fine = any(len(one.extra) for one in differences if not one.asked.wrong)
         if wrong:
             yield _missing(told, max(wrong, key=lambda one: len(one.missing)), workload)
+        elif (twice := _doubled(differences)) is not None:
+            yield _counted_again(*twice, workload)
         else:
             more = [one for one in differences if one.asked.wrong and len(one.extra)]
             if more and not extra_is_fine and any(not one.asked.wrong for one in differences):
@@ -314,6 +318,42 @@ def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
     )
 
 
+def _doubled(differences: Sequence[_Difference]) -> tuple[_Difference, Reads] | None:
+    """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
+
+    A weight may count in every turn of a recurrence; an input does once.
+    """
+    again = {
+        (one.asked.wrong, reads.access.number): (one, reads)
+        for one in differences
+        for reads in one.reads
+        if one.tensor.role.startswith("input") and reads.times > AGAIN * len(reads.elements) > AGAIN
+    }
+    right = {number for wrong, number in again if not wrong}
+    return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)
+
+
+def _counted_again(found: _Difference, reads: Reads, workload: str) -> Evidence:
+    line = reads.access.place.line if reads.access.place else 0
+    return Evidence(
+        kind="provenance",
+        code="doubled",
+        text=f"element {list(found.asked.index)} of the result takes {len(reads.elements)} elements of "
+        f"{found.tensor.role} {reads.times} times in all through line {line}",
+        place=reads.access.place,
+        workload=workload,
+        details=Dependence(
+            element=found.asked.index,
+            output=found.asked.output,
+            tensor=found.tensor.role,
+            extents=extents(found.got, found.tensor.shape),
+            count=len(reads.elements),
+            expected=len(found.asked.needs[found.tensor.role]),
+            read=True,
+        ),
+    )
+
+
 def _extra(found: _Difference, workload: str) -> Evidence:
     box = extents(found.extra, found.tensor.shape)
     needs = len(found.asked.needs[found.tensor.role])
@@ -431,9 +471,10 @@ def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
     """Return the first step that gives another value than the reference comes by.
 
     One from which a later step makes a value of the reference's is as right as that: the reference may
-    come by it in another way.
+    come by it in another way. The last one gives the element itself, which is wrong.
     """
-    right = {step.number for step in steps if _met(step, way)}
+    last = next((step.number for step in reversed(steps) if step.floats), None)
+    right = {step.number for step in steps if _met(step, way) and step.number != last}
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -445,7 +486,7 @@ def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
 
 
 def _met(step: Step, way: Way) -> bool:
-    if not step.floats or step.value == 0:
+    if not step.floats or step.value in {0.0, 1.0}:  # which come about in many ways
         return False
     return _near(way.there, step.value, SAME) or _near(way.anywhere, step.value, SAME / 8)
 

@@ -27,7 +27,9 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
     The first one has what numeric probes show, where nothing else explains its wrong results.
     """
     with clock.stage("diagnose"):
-        first = _probed(examiner, program)
+        first = program
+        with clock.beyond_verdict("what explains a wrong result"):
+            first = _probed(examiner, program)
         with clock.beyond_verdict("the deeper diagnosis"):
             return diagnose.deepen(first, examiner)
     return (first,)

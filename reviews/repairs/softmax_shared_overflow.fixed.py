@@ -42,6 +42,7 @@ __global__ void softmax_kernel(const scalar_t* __restrict__ x,
     __syncthreads();
 
     // maximum of the warp, then of the block
+    local_max = warp_reduce_max(local_max);
     if (lane == 0) {
         result[warp] = local_max;
     }

@@ -72,8 +72,11 @@ class TritonReading:
         """Return where a line of the program stands; lines of Triton's own library are none of it."""
         if at.file.rpartition("/")[2] != FILE or not 1 <= at.line <= len(self.source.lines):
             return None
-        call = self._long_calls.get(at.line)
-        return self.source.place(call) if call else self.source.line_place(at.line)
+        line = at.line
+        while line > 1 and not self.source.lines[line - 1].strip():
+            line -= 1  # a line table may name the line after the last one
+        call = self._long_calls.get(line)
+        return self.source.place(call) if call else self.source.line_place(line)
 
     @cached_property
     def _long_calls(self) -> dict[int, ast.Call]:

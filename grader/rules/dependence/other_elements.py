@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MEANING = {
     "other-elements": "the index is another than it must be",
+    "doubled": "several threads, or turns of a loop, take the same elements",
     "extra": "the loop or the condition around it goes too far, or the index is another than it must be",
 }
 
@@ -22,8 +23,8 @@ MEANING = {
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
     for item, gap in differences(context, *MEANING):
-        start = pointer_start(source, item.place) if item.place and _whole_rows(gap) else None
-        where = f": `{start.excerpt}` says where its row begins" if start else ""
+        start = pointer_start(source, item.place) if item.place and _within_a_loop(gap) else None
+        where = f": `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,
             f"{item.text}: {MEANING[item.code]}{where}",
@@ -34,9 +35,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-def _whole_rows(gap: Dependence) -> bool:
-    """Whether all of the last dim is another's: then it is not the index along it that is wrong."""
-    return len(gap.extents) > 1 and gap.extents[-1].count == gap.extents[-1].size > 1
+def _within_a_loop(gap: Dependence) -> bool:
+    """Whether all along one dim is another's: what walks along it is right, and where it begins is not."""
+    return any(extent.count == extent.size > 1 for extent in gap.extents)
 
 
 _CODE = """

@@ -30,7 +30,6 @@ std::string runs_json(std::vector<u64> elements) {
 
 struct Reads {
     std::vector<u64> elements;  // once for each read
-    std::map<u64, double> paths;
     std::set<u32> threads;
 };
 
@@ -91,15 +90,15 @@ std::string Provenance::touched() const {
 
 std::string Provenance::origins(const u64* addresses, size_t count) const {
     std::vector<std::string> all;
-    std::vector<double> paths(nodes_.size(), 0);
+    std::vector<u8> seen(nodes_.size(), 0);
     for (const Label root : roots(addresses, count)) {
         if (!root) { all.push_back("null"); continue; }
         std::vector<Label> below{root};
-        paths[root] = 1;
+        seen[root] = 1;
         for (size_t k = 0; k < below.size(); ++k)
             if (nodes_[below[k]].kind() == NodeKind::step)
                 for (Label from : nodes_[below[k]].from)
-                    if (from && paths[from] == 0) { paths[from] = -1; below.push_back(from); }
+                    if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
         std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
         std::map<u32, Reads> reads;
         std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
@@ -107,7 +106,7 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
         std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
         for (const Label label : below) {
             const Node& n = nodes_[label];
-            const double here = paths[label];
+            seen[label] = 0;
             if (n.kind() == NodeKind::step) {
                 auto& step = steps[n.number()];
                 step.first = std::max(step.first, label);
@@ -116,25 +115,16 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                     if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
                 for (Label from : n.from) {
                     if (!from) continue;
-                    paths[from] = std::max(paths[from], 0.0) + here;
                     if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
                 }
             } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
                 Reads& r = reads[t->number];
-                const u64 element = (n.address() - t->base) / t->width;
-                r.elements.push_back(element);
-                r.paths[element] += here;
+                r.elements.push_back((n.address() - t->base) / t->width);
             }
         }
-        for (const Label label : below) paths[label] = 0;
         std::vector<std::string> read_items, line_items;
         for (const auto& [touch, r] : reads) {
-            double most = 0, least = 0;
-            std::vector<u64> often;
-            for (const auto& [element, n] : r.paths) { most = std::max(most, n); least = least == 0 ? n : std::min(least, n); }
-            for (const auto& [element, n] : r.paths) if (n > least) often.push_back(element);
-            read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) +
-                                 ",\"least\":" + number(least) + ",\"most\":" + number(most) + ",\"often\":" + (least == most ? "[]" : runs_json(often)) + "}");
+            read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
         }
         std::vector<std::string> constants;
         for (const auto& [written, used, bits] : numbers)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from grader.records import Place
     from grader.source import Source, Unit
 
+INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
 _QUOTIENT = re.compile(r"\(?\s*([\w.\->()]+)\s*/\s*(\w+)\s*\)?$")
 
@@ -73,13 +74,14 @@ def around(source: Source, place: Place) -> tuple[Steering, ...]:
 
 
 def _at(unit: Unit, place: Place) -> Node | None:
-    """Return the statement that begins on a place's line, or the last one that begins before it and holds it."""
-    best: Node | None = None
-    for node in unit.nodes("expression_statement") + unit.nodes("declaration"):
-        at = unit.place(node)
-        if at.line <= place.line <= at.end_line:
-            best = node
-    return best
+    """Return the statement on a place's line, one that indexes memory before any other."""
+    found = [
+        node
+        for node in unit.nodes("declaration") + unit.nodes("expression_statement")
+        if unit.place(node).line <= place.line <= unit.place(node).end_line
+    ]
+    indexing = [node for node in found if next(iter(descendants(node, *INDEXES)), None) is not None]
+    return next(reversed(indexing or found), None)
 
 
 def steering(source: Source, place: Place) -> tuple[Steering, ...]:
@@ -132,7 +134,7 @@ def _identifiers(node: Node | None) -> Iterator[str]:
 
 def _names_behind(spot: Node, function: Node) -> set[str]:
     """Return the names in the indices of a statement, and those that these were computed from."""
-    indices = list(descendants(spot, "subscript_expression", "pointer_expression"))
+    indices = list(descendants(spot, *INDEXES))
     names = {name for node in indices or [spot] for name in _identifiers(node)}
     sources: dict[str, set[str]] = {}
     for node in descendants(function, "init_declarator", "assignment_expression"):

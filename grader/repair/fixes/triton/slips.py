@@ -124,4 +124,4 @@ def _roots(source: Source) -> Iterator[Fix]:
                     yield from fix("take the root", [replace(source, below, text)])
 
 
-FIX = FixMaker(("NUM001",), propose, order=2)
+FIX = FixMaker(("NUM001", "DEP001", "DEP002", "DEP003"), propose, order=2)
